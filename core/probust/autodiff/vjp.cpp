@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "probust/autodiff/vjp.h"
+
+#include "probust/ops/build.h"
+#include "probust/ops/op.h"
+
+namespace probust {
+namespace {
+
+// Which values of the graph depend on any of `wrt`.
+std::vector<bool> dependents(const Graph& graph, std::span<const ValueId> wrt) {
+  std::vector<bool> depends(graph.nodes.size(), false);
+  for (const ValueId id : wrt) depends[id] = true;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    for (const ValueId input : graph.nodes[id].inputs) depends[id] = depends[id] || depends[input];
+  }
+  return depends;
+}
+
+// Adds `term` to the cotangent collected so far.
+void accumulate(Graph& graph, ValueId& cotangent, ValueId term) {
+  if (term == kNoValue) return;
+  cotangent = cotangent == kNoValue ? term : build::add(graph, cotangent, term);
+}
+
+}  // namespace
+
+Vjp vjp(const Graph& graph, std::span<const ValueId> outputs, std::span<const ValueId> wrt) {
+  Vjp result{graph, {}, {}};
+  Graph& g = result.graph;
+  const std::vector<bool> depends = dependents(graph, wrt);
+  std::vector<ValueId> cotangent(graph.nodes.size(), kNoValue);
+  for (const ValueId output : outputs) {
+    const Shape shape = g[output].shape;
+    result.cotangents.push_back(append_input(g, shape, Extent::seeded, "cotangent of " + g[output].name));
+    accumulate(g, cotangent[output], result.cotangents.back());
+  }
+  for (auto id = static_cast<ValueId>(graph.nodes.size()) - 1; id >= 0; --id) {
+    if (cotangent[id] == kNoValue || !depends[id]) continue;
+    const std::vector<ValueId> operands = g[id].inputs;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!depends[operands[i]]) continue;
+      accumulate(g, cotangent[operands[i]], definition(g[id].op).vjp(g, id, i, cotangent[id]));
+    }
+  }
+  for (const ValueId id : wrt) {
+    const Shape shape = g[id].shape;
+    ValueId gradient = cotangent[id];
+    if (gradient == kNoValue) gradient = build::broadcast(g, build::constant(g, 0), shape);
+    result.gradients.push_back(gradient);
+    g.outputs.push_back(gradient);
+  }
+  check(g);
+  return result;
+}
+
+}  // namespace probust

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "probust/base/text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <locale>
+#include <sstream>
+
+namespace probust {
+
+std::string shortest_text(double value) { return fmt::format("{}", value); }
+
+std::optional<double> parse_double(const std::string& text) {
+  // Not from_chars: libc++ 13, which Emscripten 3.1.6 brings, has it for integers only.
+  if (text.empty() || text.front() == ' ' || text.front() == '+') return std::nullopt;
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  double value = 0;
+  stream >> value;
+  if (stream.fail() || stream.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> parse_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace probust

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace probust {
+
+struct Interval {
+  double low, high;
+};
+
+/// The Clopper-Pearson interval for a probability of which `successes` of `trials` were seen, at the given confidence: it covers
+/// the truth at least that often (Clopper and Pearson, "The use of confidence or fiducial limits ...", Biometrika 1934).
+Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double confidence = 0.95);
+
+/// The regularised incomplete beta function I_x(a, b), a, b > 0, 0 <= x <= 1, to about 1e-13.
+double incomplete_beta(double a, double b, double x);
+
+}  // namespace probust

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "probust/estimators/common.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "probust/normal/multivariate.h"
+#include "probust/normal/mv_sigmoid.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+Estimate certain(double p) {
+  Estimate estimate;
+  estimate.p = p;
+  estimate.p_fail = 1 - p;  // exactly 0 or 1
+  return estimate;
+}
+
+// dp/dz_i = phi(z_i) P(the other boundaries are kept | boundary i is met), the latter bounded by its rarest single event.
+Eigen::VectorXd normal_gradient(const NormalProblem& problem) {
+  const auto m = static_cast<Eigen::Index>(problem.z.size());
+  Eigen::VectorXd gradient(m);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    double kept = 1;
+    for (Eigen::Index j = 0; j < m; ++j) {
+      const double rho = problem.R(i, j), rest = 1 - rho * rho;
+      if (j == i || rest <= 1e-12) continue;
+      kept = std::min(kept, normal::cdf((problem.z[j] - rho * problem.z[i]) / std::sqrt(rest)));
+    }
+    gradient[i] = normal::pdf(problem.z[i]) * kept;
+  }
+  return gradient;
+}
+
+// d mv_sigmoid / dz_i = p² e^-z_i.
+Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
+  Eigen::VectorXd gradient(static_cast<Eigen::Index>(problem.z.size()));
+  for (Eigen::Index i = 0; i < gradient.size(); ++i) {
+    // p e^(-z_i / 2) is at most 1, so its square does not overflow before it is multiplied out.
+    const double root = p * std::exp(std::min(-problem.z[i] / 2, 350.0));
+    gradient[i] = root * root;
+  }
+  return gradient;
+}
+
+// Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is smaller by
+// about the dimension of the input and left out.
+double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz, double sigma, std::int64_t samples) {
+  double variance = 0;
+  for (Eigen::Index a = 0; a < dp_dz.size(); ++a) {
+    for (Eigen::Index b = 0; b < dp_dz.size(); ++b) {
+      const std::int64_t i = problem.rows[a], j = problem.rows[b];
+      variance += dp_dz[a] * dp_dz[b] * linearization.sample_covariance(i, j) / std::sqrt(linearization.gram(i, i)) / std::sqrt(linearization.gram(j, j));
+    }
+  }
+  return std::sqrt(std::max(0.0, variance / static_cast<double>(samples))) / sigma;
+}
+
+}  // namespace
+
+Estimate nonfinite_estimate() {
+  Estimate estimate;
+  estimate.p = estimate.p_fail = std::numeric_limits<double>::quiet_NaN();
+  estimate.status = "nonfinite";
+  return estimate;
+}
+
+Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf, std::int64_t samples) {
+  const NormalProblem problem = normal_problem(linearization, target, sigma);
+  if (!problem.finite) return nonfinite_estimate();
+  Estimate estimate = certain(problem.always_fails ? 0 : 1);
+  if (problem.degenerate) estimate.status = "degenerate";
+  if (samples > 1) estimate.std_error = 0;
+  if (problem.always_fails || problem.z.empty()) return estimate;
+  if (cdf == NormalCdf::exact) {
+    const normal::Probability probability = normal::mvn_cdf(problem.z, problem.R);
+    estimate.p = probability.p;
+    estimate.p_fail = probability.p_fail;
+    if (probability.status != normal::Status::ok) estimate.status = "mvn:" + std::string(normal::describe(probability.status));
+  } else {
+    estimate.p = normal::mv_sigmoid(problem.z);
+    estimate.p_fail = normal::mv_sigmoid_complement(problem.z);
+  }
+  if (samples > 1) {
+    const Eigen::VectorXd gradient = cdf == NormalCdf::exact ? normal_gradient(problem) : mv_sigmoid_gradient(problem, estimate.p);
+    estimate.std_error = delta_std_error(problem, linearization, gradient, sigma, samples);
+  }
+  return estimate;
+}
+
+}  // namespace probust

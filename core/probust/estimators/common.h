@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+
+#include "probust/estimators/estimator.h"
+#include "probust/estimators/linearization.h"
+
+// What the estimators' files share.
+namespace probust {
+
+/// An estimate of NaN with the status "nonfinite".
+Estimate nonfinite_estimate();
+
+/// How a normal problem becomes a probability.
+enum class NormalCdf { exact, mv_sigmoid };
+
+/// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid; certain, degenerate and
+/// non-finite linearizations have their defined answers. Where margins were sampled, also the standard error of p that their
+/// scatter causes, by the delta method.
+Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf, std::int64_t samples);
+
+// Each estimator's function, by file.
+std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
+std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, double);
+std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_mmse_mvs(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);
+
+}  // namespace probust

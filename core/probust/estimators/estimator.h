@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+/// What an estimator says of one point under one noise model.
+struct Estimate {
+  double p = 0;       ///< probability that the target is kept; NaN where it could not be computed
+  double p_fail = 0;  ///< 1 - p, computed directly
+  std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
+  std::optional<double> ci_low, ci_high;  ///< 95% interval of p, where the estimator has one
+  std::int64_t forwards = 0;              ///< passes that this estimate rests on; the forward that found the prediction is not counted
+  std::int64_t backwards = 0;             ///< a sweep with S seeds counts S
+  std::string status = "ok";
+};
+
+/// A block of points under evaluation: what estimators share is computed once.
+class Evaluation {
+ public:
+  /// `logits` [N, C] are the classifier's at the points themselves.
+  Evaluation(Executor& executor, Points points, Tensor logits)
+      : executor_(executor), points_(std::move(points)), logits_(std::move(logits)) {}
+
+  Executor& executor() { return executor_; }
+  const Points& points() const { return points_; }
+  const Tensor& logits() const { return logits_; }
+
+  /// Linearizations at the points, for one noise shape (any scale).
+  const std::vector<Linearization>& linearized(const Noise& noise);
+
+  /// Linearizations averaged over `samples` noisy copies.
+  const std::vector<Linearization>& averaged(const Noise& noise, std::int64_t samples);
+
+ private:
+  Executor& executor_;
+  Points points_;
+  Tensor logits_;
+  std::map<std::string, std::vector<Linearization>> linearized_;
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Linearization>> averaged_;
+};
+
+/// One entry of the list of estimators.
+struct EstimatorDefinition {
+  enum class Parameter { none, samples, temperature };
+
+  std::string_view name;
+  std::string_view summary;  ///< one line for people
+  Parameter parameter;
+  std::optional<double> default_parameter;  ///< none: it must be given
+
+  /// One estimate per point. Throws Error.
+  std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, double parameter);
+
+  /// Forward and backward passes per point, for progress and planning.
+  std::int64_t (*passes)(std::int64_t classes, double parameter);
+};
+
+/// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.
+std::span<const EstimatorDefinition> all_estimators();
+
+/// An estimator with its parameter, as asked for.
+struct EstimatorSpec {
+  const EstimatorDefinition* definition;
+  double parameter = 0;
+
+  /// Canonical text: "taylor", "mmse:10", "softmax:2".
+  std::string text() const;
+};
+
+/// Reads "mmse:10". Throws Error{usage} that names what would be right.
+EstimatorSpec parse_estimator(const std::string& text);
+
+/// Applies an estimator to a block of points: one estimate per point. Points whose numbers are not finite get NaN and the status
+/// "nonfinite"; the others are unaffected.
+Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
+
+}  // namespace probust

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// softmax:T, the softmax probability of the target at temperature T (Han et al., section 3.2.3): the mv-sigmoid of the margins
+// over T. It knows nothing of the noise; it is here because it is what people use instead.
+#include "probust/estimators/common.h"
+#include "probust/normal/mv_sigmoid.h"
+
+namespace probust {
+
+std::vector<Estimate> estimate_softmax(Evaluation& evaluation, const Noise&, double temperature) {
+  std::vector<Estimate> estimates;
+  for (std::int64_t i = 0; i < evaluation.points().size(); ++i) {
+    const std::int64_t target = evaluation.points().target[i];
+    const auto row = evaluation.logits().row(i);
+    std::vector<double> margins;
+    for (std::int64_t c = 0; c < evaluation.executor().classes(); ++c) {
+      if (c != target) margins.push_back((double{row[target]} - double{row[c]}) / temperature);
+    }
+    Estimate estimate;
+    estimate.p = normal::mv_sigmoid(margins);
+    estimate.p_fail = normal::mv_sigmoid_complement(margins);
+    estimate.forwards = 1;
+    estimates.push_back(estimate);
+  }
+  return estimates;
+}
+
+}  // namespace probust

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Operators that move elements, and those that add them up. Which element goes where is asked of the operators themselves: a
+// tensor of element numbers is sent through the reference evaluation when the kernel is made.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/runs.h"
+#include "probust/ops/op.h"
+
+namespace probust::cpu {
+namespace {
+
+constexpr std::int64_t kExactIntegers = std::int64_t{1} << 24;  // float32 counts this far
+
+// Element numbers from 1, so that a zero means padding.
+Tensor numbered(const Shape& shape) {
+  Tensor numbers(shape);
+  std::iota(numbers.data.begin(), numbers.data.end(), 1.0F);
+  return numbers;
+}
+
+// What each element of op(numbers) is the number of, from 0; -1 for padding.
+std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const Shape& from, const Shape& to) {
+  const Tensor numbers = numbered(from);
+  Tensor moved(to);
+  const Tensor* operand = &numbers;
+  definition(op).eval(attributes, std::span(&operand, 1), moved);
+  std::vector<std::int64_t> sources(moved.data.size());
+  std::transform(moved.data.begin(), moved.data.end(), sources.begin(), [](float number) { return static_cast<std::int64_t>(number) - 1; });
+  return sources;
+}
+
+// out[targets[e]] += in[e].
+Kernel accumulate(std::vector<std::int64_t> targets) {
+  return [targets = std::move(targets)](const Call& call) {
+    const std::int64_t lanes = call.lanes;
+    std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    for (std::size_t e = 0; e < targets.size(); ++e) {
+      const float* from = call.in[0].data + static_cast<std::int64_t>(e) * lanes;
+      float* to = call.out + targets[e] * lanes;
+      for (std::int64_t l = 0; l < lanes; ++l) to[l] += from[l];
+    }
+  };
+}
+
+// Copies `elements` of an operand to the output's lanes.
+void expand(const Call& call, std::size_t operand, const float* from, std::int64_t elements, float* to) {
+  const std::int64_t own = call.lanes_of(operand);
+  if (own == call.lanes) {
+    std::memcpy(to, from, static_cast<std::size_t>(elements * own) * sizeof(float));
+    return;
+  }
+  for (std::int64_t e = 0; e < elements; ++e) {
+    for (std::int64_t lane = 0; lane < call.lanes; ++lane) to[e * call.lanes + lane] = from[e * own + lane % own];
+  }
+}
+
+}  // namespace
+
+Kernel make_moves(const Graph& graph, const Node& node) {
+  const Shape& from = graph[node.inputs[0]].shape;
+  if (element_count(from) >= kExactIntegers) return make_reference(graph, node);
+  return [runs = to_runs(sources_of(node.op, node.attributes, from, node.shape))](const Call& call) {
+    copy_rows(runs, call.in[0].data, call.lanes, 0, element_count(*call.shape) * call.lanes, call.out);
+  };
+}
+
+// The targets of a sum are where its transpose, a repetition, would fetch from.
+Kernel make_reduce_sum(const Graph& graph, const Node& node) {
+  const Shape& from = graph[node.inputs[0]].shape;
+  if (element_count(node.shape) >= kExactIntegers) return make_reference(graph, node);
+  if (node.op == Op::scatter_add) return accumulate(sources_of(Op::gather, node.attributes, node.shape, from));
+  return accumulate(sources_of(Op::broadcast, ShapeAttribute{from}, node.shape, from));
+}
+
+Kernel make_broadcast(const Graph& graph, const Node& node) { return make_moves(graph, node); }
+
+Kernel make_concat(const Graph&, const Node& node) {
+  const std::int64_t axis = std::get<AxisAttribute>(node.attributes).axis;
+  return [axis](const Call& call) {
+    std::int64_t outer = 1, inner = 1;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(call.shape->size()); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : (*call.shape)[i];
+    const std::int64_t row = (*call.shape)[axis] * inner;
+    std::int64_t before = 0;
+    for (std::size_t operand = 0; operand < call.in.size(); ++operand) {
+      const std::int64_t block = (*call.in[operand].shape)[axis] * inner;
+      for (std::int64_t o = 0; o < outer; ++o) {
+        expand(call, operand, call.in[operand].data + o * block * call.lanes_of(operand), block, call.out + (o * row + before) * call.lanes);
+      }
+      before += block;
+    }
+  };
+}
+
+}  // namespace probust::cpu

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// Every convolution, and every transposed one, is a gather of pixels followed by a matrix product with the constant filter:
+//
+//   out[cell, lane, n] = sum over taps t and channels c of  in[c, source(cell, t), lane]  w[(t, c), n].
+//
+// For conv, cells are output pixels. For conv_transpose, image pixels fall into classes by (y + pad) mod stride; within a class
+// the same taps of the filter apply, so each class is one such product and no work is spent on zeros between pixels.
+// Pixels of all lanes are contiguous, so a gather copies runs; a run of neighbouring pixels is one copy.
+#include <algorithm>
+
+#include "probust/exec/cpu/gemm.h"
+#include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/runs.h"
+#include "probust/ops/op.h"
+
+namespace probust::cpu {
+namespace {
+
+constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
+
+// One product: its cells, where they go, and what each tap reads.
+struct Gather {
+  std::vector<std::int64_t> cells;     // destination pixel of each cell
+  bool contiguous = true;              // cells are 0, 1, 2, ...
+  std::vector<std::vector<Run>> taps;  // per tap
+  std::vector<Weights> filters;        // per group: [(tap, channel), n]
+};
+
+// Calls visit(coordinates, index) for every cell of a grid.
+template <class Visit>
+void for_each_cell(const Shape& extents, Visit visit) {
+  Shape at(extents.size(), 0);
+  const std::int64_t total = element_count(extents);
+  for (std::int64_t index = 0; index < total; ++index) {
+    visit(at, index);
+    for (std::size_t i = extents.size(); i-- > 0;) {
+      if (++at[i] < extents[i]) break;
+      at[i] = 0;
+    }
+  }
+}
+
+// filter[o, c, t] of one group as [(tap, in), out]; for a transposed convolution the filter's outputs are what is read.
+Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t group, std::int64_t groups, bool transposed) {
+  const std::int64_t outs = filter.shape[0] / groups, channels = filter.shape[1], kernel = filter.size() / (filter.shape[0] * channels);
+  const std::int64_t read = transposed ? outs : channels, written = transposed ? channels : outs;
+  Weights w(static_cast<std::int64_t>(taps.size()) * read, written);
+  for (std::size_t t = 0; t < taps.size(); ++t) {
+    for (std::int64_t o = 0; o < outs; ++o) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const float value = filter.data[((group * outs + o) * channels + c) * kernel + taps[t]];
+        const auto row = static_cast<std::int64_t>(t) * read;
+        (transposed ? w(row + o, c) : w(row + c, o)) = value;
+      }
+    }
+  }
+  return w;
+}
+
+void arrange_filters(Gather& gather, const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t groups, bool transposed) {
+  for (std::int64_t group = 0; group < groups; ++group) gather.filters.push_back(arrange_filter(filter, taps, group, groups, transposed));
+}
+
+std::vector<Gather> plan_conv(const Window& window, const Tensor& filter) {
+  Gather gather;
+  const Shape output = window.output(), strides = row_major_strides(window.image);
+  std::vector<std::int64_t> all_taps;
+  for_each_cell(window.kernel, [&](const Shape& tap, std::int64_t index) {
+    all_taps.push_back(index);
+    std::vector<std::int64_t> sources;
+    for_each_cell(output, [&](const Shape& cell, std::int64_t) {
+      std::int64_t source = 0;
+      bool inside = true;
+      for (std::size_t i = 0; i < cell.size(); ++i) {
+        const std::int64_t at = cell[i] * window.stride[i] - window.pad_low[i] + tap[i] * window.dilation[i];
+        inside = inside && at >= 0 && at < window.image[i];
+        source += at * strides[i];
+      }
+      sources.push_back(inside ? source : -1);
+    });
+    gather.taps.push_back(to_runs(sources));
+  });
+  gather.cells.resize(static_cast<std::size_t>(element_count(output)));
+  arrange_filters(gather, filter, all_taps, window.groups, false);
+  return {gather};
+}
+
+// The gather for image pixels with (y + pad) mod stride = phase.
+Gather plan_phase(const Window& window, const Tensor& filter, const Shape& phase) {
+  Gather gather;
+  const Shape output = window.output(), strides = row_major_strides(output);
+  std::vector<Shape> pixels;
+  for_each_cell(window.image, [&](const Shape& pixel, std::int64_t index) {
+    for (std::size_t i = 0; i < pixel.size(); ++i) {
+      if ((pixel[i] + window.pad_low[i]) % window.stride[i] != phase[i]) return;
+    }
+    gather.contiguous = gather.contiguous && index == static_cast<std::int64_t>(gather.cells.size());
+    gather.cells.push_back(index);
+    pixels.push_back(pixel);
+  });
+  std::vector<std::int64_t> taps;
+  for_each_cell(window.kernel, [&](const Shape& tap, std::int64_t index) {
+    for (std::size_t i = 0; i < tap.size(); ++i) {
+      if (tap[i] * window.dilation[i] % window.stride[i] != phase[i]) return;
+    }
+    taps.push_back(index);
+    std::vector<std::int64_t> sources;
+    for (const Shape& pixel : pixels) {
+      std::int64_t source = 0;
+      bool inside = true;
+      for (std::size_t i = 0; i < pixel.size(); ++i) {
+        const std::int64_t distance = pixel[i] + window.pad_low[i] - tap[i] * window.dilation[i];
+        const std::int64_t at = distance / window.stride[i];
+        inside = inside && distance >= 0 && at < output[i];
+        source += at * strides[i];
+      }
+      sources.push_back(inside ? source : -1);
+    }
+    gather.taps.push_back(to_runs(sources));
+  });
+  arrange_filters(gather, filter, taps, window.groups, true);
+  return gather;
+}
+
+std::vector<Gather> plan_conv_transpose(const Window& window, const Tensor& filter) {
+  std::vector<Gather> phases;
+  for_each_cell(window.stride, [&](const Shape& phase, std::int64_t) {
+    Gather gather = plan_phase(window, filter, phase);
+    if (!gather.cells.empty()) phases.push_back(std::move(gather));
+  });
+  return phases;
+}
+
+// Copies product columns [rows, n] to their pixels; rows begin .. end - 1 of the gather.
+void scatter_rows(const Gather& gather, const float* product, std::int64_t product_stride, std::int64_t n, std::int64_t lanes, std::int64_t begin,
+                  std::int64_t end, std::int64_t pixels, float* out) {
+  for (std::int64_t channel = 0; channel < n; ++channel) {
+    const float* from = product + channel * product_stride;
+    float* plane = out + channel * pixels * lanes;
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t cell = row / lanes, stop = gather.contiguous ? end : std::min(end, (cell + 1) * lanes);
+      const std::int64_t pixel = gather.contiguous ? cell : gather.cells[cell];
+      std::copy_n(from + (row - begin), stop - row, plane + pixel * lanes + (row - cell * lanes));
+      row = stop;
+    }
+  }
+}
+
+// One group of one image: in [channels, in_pixels, lanes], out [n, out_pixels, lanes].
+void run_group(const Call& call, const Gather& gather, const Weights& w, const float* in, std::int64_t in_pixels, float* out, std::int64_t out_pixels) {
+  const std::int64_t lanes = call.lanes, rows = static_cast<std::int64_t>(gather.cells.size()) * lanes, k = w.rows(), n = w.cols();
+  const std::int64_t channels = gather.taps.empty() ? 0 : k / static_cast<std::int64_t>(gather.taps.size());
+  const std::int64_t group = row_group();
+  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k) / group * group;
+  const std::int64_t block = std::min(std::max(2 * group, fitting), (rows + group - 1) / group * group);
+  float* columns = call.scratch_of(block * (k + n));
+  float* product = columns + block * k;
+  for (std::int64_t begin = 0; begin < rows; begin += block) {
+    const std::int64_t end = std::min(rows, begin + block), padded = (end - begin + group - 1) / group * group;
+    for (std::size_t t = 0; t < gather.taps.size(); ++t) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        float* column = columns + (static_cast<std::int64_t>(t) * channels + c) * padded;
+        copy_rows(gather.taps[t], in + c * in_pixels * lanes, lanes, begin, end, column);
+        std::fill(column + (end - begin), column + padded, 0.0F);
+      }
+    }
+    if (k == 0) {
+      std::fill_n(product, padded * n, 0.0F);
+      scatter_rows(gather, product, padded, n, lanes, begin, end, out_pixels, out);
+    } else if (gather.contiguous && padded == end - begin) {
+      multiply_whole(padded, columns, padded, w, out + begin, out_pixels * lanes);
+    } else {
+      multiply_whole(padded, columns, padded, w, product, padded);
+      scatter_rows(gather, product, padded, n, lanes, begin, end, out_pixels, out);
+    }
+  }
+}
+
+Kernel gather_kernel(std::vector<Gather> gathers) {
+  return [gathers = std::move(gathers)](const Call& call) {
+    const Shape &from = *call.in[0].shape, &to = *call.shape;
+    const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}), out_pixels = element_count({to.begin() + 2, to.end()});
+    for (std::int64_t image = 0; image < from[0]; ++image) {
+      for (const Gather& gather : gathers) {
+        const auto groups = static_cast<std::int64_t>(gather.filters.size());
+        for (std::int64_t group = 0; group < groups; ++group) {
+          const float* in = call.in[0].data + (image * from[1] + group * (from[1] / groups)) * in_pixels * call.lanes;
+          float* out = call.out + (image * to[1] + group * (to[1] / groups)) * out_pixels * call.lanes;
+          run_group(call, gather, gather.filters[group], in, in_pixels, out, out_pixels);
+        }
+      }
+    }
+  };
+}
+
+// Filters that vary from example to example (a derivative's derivative) are rare: the reference evaluation serves them.
+bool constant_filter(const Graph& graph, const Node& node) { return graph[node.inputs[1]].op == Op::constant; }
+
+}  // namespace
+
+Kernel make_conv(const Graph& graph, const Node& node) {
+  if (!constant_filter(graph, node)) return make_reference(graph, node);
+  return gather_kernel(plan_conv(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])));
+}
+
+Kernel make_conv_transpose(const Graph& graph, const Node& node) {
+  if (!constant_filter(graph, node)) return make_reference(graph, node);
+  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])));
+}
+
+}  // namespace probust::cpu

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Functions of one or two operands, element by element. Exponentials and their relatives go through Eigen's vector functions in
+// whole blocks, so that an element's value does not depend on where in the array it stands.
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "probust/exec/cpu/kernel.h"
+#include "probust/ops/op.h"
+#include "probust/ops/unary.h"
+
+namespace probust::cpu {
+namespace {
+
+constexpr std::int64_t kBlock = 16;
+using Block = Eigen::Array<float, kBlock, 1>;
+
+// Applies a function of whole blocks; the last one is padded.
+template <class F>
+Kernel block_kernel(F f) {
+  return [f](const Call& call) {
+    const std::int64_t size = element_count(*call.shape) * call.lanes;
+    const float* in = call.in[0].data;
+    std::int64_t i = 0;
+    for (; i + kBlock <= size; i += kBlock) Eigen::Map<Block>(call.out + i) = f(Block(Eigen::Map<const Block>(in + i)));
+    if (i == size) return;
+    Block last = Block::Ones();
+    std::copy(in + i, in + size, last.data());
+    last = f(Block(last));
+    std::copy_n(last.data(), size - i, call.out + i);
+  };
+}
+
+// Applies a plain function, which the compiler vectorises where it can.
+template <class F>
+Kernel scalar_kernel(F f) {
+  return [f](const Call& call) {
+    const std::int64_t size = element_count(*call.shape) * call.lanes;
+    const float* in = call.in[0].data;
+    float* out = call.out;
+    for (std::int64_t i = 0; i < size; ++i) out[i] = f(in[i]);
+  };
+}
+
+Block sigmoid_block(const Block& x) {
+  const Block e = (-x.abs()).exp();
+  return (x >= 0.0F).select(Block::Ones(), e) / (1.0F + e);
+}
+
+// Where each element of the output finds its operand; empty where they correspond one to one.
+std::vector<std::int64_t> element_table(const Shape& operand, const Shape& output) {
+  if (element_count(operand) == element_count(output)) return {};
+  const Shape own = row_major_strides(operand);
+  const std::size_t added = output.size() - operand.size();
+  std::vector<std::int64_t> table(static_cast<std::size_t>(element_count(output)), 0);
+  for (std::size_t index = 0; index < table.size(); ++index) {
+    auto rest = static_cast<std::int64_t>(index);
+    for (std::size_t i = output.size(); i-- > 0;) {
+      const std::int64_t coordinate = rest % output[i];
+      rest /= output[i];
+      if (i >= added && operand[i - added] != 1) table[index] += coordinate * own[i - added];
+    }
+  }
+  return table;
+}
+
+template <class F>
+void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, std::int64_t count) {
+  if (scalar_a && scalar_b) {
+    std::fill_n(out, count, f(*a, *b));
+  } else if (scalar_b) {
+    const float value = *b;
+    for (std::int64_t i = 0; i < count; ++i) out[i] = f(a[i], value);
+  } else if (scalar_a) {
+    const float value = *a;
+    for (std::int64_t i = 0; i < count; ++i) out[i] = f(value, b[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
+  }
+}
+
+// One element of the output over all its lanes.
+template <class F>
+void combine_lanes(F f, const Call& call, const float* a, const float* b, float* out) {
+  const bool scalar_a = call.in[0].extent == Extent::constant, scalar_b = call.in[1].extent == Extent::constant;
+  const bool full_a = scalar_a || call.lanes_of(0) == call.lanes, full_b = scalar_b || call.lanes_of(1) == call.lanes;
+  if (full_a && full_b) return combine(f, a, scalar_a, b, scalar_b, out, call.lanes);
+  const std::int64_t examples = call.batch.examples;
+  for (std::int64_t first = 0; first < call.lanes; first += examples) {
+    combine(f, full_a && !scalar_a ? a + first : a, scalar_a, full_b && !scalar_b ? b + first : b, scalar_b, out + first, examples);
+  }
+}
+
+template <class F>
+Kernel binary_kernel(const Graph& graph, const Node& node, F f) {
+  auto table_a = element_table(graph[node.inputs[0]].shape, node.shape), table_b = element_table(graph[node.inputs[1]].shape, node.shape);
+  return [f, table_a = std::move(table_a), table_b = std::move(table_b)](const Call& call) {
+    const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), elements = element_count(*call.shape);
+    if (table_a.empty() && table_b.empty() && lanes_a == call.lanes && lanes_b == call.lanes) {
+      return combine(f, call.in[0].data, false, call.in[1].data, false, call.out, elements * call.lanes);
+    }
+    for (std::int64_t e = 0; e < elements; ++e) {
+      const std::int64_t at_a = table_a.empty() ? e : table_a[e], at_b = table_b.empty() ? e : table_b[e];
+      combine_lanes(f, call, call.in[0].data + at_a * lanes_a, call.in[1].data + at_b * lanes_b, call.out + e * call.lanes);
+    }
+  };
+}
+
+}  // namespace
+
+Kernel make_unary(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case Op::negate: return scalar_kernel([](float x) { return -x; });
+    case Op::absolute: return scalar_kernel([](float x) { return std::fabs(x); });
+    case Op::sign: return scalar_kernel(ops::sign);
+    case Op::step: return scalar_kernel([](float x) { return x > 0 ? 1.0F : 0.0F; });
+    case Op::relu: return scalar_kernel([](float x) { return x < 0 ? 0.0F : x; });
+    case Op::reciprocal: return scalar_kernel([](float x) { return 1.0F / x; });
+    case Op::sqrt: return scalar_kernel([](float x) { return std::sqrt(x); });
+    case Op::exp: return block_kernel([](const Block& x) -> Block { return x.exp(); });
+    case Op::log: return block_kernel([](const Block& x) -> Block { return x.log(); });
+    case Op::tanh: return block_kernel([](const Block& x) -> Block { return x.tanh(); });
+    case Op::sigmoid: return block_kernel(sigmoid_block);
+    case Op::erf: return scalar_kernel([](float x) { return std::erf(x); });
+    case Op::softplus: return scalar_kernel(ops::softplus);
+    case Op::sine: return scalar_kernel([](float x) { return std::sin(x); });
+    case Op::cosine: return scalar_kernel([](float x) { return std::cos(x); });
+    default: return make_reference(graph, node);
+  }
+}
+
+Kernel make_binary(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case Op::add: return binary_kernel(graph, node, [](float a, float b) { return a + b; });
+    case Op::subtract: return binary_kernel(graph, node, [](float a, float b) { return a - b; });
+    case Op::multiply: return binary_kernel(graph, node, [](float a, float b) { return a * b; });
+    case Op::divide: return binary_kernel(graph, node, [](float a, float b) { return a / b; });
+    case Op::maximum: return binary_kernel(graph, node, [](float a, float b) { return b > a || b != b ? b : a; });
+    case Op::minimum: return binary_kernel(graph, node, [](float a, float b) { return b < a || b != b ? b : a; });
+    case Op::power: return binary_kernel(graph, node, [](float a, float b) { return std::pow(a, b); });
+    case Op::greater_equal: return binary_kernel(graph, node, [](float a, float b) { return a >= b ? 1.0F : 0.0F; });
+    case Op::less: return binary_kernel(graph, node, [](float a, float b) { return a < b ? 1.0F : 0.0F; });
+    default: return make_reference(graph, node);
+  }
+}
+
+// Softmax along an axis, all lanes at once: subtract the largest, exponentiate, normalise.
+Kernel make_softmax(const Graph& graph, const Node& node) {
+  if (node.op != Op::softmax) return make_reference(graph, node);
+  const std::int64_t axis = std::get<AxisAttribute>(node.attributes).axis;
+  const std::int64_t extent = node.shape[axis], stride = row_major_strides(node.shape)[axis];
+  return [extent, stride, exponential = block_kernel([](const Block& x) -> Block { return x.exp(); })](const Call& call) {
+    const std::int64_t lanes = call.lanes, elements = element_count(*call.shape);
+    float* extreme = call.scratch_of(lanes);
+    const auto line_start = [&](std::int64_t line) { return line / stride * stride * extent + line % stride; };
+    const auto row = [&](auto* base, std::int64_t line, std::int64_t i) { return base + (line_start(line) + i * stride) * lanes; };
+    for (std::int64_t line = 0; line < elements / extent; ++line) {
+      std::copy_n(row(call.in[0].data, line, 0), lanes, extreme);
+      for (std::int64_t i = 1; i < extent; ++i) {
+        const float* a = row(call.in[0].data, line, i);
+        for (std::int64_t l = 0; l < lanes; ++l) extreme[l] = std::max(extreme[l], a[l]);
+      }
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const float* a = row(call.in[0].data, line, i);
+        float* y = row(call.out, line, i);
+        for (std::int64_t l = 0; l < lanes; ++l) y[l] = a[l] - extreme[l];
+      }
+    }
+    const Operand shifted{call.out, call.shape, call.in[0].extent};
+    Call inner = call;
+    inner.in = std::span(&shifted, 1);
+    exponential(inner);
+    for (std::int64_t line = 0; line < elements / extent; ++line) {
+      std::fill_n(extreme, lanes, 0.0F);
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const float* y = row(call.out, line, i);
+        for (std::int64_t l = 0; l < lanes; ++l) extreme[l] += y[l];
+      }
+      for (std::int64_t i = 0; i < extent; ++i) {
+        float* y = row(call.out, line, i);
+        for (std::int64_t l = 0; l < lanes; ++l) y[l] /= extreme[l];
+      }
+    }
+  };
+}
+
+}  // namespace probust::cpu

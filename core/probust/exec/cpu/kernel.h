@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "probust/exec/program.h"
+#include "probust/graph/graph.h"
+
+namespace probust::cpu {
+
+/// An operand of a kernel: elements laid out [elements][lanes], lanes those of its extent (1 for a constant).
+struct Operand {
+  const float* data;
+  const Shape* shape;
+  Extent extent;
+};
+
+/// One call of a kernel. The output has the largest extent among the operands; its lane s * examples + b reads lane b of an
+/// example operand and lane 0 of a constant.
+struct Call {
+  std::span<const Operand> in;
+  float* out;
+  const Shape* shape;
+  Batch batch;
+  std::int64_t lanes;           ///< of the output
+  std::vector<float>* scratch;  ///< grows as needed and stays
+
+  std::int64_t lanes_of(std::size_t operand) const { return batch.lanes(in[operand].extent); }
+  float* scratch_of(std::int64_t size) const {
+    if (static_cast<std::int64_t>(scratch->size()) < size) scratch->resize(static_cast<std::size_t>(size));
+    return scratch->data();
+  }
+};
+
+using Kernel = std::function<void(const Call&)>;
+
+/// Prepares the kernel of one node: whatever depends on constants and shapes alone is done here, once.
+using MakeKernel = Kernel (*)(const Graph&, const Node&);
+
+/// How a kernel may use memory.
+struct KernelEntry {
+  MakeKernel make = nullptr;
+  bool in_place = false;  ///< may write its output over its first operand
+};
+
+/// The kernel of an operator; the reference evaluation, lane by lane, where there is no faster one.
+KernelEntry kernel_entry(Op op);
+
+/// True where kernel_entry has a kernel of its own for this operator.
+bool has_fast_kernel(Op op);
+
+// One file per family, named like the operators'.
+Kernel make_matmul(const Graph&, const Node&);
+Kernel make_conv(const Graph&, const Node&);
+Kernel make_conv_transpose(const Graph&, const Node&);
+Kernel make_max_pool(const Graph&, const Node&);
+Kernel make_max_scatter(const Graph&, const Node&);
+Kernel make_max_gather(const Graph&, const Node&);
+Kernel make_sum_pool(const Graph&, const Node&);
+Kernel make_sum_unpool(const Graph&, const Node&);
+Kernel make_unary(const Graph&, const Node&);
+Kernel make_binary(const Graph&, const Node&);
+Kernel make_reduce_sum(const Graph&, const Node&);
+Kernel make_broadcast(const Graph&, const Node&);
+Kernel make_moves(const Graph&, const Node&);
+Kernel make_concat(const Graph&, const Node&);
+Kernel make_softmax(const Graph&, const Node&);
+Kernel make_reference(const Graph&, const Node&);
+
+}  // namespace probust::cpu

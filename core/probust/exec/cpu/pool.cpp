@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Pooling over all lanes at once. The choice of a maximum depends on the examples alone, so it is made once and serves all seeds.
+#include <algorithm>
+
+#include "probust/exec/cpu/kernel.h"
+#include "probust/ops/op.h"
+
+namespace probust::cpu {
+namespace {
+
+// The image cells of each window, window by window.
+struct Windows {
+  std::vector<std::int64_t> begin;  // [windows + 1] into cells
+  std::vector<std::int64_t> cells;
+  std::int64_t image = 0;
+  bool overlap = false;  // some cell belongs to two windows
+
+  std::int64_t count() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+  std::span<const std::int64_t> of(std::int64_t window) const {
+    return std::span(cells).subspan(begin[window], begin[window + 1] - begin[window]);
+  }
+};
+
+Windows plan(const Window& window) {
+  Windows windows;
+  const Shape output = window.output();
+  windows.image = element_count(window.image);
+  windows.begin.push_back(0);
+  std::vector<bool> seen(static_cast<std::size_t>(windows.image), false);
+  const std::int64_t count = element_count(output), taps = element_count(window.kernel);
+  for (std::int64_t q = 0; q < count; ++q) {
+    for (std::int64_t t = 0; t < taps; ++t) {
+      std::int64_t cell = 0, stride = 1, rest_q = q, rest_t = t;
+      bool inside = true;
+      for (std::size_t i = output.size(); i-- > 0;) {
+        const std::int64_t at = rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
+        rest_q /= output[i];
+        rest_t /= window.kernel[i];
+        inside = inside && at >= 0 && at < window.image[i];
+        cell += at * stride;
+        stride *= window.image[i];
+      }
+      if (!inside) continue;
+      windows.overlap = windows.overlap || seen[cell];
+      seen[cell] = true;
+      windows.cells.push_back(cell);
+    }
+    windows.begin.push_back(static_cast<std::int64_t>(windows.cells.size()));
+  }
+  return windows;
+}
+
+std::int64_t plane_count(const Shape& shape) { return shape[0] * shape[1]; }
+
+// Per lane: which of the window's cells is the first largest, and its value.
+void choose(const float* plane, std::int64_t lanes, std::span<const std::int64_t> cells, float* best, std::int32_t* which) {
+  std::copy_n(plane + cells[0] * lanes, lanes, best);
+  std::fill_n(which, lanes, 0);
+  for (std::size_t t = 1; t < cells.size(); ++t) {
+    const float* x = plane + cells[t] * lanes;
+    const auto number = static_cast<std::int32_t>(t);
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      // A NaN wins over numbers, and nothing wins over a NaN: comparisons with it are false.
+      const bool wins = (x[l] > best[l]) | ((x[l] != x[l]) & (best[l] == best[l]));
+      best[l] = wins ? x[l] : best[l];
+      which[l] = wins ? number : which[l];
+    }
+  }
+}
+
+void add_chosen(const float* c, const std::int32_t* which, std::int32_t tap, float* to, std::int64_t count) {
+  for (std::int64_t l = 0; l < count; ++l) to[l] += which[l] == tap ? c[l] : 0.0F;
+}
+
+void put_chosen(const float* c, const std::int32_t* which, std::int32_t tap, float* to, std::int64_t count) {
+  for (std::int64_t l = 0; l < count; ++l) to[l] = which[l] == tap ? c[l] : 0.0F;
+}
+
+}  // namespace
+
+Kernel make_max_pool(const Graph&, const Node& node) {
+  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+    const std::int64_t lanes = call.lanes;
+    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
+      const float* plane = call.in[0].data + p * windows.image * lanes;
+      for (std::int64_t q = 0; q < windows.count(); ++q) {
+        const auto cells = windows.of(q);
+        float* best = call.out + (p * windows.count() + q) * lanes;
+        std::copy_n(plane + cells[0] * lanes, lanes, best);
+        for (std::size_t t = 1; t < cells.size(); ++t) {
+          const float* x = plane + cells[t] * lanes;
+          for (std::int64_t l = 0; l < lanes; ++l) best[l] = (x[l] > best[l]) | (x[l] != x[l]) ? x[l] : best[l];
+        }
+      }
+    }
+  };
+}
+
+// Operands: the image that decides (example), the cotangent (usually seeded).
+Kernel make_max_scatter(const Graph& graph, const Node& node) {
+  const Extent image = graph[node.inputs[0]].extent, cotangent = graph[node.inputs[1]].extent;
+  if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
+  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+    const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
+    float* best = call.scratch_of(2 * own);
+    auto* which = reinterpret_cast<std::int32_t*>(best + own);
+    const bool assign = !windows.overlap;
+    if (!assign || static_cast<std::int64_t>(windows.cells.size()) < windows.image) std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
+      for (std::int64_t q = 0; q < windows.count(); ++q) {
+        const auto cells = windows.of(q);
+        choose(call.in[0].data + p * windows.image * own, own, cells, best, which);
+        const float* c = call.in[1].data + (p * windows.count() + q) * lanes;
+        for (std::size_t t = 0; t < cells.size(); ++t) {
+          float* to = call.out + (p * windows.image + cells[t]) * lanes;
+          for (std::int64_t first = 0; first < lanes; first += own) {
+            (assign ? put_chosen : add_chosen)(c + first, which, static_cast<std::int32_t>(t), to + first, own);
+          }
+        }
+      }
+    }
+  };
+}
+
+// Operands: the image that decides, the image that is read.
+Kernel make_max_gather(const Graph& graph, const Node& node) {
+  const Extent image = graph[node.inputs[0]].extent, values = graph[node.inputs[1]].extent;
+  if (values != node.extent || image == Extent::constant) return make_reference(graph, node);
+  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+    const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
+    float* best = call.scratch_of(2 * own);
+    auto* which = reinterpret_cast<std::int32_t*>(best + own);
+    std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
+      for (std::int64_t q = 0; q < windows.count(); ++q) {
+        const auto cells = windows.of(q);
+        choose(call.in[0].data + p * windows.image * own, own, cells, best, which);
+        float* to = call.out + (p * windows.count() + q) * lanes;
+        for (std::size_t t = 0; t < cells.size(); ++t) {
+          const float* v = call.in[1].data + (p * windows.image + cells[t]) * lanes;
+          for (std::int64_t first = 0; first < lanes; first += own) add_chosen(v + first, which, static_cast<std::int32_t>(t), to + first, own);
+        }
+      }
+    }
+  };
+}
+
+Kernel make_sum_pool(const Graph&, const Node& node) {
+  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+    const std::int64_t lanes = call.lanes;
+    std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
+      for (std::int64_t q = 0; q < windows.count(); ++q) {
+        float* sum = call.out + (p * windows.count() + q) * lanes;
+        for (const std::int64_t cell : windows.of(q)) {
+          const float* x = call.in[0].data + (p * windows.image + cell) * lanes;
+          for (std::int64_t l = 0; l < lanes; ++l) sum[l] += x[l];
+        }
+      }
+    }
+  };
+}
+
+Kernel make_sum_unpool(const Graph&, const Node& node) {
+  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+    const std::int64_t lanes = call.lanes;
+    std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
+      for (std::int64_t q = 0; q < windows.count(); ++q) {
+        const float* c = call.in[0].data + (p * windows.count() + q) * lanes;
+        for (const std::int64_t cell : windows.of(q)) {
+          float* to = call.out + (p * windows.image + cell) * lanes;
+          for (std::int64_t l = 0; l < lanes; ++l) to[l] += c[l];
+        }
+      }
+    }
+  };
+}
+
+}  // namespace probust::cpu

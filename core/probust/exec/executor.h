@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/base/tensor.h"
+#include "probust/exec/program.h"
+#include "probust/graph/graph.h"
+#include "probust/noise/noise.h"
+
+namespace probust {
+
+/// Points at which a classifier is asked, with what keys their noise.
+struct Points {
+  Tensor x;                         ///< [N, ...] in the natural space
+  std::vector<std::int64_t> index;  ///< [N] position in the data: part of the noise's key
+  std::vector<std::int64_t> target; ///< [N] the class t whose survival is asked for
+  std::uint64_t seed = 0;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
+};
+
+/// A classifier seen as linear around a point: the narrow waist between networks and probabilities. Rivals are the classes
+/// other than the target, in order; m = C - 1.
+struct Linearization {
+  Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
+  Eigen::MatrixXd gram;     ///< [m, m] U C Uᵀ at unit noise scale, with the margin gradients u_i as rows of U
+  /// [m, m] covariance of the margins over the noise samples; empty where nothing was sampled.
+  Eigen::MatrixXd sample_covariance;
+};
+
+struct ExecutorOptions {
+  int threads = 1;
+  std::int64_t memory = std::int64_t{2} << 30;  ///< bytes that activations and gradients may take, all threads together
+  std::int64_t batch = 0;  ///< lanes per run; 0: chosen from the memory and the model
+};
+
+/// What a caller may watch and stop from another thread or a signal handler.
+struct Progress {
+  std::atomic<std::int64_t> passes{0};  ///< forward and backward passes done so far
+  std::atomic<bool> stop{false};        ///< set it and the running call ends with Error{usage, "interrupted"}
+};
+
+/// Runs one classifier on one device. The calls are coarse: noise, counting and Gram matrices stay with the device, and no
+/// result depends on threads, memory or chunking. A handle: it owns threads' and devices' memory.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::int64_t classes() const = 0;
+  virtual const Shape& point_shape() const = 0;
+  /// Lanes per run that forwards and gradient sweeps use.
+  virtual Batch forward_batch() const = 0;
+  virtual Batch gradient_batch() const = 0;
+
+  /// [N, C] for x [N, ...].
+  virtual Result<Tensor> logits(const Tensor& x) = 0;
+
+  /// Calls `take(i, jacobian)` for each point in order, with the Jacobian of the logits [C, d], row-major.
+  virtual Result<std::monostate> jacobian(const Tensor& x, const std::function<void(std::int64_t, std::span<const float>)>& take) = 0;
+
+  /// At x: one forward and m backwards per point.
+  virtual Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) = 0;
+
+  /// Margins and their gradients averaged over `samples` noisy copies: that many forwards and m times that many backwards.
+  virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) = 0;
+
+  /// How often each class wins among `samples` noisy copies: [N][C] counts; a copy with a NaN logit counts for no class.
+  virtual Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples) = 0;
+
+  Progress progress;
+};
+
+/// The index of the largest logit, the lowest one on a tie; -1 where any is NaN.
+std::int64_t argmax(std::span<const float> logits);
+
+/// The backends that were compiled in, best first.
+std::span<const std::string_view> backends();
+
+/// Compiles a classifier (one input, one output [C]) for a backend ("cpu" or "reference").
+/// Error{usage} for an unknown backend, Error{resources} where a single example does not fit the memory.
+Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier, const ExecutorOptions& options);
+
+}  // namespace probust

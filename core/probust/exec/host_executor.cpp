@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+// The coarse calls of an Executor for programs that run on this machine's processor: chunks, threads, noise, counting, Gram
+// matrices. What a chunk holds never changes a result: lanes do not influence each other (program.h), sums over samples run in
+// the order of the samples, and counts are integers.
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+#include "probust/autodiff/vjp.h"
+#include "probust/exec/executor.h"
+#include "probust/exec/parallel.h"
+#include "probust/graph/simplify.h"
+
+namespace probust {
+namespace {
+
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr std::int64_t kPreferredLanes = 960;             // enough for every kernel to run at full speed
+constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;  // a workspace that stays near the core
+
+// Copies row-major points [N, elements], rows first .. first + count - 1, to lanes.
+void to_lanes(const Tensor& x, std::int64_t first, std::int64_t count, std::int64_t elements, float* lanes) {
+  for (std::int64_t b = 0; b < count; ++b) {
+    const float* row = x.data.data() + (first + b) * elements;
+    for (std::int64_t e = 0; e < elements; ++e) lanes[e * count + b] = row[e];
+  }
+}
+
+// Adds to `gram` the products of one lane's gradients: gradients[e * lanes + s * examples + b], rows s, columns e. The sum runs in
+// fixed blocks of elements, so its rounding does not depend on the chunk.
+class GramAccumulator {
+ public:
+  explicit GramAccumulator(std::int64_t rows) : block_(rows, kBlock) {}
+
+  Eigen::MatrixXd gram(const RowMatrix& u) {
+    Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(u.rows(), u.rows());
+    for (std::int64_t first = 0; first < u.cols(); first += kBlock) add(u, first, sum);
+    return sum;
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 64;
+  void add(const RowMatrix& u, std::int64_t first, Eigen::MatrixXd& sum) {
+    const std::int64_t width = std::min<std::int64_t>(kBlock, u.cols() - first);
+    block_.setZero();
+    block_.leftCols(width) = u.middleCols(first, width);
+    sum.noalias() += block_ * block_.transpose();
+  }
+  Eigen::MatrixXd block_;
+};
+
+// Logits as margins f_t - f_i over the rivals i of t.
+void store_margins(const float* logits, std::int64_t lanes, std::int64_t lane, std::int64_t classes, std::int64_t target, double* margins) {
+  const double own = logits[target * lanes + lane];
+  for (std::int64_t i = 0, row = 0; i < classes; ++i) {
+    if (i != target) margins[row++] = own - double{logits[i * lanes + lane]};
+  }
+}
+
+class HostExecutor final : public Executor {
+ public:
+  using Compile = std::unique_ptr<Program> (*)(const Graph&);
+
+  HostExecutor(std::string_view name, Compile compile, const Graph& classifier, const ExecutorOptions& options)
+      : name_(name), options_(options), compile_(compile), graph_(simplify(classifier)) {
+    const std::vector<ValueId> inputs = graph_.inputs();
+    if (inputs.size() != 1 || graph_.outputs.size() != 1 || graph_[graph_.outputs[0]].shape.size() != 1) {
+      throw Error{ErrorCode::usage, "classifier", "does not map one input to one vector of logits", ""};
+    }
+    point_shape_ = graph_[inputs[0]].shape;
+    elements_ = element_count(point_shape_);
+    classes_ = graph_[graph_.outputs[0]].shape[0];
+    options_.threads = std::max(1, options_.threads);
+    forward_ = compile_(graph_);
+    forward_batch_ = fit_forward();
+    workspaces_.resize(static_cast<std::size_t>(options_.threads));
+  }
+
+  std::string_view name() const override { return name_; }
+  std::int64_t classes() const override { return classes_; }
+  const Shape& point_shape() const override { return point_shape_; }
+  Batch forward_batch() const override { return forward_batch_; }
+  Batch gradient_batch() const override { return gradient_batch_; }
+
+  Result<Tensor> logits(const Tensor& x) override {
+    return guarded("model", [&] {
+      const std::int64_t n = checked_rows(x);
+      Tensor result({n, classes_});
+      const std::int64_t step = forward_batch_.examples;
+      for_chunks(n, step, [&](std::int64_t first, std::int64_t count, int worker) {
+        Buffers& buffers = workspaces_[worker];
+        to_lanes(x, first, count, elements_, buffers.input(elements_ * count));
+        const float* logits = run_forward(count, buffers);
+        for (std::int64_t b = 0; b < count; ++b) {
+          for (std::int64_t c = 0; c < classes_; ++c) result.data[(first + b) * classes_ + c] = logits[c * count + b];
+        }
+      });
+      return result;
+    });
+  }
+
+  Result<std::monostate> jacobian(const Tensor& x, const std::function<void(std::int64_t, std::span<const float>)>& take) override {
+    return guarded("model", [&] {
+      const std::int64_t n = checked_rows(x);
+      prepare_gradient();
+      std::vector<float> rows(static_cast<std::size_t>(classes_ * elements_));
+      for (std::int64_t i = 0; i < n; ++i) {
+        Buffers& buffers = workspaces_[0];
+        to_lanes(x, i, 1, elements_, buffers.input(elements_));
+        sweep(1, classes_, buffers, [&](std::int64_t, std::int64_t row, std::int64_t c) { return c == row ? 1.0F : 0.0F; },
+              [&](std::int64_t first_seed, std::int64_t seeds, const float* gradients) {
+                for (std::int64_t s = 0; s < seeds; ++s) {
+                  for (std::int64_t e = 0; e < elements_; ++e) rows[(first_seed + s) * elements_ + e] = gradients[e * seeds + s];
+                }
+              });
+        take(i, rows);
+      }
+      return std::monostate{};
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
+    return guarded("model", [&] {
+      check_points(points);
+      prepare_gradient();
+      std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+      for_chunks(points.size(), gradient_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        Buffers& buffers = workspaces_[worker];
+        to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
+        std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
+        const auto targets = std::span(points.target).subspan(first, count);
+        sweep_margins(count, targets, shape, buffers, [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
+        GramAccumulator accumulator(classes_ - 1);
+        for (std::int64_t b = 0; b < count; ++b) {
+          Linearization& out = result[first + b];
+          out.margins.resize(classes_ - 1);
+          store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.margins.data());
+          out.gram = accumulator.gram(u[b]);
+        }
+      });
+      return result;
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return guarded("model", [&] {
+      check_points(points);
+      prepare_gradient();
+      std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+      parallel_for(points.size(), options_.threads, [&](std::int64_t i, int worker) {
+        result[i] = average_at(points, i, noise, samples, workspaces_[worker]);
+      });
+      return result;
+    });
+  }
+
+  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return guarded("model", [&] {
+      check_points(points);
+      const std::int64_t n = points.size();
+      std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(n), std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
+      std::mutex mutex;
+      // One lane per pair (point, sample), pairs in lexicographic order.
+      for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        Buffers& buffers = workspaces_[worker];
+        fill_noisy(points, noise, samples, first, count, buffers);
+        const float* logits = run_forward(count, buffers);
+        std::vector<float> one(static_cast<std::size_t>(classes_));
+        const std::lock_guard lock(mutex);
+        for (std::int64_t lane = 0; lane < count; ++lane) {
+          for (std::int64_t c = 0; c < classes_; ++c) one[c] = logits[c * count + lane];
+          const std::int64_t winner = argmax(one);
+          if (winner >= 0) ++counts[(first + lane) / samples][winner];
+        }
+      });
+      return counts;
+    });
+  }
+
+ private:
+  // What one thread needs, reused from call to call.
+  struct Buffers {
+    Workspace workspace;
+    std::vector<float> inputs, logits, cotangents, gradients;
+    std::vector<std::uint32_t> points, samples;
+
+    float* input(std::int64_t size) { return grown(inputs, size); }
+    static float* grown(std::vector<float>& buffer, std::int64_t size) {
+      if (static_cast<std::int64_t>(buffer.size()) < size) buffer.resize(static_cast<std::size_t>(size));
+      return buffer.data();
+    }
+  };
+
+  std::int64_t checked_rows(const Tensor& x) const {
+    const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
+    if (x.shape.empty() || element_count(per_point) != elements_) {
+      throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point), "the model takes " + to_string(point_shape_)};
+    }
+    return x.shape[0];
+  }
+
+  void check_points(const Points& points) const {
+    if (checked_rows(points.x) != points.size() || points.target.size() != points.index.size()) {
+      throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+    }
+    for (const std::int64_t target : points.target) {
+      if (target < 0 || target >= classes_) throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist", "the model has " + std::to_string(classes_) + " classes"};
+    }
+  }
+
+  // Splits 0..total-1 into chunks of `step` and hands them to the threads.
+  void for_chunks(std::int64_t total, std::int64_t step, const std::function<void(std::int64_t, std::int64_t, int)>& body) {
+    // With fewer chunks than threads the threads would idle: make the chunks smaller.
+    const std::int64_t even = (total + options_.threads - 1) / options_.threads;
+    step = std::max<std::int64_t>(1, std::min(step, even));
+    parallel_for((total + step - 1) / step, options_.threads, [&](std::int64_t task, int worker) {
+      stop_if_asked();
+      body(task * step, std::min(step, total - task * step), worker);
+    });
+  }
+
+  void stop_if_asked() const {
+    if (progress.stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
+  }
+
+  const float* run_forward(std::int64_t count, Buffers& buffers) {
+    float* logits = Buffers::grown(buffers.logits, classes_ * count);
+    const float* input = buffers.inputs.data();
+    forward_->run({count, 1}, std::span(&input, 1), std::span(&logits, 1), buffers.workspace);
+    progress.passes += count;
+    return logits;
+  }
+
+  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer.
+  void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count, Buffers& buffers) const {
+    buffers.points.resize(static_cast<std::size_t>(count));
+    buffers.samples.resize(static_cast<std::size_t>(count));
+    float* x = buffers.input(elements_ * count);
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      const std::int64_t i = (first + lane) / samples;
+      buffers.points[lane] = static_cast<std::uint32_t>(points.index[i]);
+      buffers.samples[lane] = static_cast<std::uint32_t>((first + lane) % samples);
+    }
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      for (std::int64_t lane = 0; lane < count;) {  // runs of lanes that share a point
+        const std::int64_t i = (first + lane) / samples, end = std::min(count, (i + 1) * samples - first);
+        std::fill(x + e * count + lane, x + e * count + end, points.x.data[i * elements_ + e]);
+        lane = end;
+      }
+    }
+    noise.shape->add({points.seed, buffers.points, buffers.samples}, elements_, static_cast<float>(noise.scale), x);
+  }
+
+  void prepare_gradient() {
+    if (gradient_) return;
+    const Vjp sweep = vjp(graph_, graph_.outputs, graph_.inputs());
+    gradient_ = compile_(simplify(sweep.graph));
+    gradient_batch_ = fit_gradient();
+  }
+
+  // Runs the forward and the backward sweep for `count` examples in the input buffer, for `rows` seeds in groups that fit.
+  // seed(b, row, c) is element c of seed `row` of example b; take(first_row, rows, gradients [elements][rows * count]).
+  template <class Seed, class Take>
+  void sweep(std::int64_t count, std::int64_t rows, Buffers& buffers, Seed seed, Take take) {
+    for (std::int64_t first = 0; first < rows; first += gradient_batch_.seeds) {
+      stop_if_asked();
+      const std::int64_t seeds = std::min(gradient_batch_.seeds, rows - first), lanes = seeds * count;
+      float* cotangents = Buffers::grown(buffers.cotangents, classes_ * lanes);
+      for (std::int64_t c = 0; c < classes_; ++c) {
+        for (std::int64_t s = 0; s < seeds; ++s) {
+          for (std::int64_t b = 0; b < count; ++b) cotangents[c * lanes + s * count + b] = seed(b, first + s, c);
+        }
+      }
+      float* outputs[] = {Buffers::grown(buffers.logits, classes_ * lanes), Buffers::grown(buffers.gradients, elements_ * lanes)};
+      const float* inputs[] = {buffers.inputs.data(), cotangents};
+      gradient_->run({count, seeds}, inputs, outputs, buffers.workspace);
+      take(first, seeds, outputs[1]);
+      progress.passes += lanes + (first == 0 ? count : 0);
+      // The logits come with one lane per seed: keep those of the first.
+      for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(outputs[0] + c * lanes, count, outputs[0] + c * count);
+    }
+    if (rows == 0) run_forward(count, buffers);
+  }
+
+  // The sweep for the margins of each example's target; store(b, row, element, value).
+  template <class Store>
+  void sweep_margins(std::int64_t count, std::span<const std::int64_t> targets, const NoiseShape& shape, Buffers& buffers, Store store) {
+    const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
+      const std::int64_t rival = row < targets[b] ? row : row + 1;
+      return c == targets[b] ? 1.0F : c == rival ? -1.0F : 0.0F;
+    };
+    sweep(count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
+      shape.whiten(elements_, seeds * count, gradients);
+      for (std::int64_t e = 0; e < elements_; ++e) {
+        const float* line = gradients + e * seeds * count;
+        for (std::int64_t s = 0; s < seeds; ++s) {
+          for (std::int64_t b = 0; b < count; ++b) store(b, first + s, e, line[s * count + b]);
+        }
+      }
+    });
+  }
+
+  Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
+    const std::int64_t rivals = classes_ - 1;
+    RowMatrix sum = RowMatrix::Zero(rivals, elements_);
+    Eigen::MatrixXd margins(rivals, samples);
+    const std::int64_t step = gradient_batch_.examples;
+    for (std::int64_t first = 0; first < samples; first += step) {
+      const std::int64_t count = std::min(step, samples - first);
+      fill_noisy(points, noise, samples, i * samples + first, count, buffers);
+      const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
+      sweep_margins(count, targets, *noise.shape, buffers, [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; });
+      for (std::int64_t b = 0; b < count; ++b) store_margins(buffers.logits.data(), count, b, classes_, targets[b], margins.col(first + b).data());
+    }
+    Linearization out;
+    out.margins = margins.rowwise().mean();
+    out.gram = GramAccumulator(rivals).gram(sum / static_cast<double>(samples));
+    const Eigen::MatrixXd centred = margins.colwise() - out.margins;
+    out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
+    return out;
+  }
+
+  std::int64_t forward_bytes(std::int64_t lanes) const {
+    return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
+  }
+
+  std::int64_t gradient_bytes(const Batch& batch) const {
+    const std::int64_t lanes = batch.examples * batch.seeds;
+    return gradient_->workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
+           elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
+           // gradients of all rivals in double, for the Gram matrix
+           elements_ * batch.examples * (classes_ - 1) * static_cast<std::int64_t>(sizeof(double));
+  }
+
+  [[noreturn]] void too_little_memory(std::int64_t needed) const {
+    throw Error{ErrorCode::resources, "--memory", "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread, which is more than the given memory",
+                "give at least " + std::to_string((needed * options_.threads >> 10) + 1) + "K or use fewer --threads"};
+  }
+
+  Batch fit_forward() const {
+    const std::int64_t budget = options_.memory / options_.threads;
+    std::int64_t lanes = options_.batch > 0 ? options_.batch : kPreferredLanes;
+    while (lanes > 1 && (forward_bytes(lanes) > budget || (options_.batch == 0 && lanes > 48 && forward_bytes(lanes) > kCacheBytes))) lanes /= 2;
+    if (forward_bytes(lanes) > budget) too_little_memory(forward_bytes(lanes));
+    return {lanes, 1};
+  }
+
+  Batch fit_gradient() const {
+    const std::int64_t budget = options_.memory / options_.threads, rivals = std::max<std::int64_t>(1, classes_ - 1);
+    Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / rivals), rivals};
+    const auto too_large = [&] {
+      const std::int64_t bytes = gradient_bytes(batch);
+      return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > 192 && bytes > 2 * kCacheBytes);
+    };
+    while (batch.examples > 1 && too_large()) batch.examples /= 2;
+    while (batch.seeds > 1 && too_large()) batch.seeds = (batch.seeds + 1) / 2;
+    if (gradient_bytes(batch) > budget) too_little_memory(gradient_bytes(batch));
+    return batch;
+  }
+
+  std::string name_;
+  ExecutorOptions options_;
+  Compile compile_;
+  Graph graph_;
+  Shape point_shape_;
+  std::int64_t elements_ = 0, classes_ = 0;
+  std::unique_ptr<Program> forward_, gradient_;
+  Batch forward_batch_, gradient_batch_;
+  std::vector<Buffers> workspaces_;
+};
+
+struct Backend {
+  std::string_view name;
+  HostExecutor::Compile compile;
+};
+
+// The one list of backends on this machine's processor.
+constexpr Backend kBackends[] = {
+    {"cpu", compile_cpu},
+    {"reference", compile_reference},
+};
+constexpr std::string_view kBackendNames[] = {"cpu", "reference"};
+
+}  // namespace
+
+std::int64_t argmax(std::span<const float> logits) {
+  std::int64_t best = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (std::isnan(logits[i])) return -1;
+    if (logits[i] > logits[best]) best = static_cast<std::int64_t>(i);
+  }
+  return best;
+}
+
+std::span<const std::string_view> backends() { return kBackendNames; }
+
+Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier, const ExecutorOptions& options) {
+  return guarded("model", [&]() -> std::unique_ptr<Executor> {
+    for (const Backend& entry : kBackends) {
+      if (entry.name == backend) return std::make_unique<HostExecutor>(entry.name, entry.compile, classifier, options);
+    }
+    throw Error{ErrorCode::usage, "--device", "'" + std::string(backend) + "' is not a known device", "use cpu"};
+  });
+}
+
+}  // namespace probust

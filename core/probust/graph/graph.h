@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/base/tensor.h"
+#include "probust/graph/attributes.h"
+
+namespace probust {
+
+/// The closed set of core operators; what each one means stands in ops/, one file per family. ONNX is lowered to these at the
+/// door (onnx/), differentiation stays inside them (autodiff/), and executors know no others.
+enum class Op : std::uint8_t {
+  // leaves
+  input,
+  constant,
+  // ops/matmul.cpp
+  matmul,
+  // ops/conv.cpp
+  conv,
+  conv_transpose,
+  conv_filter_grad,
+  // ops/pool.cpp
+  max_pool,
+  max_scatter,
+  max_gather,
+  sum_pool,
+  sum_unpool,
+  // ops/unary.cpp
+  negate,
+  absolute,
+  sign,
+  step,
+  relu,
+  exp,
+  log,
+  sqrt,
+  reciprocal,
+  sigmoid,
+  tanh,
+  erf,
+  softplus,
+  sine,
+  cosine,
+  // ops/binary.cpp
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  minimum,
+  power,
+  greater_equal,
+  less,
+  // ops/reduce.cpp
+  reduce_sum,
+  broadcast,
+  // ops/arrange.cpp
+  reshape,
+  transpose,
+  slice,
+  pad,
+  concat,
+  gather,
+  scatter_add,
+  // ops/softmax.cpp
+  softmax,
+  log_softmax,
+};
+
+/// What a value varies with, besides its own shape. A graph is a function of one example; executors run it for B examples and S
+/// cotangent seeds at once, and these leading axes are never written down.
+enum class Extent : std::uint8_t {
+  constant,  ///< the same for all examples
+  example,   ///< one per example
+  seeded,    ///< one per cotangent seed and example
+};
+
+/// A value is named by the position of the node that makes it.
+using ValueId = std::int32_t;
+inline constexpr ValueId kNoValue = -1;
+
+struct Node {
+  Op op;
+  std::vector<ValueId> inputs;
+  Attributes attributes;
+  Shape shape;    ///< of the value, for one example (and one seed)
+  Extent extent;  ///< the largest among the operands' extents
+  std::string name;  ///< where it came from, for messages; may be empty
+};
+
+/// A function of one example as a list of nodes, each after its operands. A plain value: copy it, edit it, print it.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<ValueId> outputs;
+
+  const Node& operator[](ValueId id) const { return nodes[static_cast<std::size_t>(id)]; }
+  /// The `input` nodes, in order.
+  std::vector<ValueId> inputs() const;
+};
+
+/// Appends a node and returns its value; its shape and extent are inferred from the operands.
+/// Throws Error{unreadable} where the operands do not fit the operator.
+ValueId append(Graph& graph, Op op, std::vector<ValueId> inputs, Attributes attributes = {}, std::string name = {});
+
+/// Appends an input that takes one tensor of `shape` per example (or per seed and example).
+ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name);
+
+/// Appends a constant.
+ValueId append_constant(Graph& graph, Tensor value, std::string name = {});
+
+/// The tensor of a `constant` node.
+const Tensor& constant_value(const Graph& graph, ValueId id);
+
+/// How many nodes, or graph outputs, read each value.
+std::vector<int> use_counts(const Graph& graph);
+
+/// What every graph must satisfy: operands come first, arities, attributes, shapes and extents agree with the operators'
+/// definitions. Throws Error{unreadable} naming the node. Run after every pass.
+void check(const Graph& graph);
+
+/// A readable line per node: "%4 = conv(%2, %3) stride=[1, 1] ... : [1, 8, 14, 14] example  # /conv1/Conv".
+std::string to_text(const Graph& graph);
+
+}  // namespace probust

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/graph/graph.h"
+#include "probust/onnx/wire.h"
+
+// Lowering: each ONNX operator becomes nodes of the core's closed set.
+namespace probust::onnx {
+
+/// A named value of the ONNX graph. Everything that depends on weights and shapes alone is a constant as soon as it is known.
+struct Named {
+  ValueId id = kNoValue;
+  bool integer = false;
+};
+
+/// What a lowering sees of its node, and where it puts the result.
+class Lowering {
+ public:
+  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values);
+
+  Graph& graph;
+  const NodeProto& node;
+  std::int64_t opset;
+
+  // Operands.
+  std::size_t inputs() const { return node.inputs.size(); }
+  bool has(std::size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
+  ValueId in(std::size_t i) const { return named(i).id; }
+  bool integer(std::size_t i) const { return named(i).integer; }
+  Shape shape(std::size_t i) const { return graph[in(i)].shape; }
+  bool is_constant(std::size_t i) const { return graph[in(i)].op == Op::constant; }
+  const Tensor& constant(std::size_t i) const;           ///< fails unless operand i is one
+  std::vector<std::int64_t> integers(std::size_t i) const;  ///< a constant operand as integers; huge values saturate
+
+  // Attributes.
+  bool has_attribute(const std::string& name) const { return node.attributes.count(name) != 0; }
+  std::int64_t attribute(const std::string& name, std::int64_t otherwise) const;
+  float attribute(const std::string& name, float otherwise) const;
+  std::string attribute(const std::string& name, const std::string& otherwise) const;
+  std::vector<std::int64_t> attribute(const std::string& name, std::vector<std::int64_t> otherwise) const;
+  /// Integers that older opsets keep in an attribute and newer ones in operand i; nothing where neither is there.
+  std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
+
+  // Results.
+  void set(std::size_t output, ValueId value, bool is_integer = false);
+  /// Sets output 0; an integer if all the operands are.
+  void set(ValueId value);
+  const std::map<std::string, Named>& results() const { return results_; }
+
+  // Nodes.
+  ValueId add_node(Op op, std::vector<ValueId> operands, Attributes attributes = {}) { return append(graph, op, std::move(operands), std::move(attributes), label()); }
+  ValueId scalar(float value);
+  ValueId tensor(Tensor value) { return append_constant(graph, std::move(value), label()); }
+
+  /// "node 'conv1' (Conv)".
+  std::string where() const;
+  [[noreturn]] void malformed(const std::string& what) const;                            ///< Error{unreadable}
+  [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
+
+  /// A possibly negative axis as one of 0..rank-1.
+  std::int64_t axis(std::int64_t value, std::int64_t rank) const;
+
+ private:
+  const Named& named(std::size_t i) const;
+  std::string label() const { return node.name.empty() ? node.op_type : node.name; }
+  const std::map<std::string, Named>& values_;
+  std::map<std::string, Named> results_;
+};
+
+/// One line of a table of ONNX operators.
+struct OnnxOperator {
+  std::string_view op_type;
+  void (*lower)(Lowering&);
+  bool differentiable;  ///< false where the derivative is zero almost everywhere
+};
+
+// One table per family of operators.
+std::span<const OnnxOperator> elementwise_operators();
+std::span<const OnnxOperator> window_operators();
+std::span<const OnnxOperator> arrange_operators();
+
+/// The operator's line, or null.
+const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);
+
+}  // namespace probust::onnx

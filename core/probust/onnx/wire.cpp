@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// Field numbers are those of onnx.proto (ONNX IR versions 3 to 11).
+#include "probust/onnx/wire.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <protozero/pbf_reader.hpp>
+
+#include "probust/base/error.h"
+
+namespace probust::onnx {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+
+[[noreturn]] void unreadable(const std::string& where, const std::string& what) {
+  throw Error{ErrorCode::unreadable, where, what, "the file may be damaged"};
+}
+
+enum DataType : std::int32_t {
+  kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8, kBool = 9, kFloat16 = 10,
+  kDouble = 11, kUint32 = 12, kUint64 = 13, kBfloat16 = 16
+};
+
+std::string type_name(std::int32_t type) {
+  switch (type) {
+    case kFloat: return "float32";
+    case kUint8: return "uint8";
+    case kInt8: return "int8";
+    case kUint16: return "uint16";
+    case kInt16: return "int16";
+    case kInt32: return "int32";
+    case kInt64: return "int64";
+    case kString: return "string";
+    case kBool: return "bool";
+    case kFloat16: return "float16";
+    case kDouble: return "float64";
+    case kUint32: return "uint32";
+    case kUint64: return "uint64";
+    case kBfloat16: return "bfloat16";
+    default: return "type " + std::to_string(type);
+  }
+}
+
+// Bytes of one element in raw_data; 0 for types that hold no numbers.
+std::size_t type_size(std::int32_t type) {
+  switch (type) {
+    case kUint8: case kInt8: case kBool: return 1;
+    case kUint16: case kInt16: case kFloat16: case kBfloat16: return 2;
+    case kFloat: case kInt32: case kUint32: return 4;
+    case kInt64: case kDouble: case kUint64: return 8;
+    default: return 0;
+  }
+}
+
+bool is_integer(std::int32_t type) { return type != kFloat && type != kDouble && type != kFloat16 && type != kBfloat16; }
+
+float widen_float16(std::uint16_t bits) {
+  const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
+  const int exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  if (exponent == 31) return fraction == 0 ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+}
+
+float widen_bfloat16(std::uint16_t bits) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
+
+float exact_integer(std::int64_t value, const std::string& where) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 24, kSentinel = std::int64_t{1} << 30;
+  if ((value > kExact && value < kSentinel) || (value < -kExact && value > -kSentinel)) {
+    throw Error{ErrorCode::unsupported, where, "holds the integer " + std::to_string(value), "integers beyond 2^24 are not represented"};
+  }
+  return static_cast<float>(value);
+}
+
+template <class T>
+T load(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+float element_from_raw(const char* at, std::int32_t type, const std::string& where) {
+  switch (type) {
+    case kFloat: return load<float>(at);
+    case kDouble: return static_cast<float>(load<double>(at));
+    case kFloat16: return widen_float16(load<std::uint16_t>(at));
+    case kBfloat16: return widen_bfloat16(load<std::uint16_t>(at));
+    case kUint8: case kBool: return load<std::uint8_t>(at);
+    case kInt8: return load<std::int8_t>(at);
+    case kUint16: return load<std::uint16_t>(at);
+    case kInt16: return load<std::int16_t>(at);
+    case kInt32: return exact_integer(load<std::int32_t>(at), where);
+    case kUint32: return exact_integer(load<std::uint32_t>(at), where);
+    default: return exact_integer(load<std::int64_t>(at), where);
+  }
+}
+
+// Repeated numbers come packed in one field or one by one.
+template <class T, class Packed, class Single>
+void collect(pbf_reader& message, std::vector<T>& to, Packed packed, Single single) {
+  if (message.wire_type() == pbf_wire_type::length_delimited) {
+    for (const auto value : packed()) to.push_back(static_cast<T>(value));
+  } else {
+    to.push_back(static_cast<T>(single()));
+  }
+}
+
+// A TensorProto before its elements are interpreted.
+struct RawTensor {
+  std::string name;
+  Shape dims;
+  std::int32_t type = 0;
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  std::vector<std::int64_t> integers;
+  protozero::data_view raw;
+  bool external = false, strings = false;
+};
+
+RawTensor read_fields(pbf_reader message) {
+  RawTensor t;
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1: collect(message, t.dims, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
+      case 2: t.type = message.get_int32(); break;
+      case 4: collect(message, t.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); }); break;
+      case 5: collect(message, t.integers, [&] { return message.get_packed_int32(); }, [&] { return message.get_int32(); }); break;
+      case 6: t.strings = true; message.skip(); break;
+      case 7: collect(message, t.integers, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
+      case 8: t.name = message.get_string(); break;
+      case 9: t.raw = message.get_view(); break;
+      case 10: collect(message, t.doubles, [&] { return message.get_packed_double(); }, [&] { return message.get_double(); }); break;
+      case 11: collect(message, t.integers, [&] { return message.get_packed_uint64(); }, [&] { return message.get_uint64(); }); break;
+      case 13: t.external = true; message.skip(); break;
+      case 14: t.external = t.external || message.get_int32() == 1; break;
+      default: message.skip();
+    }
+  }
+  return t;
+}
+
+std::vector<float> elements_of(const RawTensor& t, std::int64_t count, const std::string& where) {
+  std::vector<float> values;
+  const auto mismatch = [&](std::size_t found) {
+    unreadable(where, "has " + std::to_string(found) + " values where its shape " + to_string(t.dims) + " asks for " + std::to_string(count));
+  };
+  if (t.raw.size() > 0) {
+    const std::size_t size = type_size(t.type);
+    // Compared before any memory is taken for the elements.
+    if (t.raw.size() % size != 0 || static_cast<std::int64_t>(t.raw.size() / size) != count) mismatch(t.raw.size() / size);
+    values.resize(static_cast<std::size_t>(count));
+    if (t.type == kFloat) {
+      std::memcpy(values.data(), t.raw.data(), t.raw.size());
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = element_from_raw(t.raw.data() + i * size, t.type, where);
+    }
+    return values;
+  }
+  const std::size_t found = std::max({t.floats.size(), t.doubles.size(), t.integers.size()});
+  if (static_cast<std::int64_t>(found) != count) mismatch(found);
+  for (const float value : t.floats) values.push_back(value);
+  if (values.empty()) {
+    for (const double value : t.doubles) values.push_back(static_cast<float>(value));
+  }
+  if (values.empty()) {
+    for (const std::int64_t value : t.integers) {
+      const auto bits = static_cast<std::uint16_t>(value);  // 16-bit floats come as bit patterns in int32_data
+      values.push_back(t.type == kFloat16 ? widen_float16(bits) : t.type == kBfloat16 ? widen_bfloat16(bits) : exact_integer(value, where));
+    }
+  }
+  return values;
+}
+
+HostTensor read_tensor(pbf_reader message, std::string* name) {
+  RawTensor t = read_fields(message);
+  if (name != nullptr) *name = t.name;
+  const std::string where = "tensor '" + t.name + "'";
+  if (t.external) throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
+  if (t.strings || type_size(t.type) == 0) throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
+  std::vector<float> values = elements_of(t, element_count(t.dims), where);
+  return {Tensor(std::move(t.dims), std::move(values)), is_integer(t.type)};
+}
+
+AttributeProto read_attribute(pbf_reader message) {
+  AttributeProto a;
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1: a.name = message.get_string(); break;
+      case 2: a.f = message.get_float(); break;
+      case 3: a.i = message.get_int64(); break;
+      case 4: a.s = message.get_string(); break;
+      case 5: a.t = read_tensor(message.get_message(), nullptr); a.has_tensor = true; break;
+      case 6: a.has_graph = true; message.skip(); break;
+      case 7: collect(message, a.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); }); break;
+      case 8: collect(message, a.ints, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
+      default: message.skip();
+    }
+  }
+  return a;
+}
+
+NodeProto read_node(pbf_reader message) {
+  NodeProto node;
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1: node.inputs.push_back(message.get_string()); break;
+      case 2: node.outputs.push_back(message.get_string()); break;
+      case 3: node.name = message.get_string(); break;
+      case 4: node.op_type = message.get_string(); break;
+      case 5: {
+        AttributeProto attribute = read_attribute(message.get_message());
+        node.attributes[attribute.name] = std::move(attribute);
+        break;
+      }
+      case 7: node.domain = message.get_string(); break;
+      default: message.skip();
+    }
+  }
+  if (node.domain == "ai.onnx") node.domain.clear();
+  return node;
+}
+
+std::int64_t read_dimension(pbf_reader message) {
+  std::int64_t value = -1;
+  while (message.next()) {
+    if (message.tag() == 1) {
+      value = message.get_int64();
+    } else {
+      message.skip();
+    }
+  }
+  return value;
+}
+
+void read_tensor_type(pbf_reader message, ValueInfo& info) {
+  while (message.next()) {
+    if (message.tag() == 1) {
+      info.type = type_name(message.get_int32());
+    } else if (message.tag() == 2) {
+      info.has_shape = true;
+      pbf_reader shape = message.get_message();
+      while (shape.next()) {
+        if (shape.tag() == 1) {
+          info.shape.push_back(read_dimension(shape.get_message()));
+        } else {
+          shape.skip();
+        }
+      }
+    } else {
+      message.skip();
+    }
+  }
+}
+
+ValueInfo read_value_info(pbf_reader message) {
+  ValueInfo info;
+  info.type = "other";
+  while (message.next()) {
+    if (message.tag() == 1) {
+      info.name = message.get_string();
+    } else if (message.tag() == 2) {
+      pbf_reader type = message.get_message();
+      while (type.next()) {
+        if (type.tag() == 1) {
+          read_tensor_type(type.get_message(), info);
+        } else {
+          if (type.tag() == 4) info.type = "sequence";
+          type.skip();
+        }
+      }
+    } else {
+      message.skip();
+    }
+  }
+  return info;
+}
+
+void read_graph(pbf_reader message, ModelProto& model) {
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1: model.nodes.push_back(read_node(message.get_message())); break;
+      case 2: model.graph_name = message.get_string(); break;
+      case 5: {
+        std::string name;
+        HostTensor tensor = read_tensor(message.get_message(), &name);
+        model.initializers[name] = std::move(tensor);
+        break;
+      }
+      case 11: model.inputs.push_back(read_value_info(message.get_message())); break;
+      case 12: model.outputs.push_back(read_value_info(message.get_message())); break;
+      case 15: throw Error{ErrorCode::unsupported, "graph", "has sparse weights", "save them as dense tensors"};
+      default: message.skip();
+    }
+  }
+}
+
+void read_opset(pbf_reader message, ModelProto& model) {
+  std::string domain;
+  std::int64_t version = 0;
+  while (message.next()) {
+    if (message.tag() == 1) {
+      domain = message.get_string();
+    } else if (message.tag() == 2) {
+      version = message.get_int64();
+    } else {
+      message.skip();
+    }
+  }
+  model.opsets[domain == "ai.onnx" ? "" : domain] = version;
+}
+
+ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
+  ModelProto model;
+  bool graph = false;
+  pbf_reader message(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1: model.ir_version = message.get_int64(); break;
+      case 2: model.producer_name = message.get_string(); break;
+      case 3: model.producer_version = message.get_string(); break;
+      case 7: read_graph(message.get_message(), model); graph = true; break;
+      case 8: read_opset(message.get_message(), model); break;
+      default: message.skip();
+    }
+  }
+  if (!graph) throw Error{ErrorCode::unreadable, "", "is not an ONNX model: it has no graph", "give a file exported as .onnx"};
+  return model;
+}
+
+}  // namespace
+
+ModelProto read_model(std::span<const std::byte> bytes) {
+  if (bytes.empty()) throw Error{ErrorCode::unreadable, "", "is empty", "give an ONNX model"};
+  try {
+    return read_fields_of_model(bytes);
+  } catch (const protozero::exception&) {
+    throw Error{ErrorCode::unreadable, "", "is not an ONNX model, or is cut short", "give a file exported as .onnx"};
+  }
+}
+
+}  // namespace probust::onnx

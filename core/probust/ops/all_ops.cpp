@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/ops/families.h"
+
+namespace probust {
+namespace {
+
+// Leaves have a shape of their own, which `append_input` and `append_constant` set.
+Shape infer_leaf(const Attributes& attributes, std::span<const Shape>) {
+  if (const auto* data = std::get_if<ConstantData>(&attributes)) return data->tensor->shape;
+  if (const auto* shape = std::get_if<ShapeAttribute>(&attributes)) return shape->shape;
+  ops::misfit("leaf", "has neither a value nor a shape");
+}
+
+void eval_constant(const Attributes& attributes, std::span<const Tensor* const>, Tensor& y) {
+  y = *std::get<ConstantData>(attributes).tensor;
+}
+
+constexpr OpDefinition kLeaves[] = {
+    {Op::input, "input", "y is given", 0, 0, infer_leaf, nullptr, nullptr, ops::flops_none},
+    {Op::constant, "constant", "y is fixed", 0, 0, infer_leaf, eval_constant, nullptr, ops::flops_none},
+};
+
+// The one list of operators. To add one: its definition in a family's file, its name in `Op`, its row in the tests' table.
+std::vector<OpDefinition> collect() {
+  std::vector<OpDefinition> all(std::begin(kLeaves), std::end(kLeaves));
+  for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(),
+                            ops::binary_family(), ops::reduce_family(), ops::arrange_family(), ops::softmax_family()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const OpDefinition> all_ops() {
+  static const std::vector<OpDefinition> all = collect();
+  return all;
+}
+
+const OpDefinition& definition(Op op) { return all_ops()[static_cast<std::size_t>(op)]; }
+
+namespace ops {
+
+double count(const Shape& shape) {
+  double product = 1;
+  for (const std::int64_t extent : shape) product *= static_cast<double>(extent);
+  return product;
+}
+
+double flops_elementwise(const Attributes&, std::span<const Shape>, const Shape& y) { return count(y); }
+
+double flops_none(const Attributes&, std::span<const Shape>, const Shape&) { return 0; }
+
+void misfit(std::string_view op, const std::string& what) {
+  throw Error{ErrorCode::unreadable, "operator " + std::string(op), what, ""};
+}
+
+}  // namespace ops
+}  // namespace probust

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// y = f(a, b), element by element, with numpy broadcasting. A cotangent is summed back to the operand's shape.
+// Where maximum or minimum ties, the whole derivative goes to the first operand.
+#include <algorithm>
+#include <cmath>
+
+#include "probust/ops/build.h"
+#include "probust/ops/families.h"
+
+namespace probust::ops {
+namespace {
+
+Shape infer(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "operator"); }
+
+// Strides of an operand along the output's axes: 0 where it is repeated.
+Shape broadcast_strides(const Shape& operand, const Shape& output) {
+  const Shape own = row_major_strides(operand);
+  Shape strides(output.size(), 0);
+  const std::size_t added = output.size() - operand.size();
+  for (std::size_t i = 0; i < operand.size(); ++i) strides[added + i] = operand[i] == 1 ? 0 : own[i];
+  return strides;
+}
+
+template <float (*function)(float, float)>
+void eval(const Attributes&, std::span<const Tensor* const> in, Tensor& y) {
+  const Shape a = broadcast_strides(in[0]->shape, y.shape), b = broadcast_strides(in[1]->shape, y.shape);
+  for (std::int64_t index = 0; index < y.size(); ++index) {
+    std::int64_t rest = index, at_a = 0, at_b = 0;
+    for (std::size_t i = y.shape.size(); i-- > 0;) {
+      const std::int64_t coordinate = rest % y.shape[i];
+      rest /= y.shape[i];
+      at_a += coordinate * a[i];
+      at_b += coordinate * b[i];
+    }
+    y.data[index] = function(in[0]->data[at_a], in[1]->data[at_b]);
+  }
+}
+
+float add(float a, float b) { return a + b; }
+float subtract(float a, float b) { return a - b; }
+float multiply(float a, float b) { return a * b; }
+float divide(float a, float b) { return a / b; }
+float maximum(float a, float b) { return b > a || std::isnan(b) ? b : a; }
+float minimum(float a, float b) { return b < a || std::isnan(b) ? b : a; }
+float power(float a, float b) { return std::pow(a, b); }
+float greater_equal(float a, float b) { return a >= b ? 1.0F : 0.0F; }
+float less(float a, float b) { return a < b ? 1.0F : 0.0F; }
+
+ValueId back_to(Graph& g, ValueId c, ValueId operand) {
+  const Shape shape = g[operand].shape;
+  return build::sum_to(g, c, shape);
+}
+
+ValueId vjp_add(Graph& g, ValueId y, std::size_t operand, ValueId c) { return back_to(g, c, g[y].inputs[operand]); }
+
+ValueId vjp_subtract(Graph& g, ValueId y, std::size_t operand, ValueId c) {
+  const ValueId to = g[y].inputs[operand];
+  return operand == 0 ? back_to(g, c, to) : build::negate(g, back_to(g, c, to));
+}
+
+ValueId vjp_multiply(Graph& g, ValueId y, std::size_t operand, ValueId c) {
+  const ValueId to = g[y].inputs[operand], other = g[y].inputs[1 - operand];
+  return back_to(g, build::multiply(g, c, other), to);
+}
+
+ValueId vjp_divide(Graph& g, ValueId y, std::size_t operand, ValueId c) {
+  const ValueId a = g[y].inputs[0], b = g[y].inputs[1];
+  const ValueId quotient = build::divide(g, c, b);
+  if (operand == 0) return back_to(g, quotient, a);
+  return build::negate(g, back_to(g, build::multiply(g, quotient, y), b));
+}
+
+// The operand that was chosen gets the cotangent: a where chosen(a, b), b where not.
+template <Op a_chosen, Op b_chosen, bool swapped>
+ValueId vjp_choice(Graph& g, ValueId y, std::size_t operand, ValueId c) {
+  const ValueId a = g[y].inputs[0], b = g[y].inputs[1];
+  const Op op = operand == 0 ? a_chosen : b_chosen;
+  const ValueId mask = swapped ? append(g, op, {b, a}) : append(g, op, {a, b});
+  return back_to(g, build::multiply(g, c, mask), operand == 0 ? a : b);
+}
+
+ValueId vjp_power(Graph& g, ValueId y, std::size_t operand, ValueId c) {
+  const ValueId a = g[y].inputs[0], b = g[y].inputs[1];
+  if (operand == 0) {
+    const ValueId lower = append(g, Op::power, {a, build::subtract(g, b, build::constant(g, 1))});
+    return back_to(g, build::multiply(g, c, build::multiply(g, b, lower)), a);
+  }
+  return back_to(g, build::multiply(g, c, build::multiply(g, y, append(g, Op::log, {a}))), b);
+}
+
+ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
+
+constexpr auto vjp_maximum = vjp_choice<Op::greater_equal, Op::less, false>;  // a if a >= b, b if a < b
+constexpr auto vjp_minimum = vjp_choice<Op::greater_equal, Op::less, true>;   // a if b >= a, b if b < a
+
+constexpr OpDefinition kFamily[] = {
+    {Op::add, "add", "y = a + b", 2, 2, infer, eval<add>, vjp_add, flops_elementwise},
+    {Op::subtract, "subtract", "y = a - b", 2, 2, infer, eval<subtract>, vjp_subtract, flops_elementwise},
+    {Op::multiply, "multiply", "y = a b", 2, 2, infer, eval<multiply>, vjp_multiply, flops_elementwise},
+    {Op::divide, "divide", "y = a / b", 2, 2, infer, eval<divide>, vjp_divide, flops_elementwise},
+    {Op::maximum, "maximum", "y = max(a, b)", 2, 2, infer, eval<maximum>, vjp_maximum, flops_elementwise},
+    {Op::minimum, "minimum", "y = min(a, b)", 2, 2, infer, eval<minimum>, vjp_minimum, flops_elementwise},
+    {Op::power, "power", "y = a^b", 2, 2, infer, eval<power>, vjp_power, flops_elementwise},
+    {Op::greater_equal, "greater_equal", "y = 1 where a >= b, else 0", 2, 2, infer, eval<greater_equal>, vjp_zero, flops_elementwise},
+    {Op::less, "less", "y = 1 where a < b, else 0", 2, 2, infer, eval<less>, vjp_zero, flops_elementwise},
+};
+
+}  // namespace
+
+std::span<const OpDefinition> binary_family() { return kFamily; }
+
+}  // namespace probust::ops

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+
+#include "probust/ops/op.h"
+
+// What each family file offers to the list in all_ops.cpp.
+namespace probust::ops {
+
+std::span<const OpDefinition> matmul_family();
+std::span<const OpDefinition> conv_family();
+std::span<const OpDefinition> pool_family();
+std::span<const OpDefinition> unary_family();
+std::span<const OpDefinition> binary_family();
+std::span<const OpDefinition> reduce_family();
+std::span<const OpDefinition> arrange_family();
+std::span<const OpDefinition> softmax_family();
+
+/// Number of elements of a shape, as flops.
+double count(const Shape& shape);
+
+/// One operation per output element.
+double flops_elementwise(const Attributes&, std::span<const Shape>, const Shape& y);
+
+/// Data movement only.
+double flops_none(const Attributes&, std::span<const Shape>, const Shape& y);
+
+/// Throws Error{unreadable, operator name, what}.
+[[noreturn]] void misfit(std::string_view op, const std::string& what);
+
+}  // namespace probust::ops
