@@ -23,11 +23,19 @@ void binary(Lowering& l) {
   l.set(l.add_node(op, {l.in(0), l.in(1)}));
 }
 
+// Integer arithmetic is on shapes: vectors of one length, and scalars.
+void require_simple(Lowering& l, const Tensor& a, const Tensor& b, const Tensor& result) {
+  for (const Tensor* operand : {&a, &b}) {
+    if (operand->size() != 1 && operand->size() != result.size()) l.unsupported("broadcasts integers");
+  }
+}
+
 // Integers divide towards zero; only constants are integers.
 void divide(Lowering& l) {
   if (!l.integer(0) || !l.integer(1)) return binary<Op::divide>(l);
   const Tensor &a = l.constant(0), &b = l.constant(1);
   Tensor result(broadcast_shapes(a.shape, b.shape, l.where()));
+  require_simple(l, a, b, result);
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const float divisor = b.data[b.size() == 1 ? 0 : i];
     if (divisor == 0) l.malformed("divides an integer by zero");
@@ -221,6 +229,7 @@ void reduce(Lowering& l) {
 void equal(Lowering& l) {
   const Tensor &a = l.constant(0), &b = l.constant(1);
   Tensor result(broadcast_shapes(a.shape, b.shape, l.where()));
+  require_simple(l, a, b, result);
   for (std::int64_t i = 0; i < result.size(); ++i) result.data[i] = a.data[a.size() == 1 ? 0 : i] == b.data[b.size() == 1 ? 0 : i] ? 1.0F : 0.0F;
   l.set(0, l.tensor(std::move(result)), true);
 }

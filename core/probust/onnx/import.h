@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/graph/graph.h"
+
+namespace probust {
+
+/// An input or output of the ONNX graph.
+struct Port {
+  std::string name;
+  std::string type;  ///< "float32", "int64", ..., "sequence"
+  Shape shape;       ///< as declared; -1 where symbolic
+};
+
+/// An operator of the ONNX graph, how often it stands there, and what can be done with it.
+struct OperatorUse {
+  std::string op_type, domain;
+  std::int64_t count = 0;
+  bool runs = false;
+  bool differentiable = false;
+};
+
+/// What can be said of a model, whether or not all of its operators are supported.
+struct ModelSummary {
+  std::string producer, graph_name;
+  std::int64_t ir_version = 0, opset = 0;
+  std::int64_t parameters = 0;  ///< elements of floating-point weights
+  std::vector<Port> inputs, outputs;
+  std::vector<OperatorUse> operators;  ///< in order of first appearance
+};
+
+/// A classifier as a function of one example.
+struct Model {
+  ModelSummary summary;
+  Graph graph;              ///< one input of the ONNX input's shape at batch one; one output, the logits [C]
+  std::string input_name, output_name;
+  Shape input_shape;        ///< at batch one, e.g. [1, 3, 32, 32]
+  std::int64_t classes = 0;
+  std::vector<std::string> notes;  ///< what was decided on the way, one sentence each
+};
+
+struct ImportOptions {
+  std::string output_name;  ///< which output to take as logits; empty: the first that is [1, C]
+};
+
+/// Imports an ONNX model (opsets 7 to 21). Models are imported at batch size one, whatever batch they were exported with; executors
+/// run the graph for any number of examples. A final Softmax or LogSoftmax is removed, since margins need logits.
+/// Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output).
+Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
+
+/// What stands in the file. Errors: unreadable.
+Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes);
+
+}  // namespace probust

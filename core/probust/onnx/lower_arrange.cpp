@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// Operators that move elements, and those that speak of shapes. Shapes are known at import, so the latter are constants.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probust/base/error.h"
+#include "probust/onnx/lower.h"
+#include "probust/ops/build.h"
+#include "probust/ops/op.h"
+
+namespace probust::onnx {
+namespace {
+
+std::int64_t rank_of(Lowering& l) { return static_cast<std::int64_t>(l.shape(0).size()); }
+
+ValueId integer_tensor(Lowering& l, const std::vector<std::int64_t>& values, Shape shape) {
+  Tensor tensor(std::move(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) tensor.data[i] = static_cast<float>(values[i]);
+  return l.tensor(std::move(tensor));
+}
+
+void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0)); }
+
+void dropout(Lowering& l) {
+  if (l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0) l.unsupported("is in training mode", "export the model for inference");
+  identity(l);
+}
+
+// Between floating types nothing happens; to integers constants are cut off; to bool they become 0 or 1.
+void cast(Lowering& l) {
+  const std::int64_t to = l.attribute("to", std::int64_t{1});
+  const bool floating = to == 1 || to == 10 || to == 11 || to == 16;
+  if (floating) return l.set(0, l.in(0), false);
+  if (to == 8) l.unsupported("casts to text");
+  if (l.integer(0)) return l.set(0, l.in(0), true);
+  if (!l.is_constant(0)) l.unsupported("casts values that depend on the input to integers", "");
+  Tensor tensor = l.constant(0);
+  for (float& value : tensor.data) value = to == 9 ? (value != 0 ? 1.0F : 0.0F) : std::trunc(value);
+  l.set(0, l.tensor(std::move(tensor)), true);
+}
+
+void constant(Lowering& l) {
+  for (const auto& [name, attribute] : l.node.attributes) {
+    const auto count = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
+    if (name == "value" && attribute.has_tensor) return l.set(0, l.tensor(attribute.t.values), attribute.t.integer);
+    if (name == "value_float") return l.set(0, l.scalar(attribute.f));
+    if (name == "value_int") return l.set(0, integer_tensor(l, {attribute.i}, {}), true);
+    if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
+    if (name == "value_ints") return l.set(0, integer_tensor(l, attribute.ints, count(attribute.ints)), true);
+  }
+  l.unsupported("holds no tensor of numbers");
+}
+
+void shape(Lowering& l) {
+  const Shape all = l.shape(0);
+  const auto clamp = [&](std::int64_t value) { return std::clamp<std::int64_t>(value < 0 ? value + rank_of(l) : value, 0, rank_of(l)); };
+  const std::int64_t start = clamp(l.attribute("start", std::int64_t{0})), end = clamp(l.attribute("end", rank_of(l)));
+  const Shape part(all.begin() + start, all.begin() + std::max(start, end));
+  l.set(0, integer_tensor(l, part, {static_cast<std::int64_t>(part.size())}), true);
+}
+
+void size(Lowering& l) { l.set(0, integer_tensor(l, {element_count(l.shape(0))}, {}), true); }
+
+void constant_of_shape(Lowering& l) {
+  Tensor tensor(l.integers(0));
+  bool is_integer = false;
+  if (l.has_attribute("value")) {
+    const HostTensor& value = l.node.attributes.at("value").t;
+    if (value.values.size() != 1) l.malformed("attribute value does not hold one number");
+    std::fill(tensor.data.begin(), tensor.data.end(), value.values.data[0]);
+    is_integer = value.integer;
+  }
+  l.set(0, l.tensor(std::move(tensor)), is_integer);
+}
+
+void range(Lowering& l) {
+  const float start = l.constant(0).data.at(0), limit = l.constant(1).data.at(0), delta = l.constant(2).data.at(0);
+  const double count = delta == 0 ? -1 : std::ceil((double{limit} - double{start}) / double{delta});
+  if (!(count >= 0) || count > 1e7) l.malformed("has an empty step or too many values");
+  Tensor tensor({static_cast<std::int64_t>(count)});
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.data[i] = start + static_cast<float>(i) * delta;
+  l.set(0, l.tensor(std::move(tensor)), l.integer(0));
+}
+
+void flatten(Lowering& l) {
+  const Shape from = l.shape(0);
+  std::int64_t axis = l.attribute("axis", std::int64_t{1});
+  if (axis < 0) axis += rank_of(l);
+  if (axis < 0 || axis > rank_of(l)) l.malformed("axis is out of range");
+  l.set(build::reshape(l.graph, l.in(0), {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
+}
+
+// 0 keeps an extent, -1 takes what is left.
+void reshape(Lowering& l) {
+  const Shape from = l.shape(0);
+  Shape to = l.integers(1);
+  const bool zero_is_zero = l.attribute("allowzero", std::int64_t{0}) != 0;
+  std::int64_t known = 1, wild = -1;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == 0 && !zero_is_zero) {
+      if (i >= from.size()) l.malformed("keeps an extent that its operand " + to_string(from) + " does not have");
+      to[i] = from[i];
+    }
+    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the extent " + std::to_string(to[i]));
+    if (to[i] == -1) {
+      if (wild >= 0) l.malformed("leaves two extents open");
+      wild = static_cast<std::int64_t>(i);
+    } else {
+      known = element_count({known, to[i]});
+    }
+  }
+  if (wild >= 0) to[wild] = known == 0 ? 0 : element_count(from) / known;
+  if (element_count(to) != element_count(from)) {
+    l.malformed(to_string(from) + " does not have the number of elements of " + to_string(to));
+  }
+  l.set(build::reshape(l.graph, l.in(0), to));
+}
+
+void transpose(Lowering& l) {
+  Shape reversed(static_cast<std::size_t>(rank_of(l)));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  const auto permutation = l.attribute("perm", reversed);
+  l.set(l.add_node(Op::transpose, {l.in(0)}, PermutationAttribute{permutation}));
+}
+
+void squeeze(Lowering& l) {
+  const Shape from = l.shape(0);
+  const auto axes = l.attribute_or_input("axes", 1);
+  std::vector<bool> drop(from.size(), false);
+  if (axes) {
+    for (const std::int64_t value : *axes) {
+      const std::int64_t axis = l.axis(value, rank_of(l));
+      if (from[axis] != 1) l.malformed("drops axis " + std::to_string(axis) + " of " + to_string(from) + ", which is not 1");
+      drop[axis] = true;
+    }
+  } else {
+    for (std::size_t i = 0; i < from.size(); ++i) drop[i] = from[i] == 1;
+  }
+  Shape to;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!drop[i]) to.push_back(from[i]);
+  }
+  l.set(build::reshape(l.graph, l.in(0), to));
+}
+
+void unsqueeze(Lowering& l) {
+  const auto axes = l.attribute_or_input("axes", 1);
+  if (!axes) l.malformed("has no axes");
+  const std::int64_t rank = rank_of(l) + static_cast<std::int64_t>(axes->size());
+  std::vector<bool> added(static_cast<std::size_t>(rank), false);
+  for (const std::int64_t axis : *axes) added[l.axis(axis, rank)] = true;
+  if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size())) l.malformed("names an axis twice");
+  Shape to;
+  std::size_t next = 0;
+  for (const bool is_new : added) to.push_back(is_new ? 1 : l.shape(0)[next++]);
+  l.set(build::reshape(l.graph, l.in(0), to));
+}
+
+void concat(Lowering& l) {
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < l.inputs(); ++i) operands.push_back(l.in(i));
+  l.set(l.add_node(Op::concat, operands, AxisAttribute{l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l))}));
+}
+
+// Elements start, start + step, ... below end along one axis; a negative step picks them one by one.
+ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
+  const Shape from = l.graph[x].shape;
+  const std::int64_t extent = from[axis];
+  if (step == 0) l.malformed("has a step of 0");
+  if (start < 0) start += extent;
+  if (end < 0) end += extent;
+  start = std::clamp<std::int64_t>(start, 0, step > 0 ? extent : extent - 1);
+  end = std::clamp<std::int64_t>(end, step > 0 ? 0 : -1, extent);
+  const std::int64_t reach = step > 0 ? end - start : start - end, stride = std::min<std::int64_t>(std::abs(step), std::max<std::int64_t>(extent, 1));
+  const std::int64_t count = reach <= 0 ? 0 : (reach + stride - 1) / stride;
+  if (step > 0) {
+    SliceAttributes s{Shape(from.size(), 0), from, Shape(from.size(), 1)};
+    s.start[axis] = count == 0 ? 0 : start;
+    s.size[axis] = count;
+    s.step[axis] = stride;
+    return l.add_node(Op::slice, {x}, s);
+  }
+  GatherAttributes g{axis, {}, extent};
+  for (std::int64_t i = 0; i < count; ++i) g.indices.push_back(start - i * stride);
+  return l.add_node(Op::gather, {x}, g);
+}
+
+void slice(Lowering& l) {
+  const auto starts = l.attribute_or_input("starts", 1), ends = l.attribute_or_input("ends", 2);
+  if (!starts || !ends || starts->size() != ends->size()) l.malformed("starts and ends do not match");
+  std::vector<std::int64_t> every(starts->size());
+  std::iota(every.begin(), every.end(), 0);
+  const auto axes = l.attribute_or_input("axes", 3).value_or(every);
+  const auto steps = l.has(4) ? l.integers(4) : std::vector<std::int64_t>(starts->size(), 1);
+  if (axes.size() != starts->size() || steps.size() != starts->size()) l.malformed("axes or steps do not match starts");
+  ValueId x = l.in(0);
+  for (std::size_t i = 0; i < axes.size(); ++i) x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
+  l.set(x);
+}
+
+void split(Lowering& l) {
+  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l)), extent = l.shape(0)[axis];
+  const auto parts = static_cast<std::int64_t>(l.node.outputs.size());
+  auto sizes = l.attribute_or_input("split", 1).value_or(std::vector<std::int64_t>{});
+  if (sizes.empty()) {
+    const std::int64_t each = (extent + parts - 1) / parts;
+    for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<std::int64_t>(extent - i * each, 0, each));
+  }
+  if (static_cast<std::int64_t>(sizes.size()) != parts) l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
+  std::int64_t start = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    if (sizes[i] < 0 || start + sizes[i] > extent) l.malformed("its parts are larger than the whole");
+    l.set(static_cast<std::size_t>(i), slice_axis(l, l.in(0), axis, start, start + sizes[i], 1), l.integer(0));
+    start += sizes[i];
+  }
+}
+
+void gather(Lowering& l) {
+  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l)), extent = l.shape(0)[axis];
+  GatherAttributes g{axis, l.integers(1), extent};
+  for (std::int64_t& index : g.indices) {
+    if (index < -extent || index >= extent) l.malformed("index " + std::to_string(index) + " is outside an axis of " + std::to_string(extent));
+    if (index < 0) index += extent;
+  }
+  const ValueId picked = l.add_node(Op::gather, {l.in(0)}, g);
+  Shape to = l.shape(0);  // the axis is replaced by the indices' shape
+  const Shape indices = l.shape(1);
+  to.erase(to.begin() + axis);
+  to.insert(to.begin() + axis, indices.begin(), indices.end());
+  l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
+}
+
+void expand(Lowering& l) { l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.integers(1), l.where())), l.integer(0)); }
+
+void tile(Lowering& l) {
+  const auto repeats = l.integers(1);
+  if (static_cast<std::int64_t>(repeats.size()) != rank_of(l)) l.malformed("has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(rank_of(l)));
+  ValueId x = l.in(0);
+  for (std::int64_t axis = 0; axis < rank_of(l); ++axis) {
+    if (repeats[axis] < 0 || repeats[axis] > kMaxElements) l.malformed("repeats an axis " + std::to_string(repeats[axis]) + " times");
+    if (repeats[axis] == 1) continue;
+    Shape larger = l.graph[x].shape;
+    const std::int64_t extent = larger[axis];
+    larger[axis] = element_count({extent, repeats[axis]});
+    element_count(larger);
+    GatherAttributes g{axis, {}, extent};
+    for (std::int64_t i = 0; i < larger[axis]; ++i) g.indices.push_back(i % extent);
+    x = l.add_node(Op::gather, {x}, g);
+  }
+  l.set(x);
+}
+
+// Source index of each padded position along one axis, for the modes that repeat the image.
+std::int64_t padded_source(std::int64_t position, std::int64_t extent, const std::string& mode) {
+  if (mode == "edge") return std::clamp<std::int64_t>(position, 0, extent - 1);
+  if (mode == "wrap") return ((position % extent) + extent) % extent;
+  const std::int64_t period = std::max<std::int64_t>(1, 2 * (extent - 1));  // reflect
+  const std::int64_t folded = ((position % period) + period) % period;
+  return folded < extent ? folded : period - folded;
+}
+
+// Cuts off negative pads; returns them as zeros.
+ValueId crop(Lowering& l, ValueId x, std::vector<std::int64_t>& low, std::vector<std::int64_t>& high) {
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    const std::int64_t extent = l.graph[x].shape[i];
+    if (low[i] < 0 || high[i] < 0) x = slice_axis(l, x, static_cast<std::int64_t>(i), std::max<std::int64_t>(0, -low[i]), extent - std::max<std::int64_t>(0, -high[i]), 1);
+    low[i] = std::max<std::int64_t>(0, low[i]);
+    high[i] = std::max<std::int64_t>(0, high[i]);
+  }
+  return x;
+}
+
+void pad(Lowering& l) {
+  const auto given = l.attribute_or_input("pads", 1);
+  const auto rank = static_cast<std::size_t>(rank_of(l));
+  std::vector<std::int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (l.has(3)) axes = l.integers(3);
+  if (!given || given->size() != 2 * axes.size()) l.malformed("has the wrong number of pads");
+  std::vector<std::int64_t> low(rank, 0), high(rank, 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = l.axis(axes[i], rank_of(l));
+    low[axis] = (*given)[i];
+    high[axis] = (*given)[axes.size() + i];
+    if (std::abs(low[axis]) > kMaxElements || std::abs(high[axis]) > kMaxElements) l.malformed("pads are out of range");
+  }
+  ValueId x = crop(l, l.in(0), low, high);
+  const std::string mode = l.attribute("mode", std::string("constant"));
+  if (mode != "constant") {
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::int64_t extent = l.graph[x].shape[i];
+      if (low[i] == 0 && high[i] == 0) continue;
+      GatherAttributes g{static_cast<std::int64_t>(i), {}, extent};
+      element_count({extent + low[i] + high[i]});
+      for (std::int64_t p = -low[i]; p < extent + high[i]; ++p) g.indices.push_back(padded_source(p, extent, mode));
+      x = l.add_node(Op::gather, {x}, g);
+    }
+    return l.set(0, x, l.integer(0));
+  }
+  const float value = l.has(2) && l.constant(2).size() == 1 ? l.constant(2).data[0] : l.attribute("value", 0.0F);
+  const PadAttributes zeros{low, high, Shape(rank, 0)};
+  const Shape inner = l.graph[x].shape;
+  ValueId y = l.add_node(Op::pad, {x}, zeros);
+  if (value != 0) {
+    // The frame: the value everywhere but where the operand stands (not by subtraction: the value may be infinite).
+    Tensor ones(inner), frame(l.graph[y].shape);
+    std::fill(ones.data.begin(), ones.data.end(), 1.0F);
+    const Tensor* operand = &ones;
+    definition(Op::pad).eval(zeros, std::span(&operand, 1), frame);
+    for (float& cell : frame.data) cell = cell != 0 ? 0.0F : value;
+    y = l.add_node(Op::add, {y, l.tensor(std::move(frame))});
+  }
+  l.set(0, y, l.integer(0));
+}
+
+constexpr OnnxOperator kTable[] = {
+    {"Cast", cast, true},
+    {"Concat", concat, true},
+    {"Constant", constant, true},
+    {"ConstantOfShape", constant_of_shape, true},
+    {"Dropout", dropout, true},
+    {"Expand", expand, true},
+    {"Flatten", flatten, true},
+    {"Gather", gather, true},
+    {"Identity", identity, true},
+    {"Pad", pad, true},
+    {"Range", range, true},
+    {"Reshape", reshape, true},
+    {"Shape", shape, true},
+    {"Size", size, true},
+    {"Slice", slice, true},
+    {"Split", split, true},
+    {"Squeeze", squeeze, true},
+    {"Tile", tile, true},
+    {"Transpose", transpose, true},
+    {"Unsqueeze", unsqueeze, true},
+};
+
+}  // namespace
+
+std::span<const OnnxOperator> arrange_operators() { return kTable; }
+
+}  // namespace probust::onnx

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Operators that slide a window over an image, and normalisation.
+#include <algorithm>
+#include <cmath>
+
+#include "probust/base/error.h"
+#include "probust/onnx/lower.h"
+#include "probust/ops/build.h"
+#include "probust/ops/op.h"
+
+namespace probust::onnx {
+namespace {
+
+Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+void require_image(Lowering& l) {
+  if (l.shape(0).size() < 3) l.malformed("takes an image [N, C, ...], not " + to_string(l.shape(0)));
+}
+
+Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
+  if (value.size() != rank) l.malformed("attribute " + name + " has " + std::to_string(value.size()) + " entries for " + std::to_string(rank) + " axes");
+  return value;
+}
+
+// auto_pad SAME: as many windows as image / stride, the padding split evenly, the odd cell behind (UPPER) or before (LOWER).
+void pad_same(Window& w, bool upper) {
+  for (std::size_t i = 0; i < w.image.size(); ++i) {
+    const std::int64_t windows = (w.image[i] + w.stride[i] - 1) / w.stride[i];
+    const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    const std::int64_t total = std::max<std::int64_t>(0, (windows - 1) * w.stride[i] + reach - w.image[i]);
+    const std::int64_t less = total / 2, more = total - less;
+    w.pad_low[i] = upper ? less : more;
+    w.pad_high[i] = upper ? more : less;
+  }
+}
+
+// ceil_mode: one more window where it starts inside the image or its leading padding.
+void pad_for_ceil(Window& w) {
+  for (std::size_t i = 0; i < w.image.size(); ++i) {
+    const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    const std::int64_t room = w.image[i] + w.pad_low[i] + w.pad_high[i] - reach;
+    if (room < 0) continue;
+    const std::int64_t windows = (room + w.stride[i] - 1) / w.stride[i];
+    const std::int64_t missing = windows * w.stride[i] - room;
+    const bool starts_inside = windows * w.stride[i] < w.image[i] + w.pad_low[i];
+    if (missing > 0 && starts_inside) w.pad_high[i] += missing;
+  }
+}
+
+Window window_of(Lowering& l, const Shape& image, const Shape& kernel) {
+  const std::size_t rank = image.size();
+  Window w;
+  w.image = image;
+  w.kernel = sized(l, "kernel_shape", kernel, rank);
+  w.stride = sized(l, "strides", l.attribute("strides", Shape(rank, 1)), rank);
+  w.dilation = sized(l, "dilations", l.attribute("dilations", Shape(rank, 1)), rank);
+  const Shape pads = sized(l, "pads", l.attribute("pads", Shape(2 * rank, 0)), 2 * rank);
+  w.pad_low.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank));
+  w.pad_high.assign(pads.begin() + static_cast<std::ptrdiff_t>(rank), pads.end());
+  for (std::size_t i = 0; i < rank; ++i) {
+    const auto sane = [](std::int64_t value, std::int64_t least) { return value >= least && value < (std::int64_t{1} << 31); };
+    if (!sane(w.kernel[i], 1) || !sane(w.stride[i], 1) || !sane(w.dilation[i], 1) || !sane(w.pad_low[i], 0) || !sane(w.pad_high[i], 0)) {
+      l.malformed("kernel, strides, dilations or pads are out of range");
+    }
+  }
+  const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") pad_same(w, automatic == "SAME_UPPER");
+  if (automatic == "VALID") w.pad_low = w.pad_high = Shape(rank, 0);
+  return w;
+}
+
+ValueId add_channel_bias(Lowering& l, ValueId y, std::size_t operand) {
+  if (!l.has(operand)) return y;
+  Shape shape(l.graph[y].shape.size(), 1);
+  shape[1] = element_count(l.shape(operand));
+  return l.add_node(Op::add, {y, build::reshape(l.graph, l.in(operand), shape)});
+}
+
+void conv(Lowering& l) {
+  require_image(l);
+  const Shape filter = l.shape(1);
+  if (filter.size() != l.shape(0).size()) l.malformed("image " + to_string(l.shape(0)) + " and filter " + to_string(filter) + " differ in rank");
+  if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter)) l.malformed("kernel_shape is not the filter's");
+  Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
+  w.groups = l.attribute("group", std::int64_t{1});
+  l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
+}
+
+// The image that a transposed convolution makes: (in - 1) stride + reach - pads + output_padding, per axis.
+void conv_transpose(Lowering& l) {
+  require_image(l);
+  const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
+  if (filter.size() != l.shape(0).size()) l.malformed("image and filter differ in rank");
+  if (l.attribute("auto_pad", std::string("NOTSET")) != "NOTSET" || l.has_attribute("output_shape")) {
+    l.unsupported("computes its padding from output_shape or auto_pad", "export it with explicit pads");
+  }
+  Window w = window_of(l, in, spatial_of(filter));
+  const Shape extra = sized(l, "output_padding", l.attribute("output_padding", Shape(in.size(), 0)), in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
+    if (w.image[i] < 1 || extra[i] < 0 || extra[i] >= w.stride[i]) l.malformed("its pads leave no image");
+  }
+  w.groups = l.attribute("group", std::int64_t{1});
+  l.set(add_channel_bias(l, l.add_node(Op::conv_transpose, {l.in(0), l.in(1)}, w), 2));
+}
+
+Window pool_window(Lowering& l) {
+  require_image(l);
+  Window w = window_of(l, spatial_of(l.shape(0)), l.attribute("kernel_shape", Shape{}));
+  if (l.attribute("ceil_mode", std::int64_t{0}) != 0) pad_for_ceil(w);
+  return w;
+}
+
+void max_pool(Lowering& l) {
+  if (l.node.outputs.size() > 1 && !l.node.outputs[1].empty()) l.unsupported("also gives the indices of the maxima", "use its first output only");
+  l.set(l.add_node(Op::max_pool, {l.in(0)}, pool_window(l)));
+}
+
+// Cells that each window averages over: those of the image, and the declared padding if it counts. Padding that only ceil_mode
+// added never counts.
+Tensor window_counts(Lowering& l, const Window& w) {
+  Window declared = window_of(l, w.image, w.kernel);
+  const bool with_padding = l.attribute("count_include_pad", std::int64_t{0}) != 0;
+  Window counting = w;
+  if (with_padding) {
+    for (std::size_t i = 0; i < w.image.size(); ++i) {
+      counting.image[i] += declared.pad_low[i] + declared.pad_high[i];
+      counting.pad_high[i] -= declared.pad_high[i];
+      counting.pad_low[i] = 0;
+    }
+  }
+  Graph ones;
+  Shape image{1, 1};
+  image.insert(image.end(), counting.image.begin(), counting.image.end());
+  Tensor all(image);
+  std::fill(all.data.begin(), all.data.end(), 1.0F);
+  const ValueId counts = append(ones, Op::sum_pool, {append_constant(ones, std::move(all))}, counting);
+  Tensor result(ones[counts].shape);
+  const Tensor* operand = &constant_value(ones, 0);
+  definition(Op::sum_pool).eval(counting, std::span(&operand, 1), result);
+  return result;
+}
+
+void average_pool(Lowering& l) {
+  const Window w = pool_window(l);
+  Tensor shares = window_counts(l, w);
+  for (float& share : shares.data) share = 1.0F / share;
+  if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; })) shares = Tensor::scalar(shares.data[0]);
+  l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));
+}
+
+void global_average_pool(Lowering& l) {
+  require_image(l);
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 2; i < l.shape(0).size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  const float share = 1.0F / static_cast<float>(element_count(spatial_of(l.shape(0))));
+  l.set(l.add_node(Op::multiply, {build::reduce_sum(l.graph, l.in(0), axes), l.scalar(share)}));
+}
+
+void global_max_pool(Lowering& l) {
+  require_image(l);
+  const Shape image = spatial_of(l.shape(0)), ones(image.size(), 1), zeros(image.size(), 0);
+  l.set(l.add_node(Op::max_pool, {l.in(0)}, Window{image, image, ones, ones, zeros, zeros}));
+}
+
+// (x - mean) scale / sqrt(variance + epsilon) + bias, with statistics from training: one factor and one shift per channel.
+void batch_normalization(Lowering& l) {
+  if (l.attribute("training_mode", std::int64_t{0}) != 0) l.unsupported("is in training mode", "export the model for inference");
+  const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
+  const std::int64_t channels = l.shape(0).size() < 2 ? 0 : l.shape(0)[1];
+  for (const Tensor* part : {&scale, &bias, &mean, &variance}) {
+    if (part->size() != channels) l.malformed("has statistics of " + std::to_string(part->size()) + " channels for " + std::to_string(channels));
+  }
+  const double epsilon = l.attribute("epsilon", 1e-5F);
+  Shape shape(l.shape(0).size(), 1);
+  shape[1] = channels;
+  Tensor factor(shape), shift(shape);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double f = scale.data[c] / std::sqrt(variance.data[c] + epsilon);
+    factor.data[c] = static_cast<float>(f);
+    shift.data[c] = static_cast<float>(bias.data[c] - mean.data[c] * f);
+  }
+  const ValueId scaled = l.add_node(Op::multiply, {l.in(0), l.tensor(std::move(factor))});
+  l.set(l.add_node(Op::add, {scaled, l.tensor(std::move(shift))}));
+}
+
+constexpr OnnxOperator kTable[] = {
+    {"AveragePool", average_pool, true},
+    {"BatchNormalization", batch_normalization, true},
+    {"Conv", conv, true},
+    {"ConvTranspose", conv_transpose, true},
+    {"GlobalAveragePool", global_average_pool, true},
+    {"GlobalMaxPool", global_max_pool, true},
+    {"MaxPool", max_pool, true},
+};
+
+}  // namespace
+
+std::span<const OnnxOperator> window_operators() { return kTable; }
+
+}  // namespace probust::onnx

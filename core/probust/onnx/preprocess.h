@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/onnx/import.h"
+
+namespace probust {
+
+/// The order that a model's input wants its pixels in. Data are stored channel-first.
+enum class Layout {
+  automatic,  ///< told from the model's input shape; nchw where that does not tell
+  nchw,
+  nhwc,
+  whcn,  ///< column-major, as MATLAB stores images
+};
+
+/// What turns stored data into the model's input, after scaling.
+struct Preprocessing {
+  std::vector<double> mean;  ///< subtracted: none, one for all, or one per channel (per element of [d] data)
+  std::vector<double> std;   ///< then divided by: likewise
+  Layout layout = Layout::automatic;
+};
+
+/// The model as a function of the data's natural space: of one point of `data_shape` ([C, H, W] or [d]) before mean, std and
+/// layout, which become part of the graph, so that noise and derivatives are in natural units.
+/// Errors: unreadable where the data do not have the model's number of elements, usage where mean, std or layout do not fit.
+Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing);
+
+}  // namespace probust
