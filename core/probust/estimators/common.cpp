@@ -81,8 +81,9 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
     estimate.p_fail = probability.p_fail;
     if (probability.status != normal::Status::ok) estimate.status = "mvn:" + std::string(normal::describe(probability.status));
   } else {
-    estimate.p = normal::mv_sigmoid(problem.z);
-    estimate.p_fail = normal::mv_sigmoid_complement(problem.z);
+    const normal::MvSigmoid probability = normal::mv_sigmoid(problem.z);
+    estimate.p = probability.p;
+    estimate.p_fail = probability.p_fail;
   }
   if (samples > 1) {
     const Eigen::VectorXd gradient = cdf == NormalCdf::exact ? normal_gradient(problem) : mv_sigmoid_gradient(problem, estimate.p);

@@ -16,8 +16,9 @@ std::vector<Estimate> estimate_softmax(Evaluation& evaluation, const Noise&, dou
       if (c != target) margins.push_back((double{row[target]} - double{row[c]}) / temperature);
     }
     Estimate estimate;
-    estimate.p = normal::mv_sigmoid(margins);
-    estimate.p_fail = normal::mv_sigmoid_complement(margins);
+    const normal::MvSigmoid probability = normal::mv_sigmoid(margins);
+    estimate.p = probability.p;
+    estimate.p_fail = probability.p_fail;
     estimate.forwards = 1;
     estimates.push_back(estimate);
   }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// Gauss-Legendre rules, and an adaptive integral of a probability and its complement together.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <vector>
+
+namespace probust::normal {
+
+/// The N-point Gauss-Legendre rule on [-1, 1].
+template <int N>
+struct GaussLegendre {
+  std::array<double, N> node, weight;
+
+  GaussLegendre() {
+    for (int i = 0; i < N; ++i) {
+      double x = std::cos(std::numbers::pi * (i + 0.75) / (N + 0.5)), slope = 1.0;
+      for (int round = 0; round < 8; ++round) x -= legendre(x, slope) / slope;
+      legendre(x, slope);
+      node[i] = x;
+      weight[i] = 2.0 / ((1.0 - x * x) * slope * slope);
+    }
+  }
+
+  static const GaussLegendre& rule() {
+    static const GaussLegendre instance;
+    return instance;
+  }
+
+ private:
+  /// The Legendre polynomial of degree N, and its slope.
+  static double legendre(double x, double& slope) {
+    double before = 1.0, value = x;
+    for (int k = 2; k <= N; ++k) {
+      const double next = ((2 * k - 1) * x * value - (k - 1) * before) / k;
+      before = value;
+      value = next;
+    }
+    slope = N * (x * value - before) / (x * x - 1.0);
+    return value;
+  }
+};
+
+/// A probability and its complement, or what each adds up to over part of a range; `points` counts integrand evaluations.
+struct Integral {
+  double p = 0.0, q = 0.0;
+  double error_p = 0.0, error_q = 0.0;
+  std::int64_t points = 0;
+};
+
+/// Integrates `f(x)` (anything with members p and q) over the panels between consecutive `breaks`, halving those where one rule
+/// and its two halves disagree: by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`).
+template <class F>
+Integral integrate(const F& f, const std::vector<double>& breaks, double q_floor) {
+  constexpr int kPoints = 16, kMaxPanels = 4000;
+  struct Panel {
+    double a, b, p, q;
+  };
+  Integral total;
+  const auto& rule = GaussLegendre<kPoints>::rule();
+  const auto measure = [&](double a, double b) {
+    Panel panel{a, b, 0.0, 0.0};
+    const double middle = 0.5 * (a + b), half = 0.5 * (b - a);
+    for (int i = 0; i < kPoints; ++i) {
+      const auto value = f(middle + half * rule.node[i]);
+      panel.p += rule.weight[i] * half * value.p;
+      panel.q += rule.weight[i] * half * value.q;
+    }
+    total.points += kPoints;
+    return panel;
+  };
+  std::vector<Panel> open;
+  double q_scale = q_floor;
+  for (std::size_t i = 0; i + 1 < breaks.size(); ++i) {
+    if (!(breaks[i] < breaks[i + 1])) continue;
+    open.push_back(measure(breaks[i], breaks[i + 1]));
+    q_scale += open.back().q;
+  }
+  for (int panels = 0; !open.empty(); ++panels) {
+    const Panel whole = open.back();
+    open.pop_back();
+    const double middle = 0.5 * (whole.a + whole.b);
+    const Panel left = measure(whole.a, middle), right = measure(middle, whole.b);
+    const double gap_p = std::abs(left.p + right.p - whole.p), gap_q = std::abs(left.q + right.q - whole.q);
+    const bool narrow = !(whole.a < middle && middle < whole.b) || whole.b - whole.a < 1e-14 * (1.0 + std::abs(middle));
+    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > kMaxPanels) {
+      total.p += left.p + right.p;
+      total.q += left.q + right.q;
+      total.error_p += gap_p;
+      total.error_q += gap_q;
+    } else {
+      open.push_back(left);
+      open.push_back(right);
+    }
+  }
+  return total;
+}
+
+/// Sorted break points for an integral against the normal density over (-inf, upper]: panels of a few units, the `marks` where
+/// the integrand turns sharply, and nothing where less than 1e-18 of max(floor, the whole) can lie.
+std::vector<double> density_panels(double upper, double floor, std::vector<double> marks);
+
+}  // namespace probust::normal

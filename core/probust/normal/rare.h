@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// Rare failure: q = P(some X_i > z_i) with a relative accuracy that does not depend on how small q is.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+namespace probust::normal {
+
+struct RareFailure {
+  double q, error;  ///< absolute error
+  std::int64_t points;
+};
+
+/// Until when to sample.
+struct Goal {
+  double abs, rel_q;
+  std::uint64_t seed;
+  std::int64_t max_points;
+
+  /// The absolute error that is good enough.
+  double target(double q) const { return abs < rel_q * q ? abs : rel_q * q; }
+};
+
+/// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), limits finite, positive and ascending. The first two terms are exact,
+/// the others are orthants by separation of variables, each sampled as far as it matters.
+RareFailure telescope(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal);
+
+/// q by importance sampling from the mixture of the single failures, for more limits than `telescope` is quick for.
+RareFailure importance_sample(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal);
+
+}  // namespace probust::normal

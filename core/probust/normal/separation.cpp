@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+//
+// Genz, "Numerical computation of multivariate normal probabilities", J. Comput. Graph. Statist. 1 (1992).
+// Genz and Bretz, "Computation of Multivariate Normal and t Probabilities", Springer (2009), chapter 4.
+// Genz and Kwong, "Numerical evaluation of singular multivariate normal distributions", J. Statist. Comput. Simul. 68 (2000).
+// Gibson, Glasbey and Elston, "Monte Carlo evaluation of multivariate normal integrals and sensitivity to variate ordering" (1994).
+#include "probust/normal/separation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "probust/normal/factor.h"
+#include "probust/normal/lanes.h"
+#include "probust/normal/univariate.h"
+
+namespace probust::normal {
+namespace {
+
+/// The mean of a standard normal variable confined to (lo, hi).
+double confined_mean(double lo, double hi) {
+  if (!(lo < hi)) return std::clamp(0.5 * (lo + hi), -rational::kFar, rational::kFar);
+  if (lo + hi > 0.0) return -confined_mean(-hi, -lo);
+  const double mass = interval(lo, hi);
+  if (!(mass > 0.0)) return hi;
+  return std::clamp((pdf(lo) - pdf(hi)) / mass, lo, hi);
+}
+
+/// The open variable that binds most: the least conditional probability, the earlier variables being at their conditional means.
+Eigen::Index most_binding(const GrowingCholesky& cholesky, const Eigen::VectorXd& slack) {
+  Eigen::Index best = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (Eigen::Index i = 0; i < cholesky.size(); ++i) {
+    if (!cholesky.open(i)) continue;
+    const double standard = slack[i] / std::sqrt(cholesky.residual(i));
+    if (best < 0 || standard < least) best = i, least = standard;
+  }
+  return best;
+}
+
+/// How the logarithm of each open variable's conditional probability changes with the variable.
+Eigen::VectorXd pull(const GrowingCholesky& cholesky, const Eigen::VectorXd& slack) {
+  Eigen::VectorXd weights = Eigen::VectorXd::Zero(cholesky.size());
+  for (Eigen::Index i = 0; i < cholesky.size(); ++i) {
+    if (!cholesky.open(i)) continue;
+    const double deviation = std::sqrt(cholesky.residual(i)), standard = slack[i] / deviation;
+    const double slope = standard < 0.0 ? 1.0 / mills_ratio(-standard) : pdf(standard) / cdf(standard);
+    weights[i] = slope / deviation;
+  }
+  return weights;
+}
+
+void fill(Lanes& lanes, double value) { lanes.fill(value); }
+
+}  // namespace
+
+Separation::Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading, std::uint64_t seed, std::int64_t points)
+    : dimension_(static_cast<int>(limit.size()) + 1), lattice_(dimension_, seed), mean_(points) {
+  arrange(limit, R, leading);
+  y_.resize(columns_.size());
+}
+
+void Separation::arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  GrowingCholesky cholesky(R);
+  Eigen::VectorXd slack = limit;  // what earlier variables, at their conditional means, leave of the limits
+  std::vector<Eigen::Index> group;
+  for (Eigen::Index c = 0;; ++c) {
+    const Eigen::Index pivot = most_binding(cholesky, slack);
+    if (pivot < 0) break;
+    group.clear();
+    for (Eigen::Index i = 0; i < limit.size(); ++i) {
+      if (cholesky.open(i)) group.push_back(i);
+    }
+    const bool combined = c == leading && cholesky.take_factor(pull(cholesky, slack));
+    if (!combined) cholesky.take(pivot);
+    std::erase_if(group, [&](Eigen::Index i) { return cholesky.open(i); });
+
+    Column column;
+    double lo = -kInfinity, hi = kInfinity;  // hi will be finite: the pivot's own entry is positive
+    for (const Eigen::Index i : group) {
+      const double last = cholesky.entry(i, c);
+      bias_ += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(limit[i]);
+      if (last == 0.0) continue;
+      const Row row{coefficients_.size(), limit[i] / last};
+      for (Eigen::Index d = 0; d < c; ++d) coefficients_.push_back(cholesky.entry(i, d) / last);
+      if (last > 0.0) {
+        column.upper.push_back(row);
+        hi = std::min(hi, slack[i] / last);
+      } else {
+        column.lower.push_back(row);
+        lo = std::max(lo, slack[i] / last);
+      }
+    }
+    columns_.push_back(std::move(column));
+    const double mean = confined_mean(lo, hi);
+    for (Eigen::Index i = 0; i < limit.size(); ++i) slack[i] -= cholesky.entry(i, c) * mean;
+  }
+}
+
+void Separation::bound(const Row& row, std::size_t column, Lanes& at) const {
+  fill(at, row.limit);
+  const double* coefficient = coefficients_.data() + row.coefficients;
+  for (std::size_t d = 0; d < column; ++d) {
+    const double factor = coefficient[d];
+    const Lanes& y = y_[d];
+    for (int i = 0; i < kLanes; ++i) at[i] -= factor * y[i];
+  }
+}
+
+void Separation::evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q) {
+  Lanes hi, lo, at, u, below, above, low_below, low_above;
+  fill(p, 1.0);
+  fill(q, 0.0);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    const bool last = c + 1 == columns_.size();
+    fill(hi, rational::kFar);
+    for (const Row& row : column.upper) {
+      bound(row, c, at);
+      for (int i = 0; i < kLanes; ++i) hi[i] = std::min(hi[i], at[i]);
+    }
+    if (!last) lattice_.coordinate(static_cast<int>(c), block, u);
+    if (column.lower.empty()) {
+      cdf_lanes(hi, below, above);
+      for (int i = 0; i < kLanes; ++i) {
+        q[i] += p[i] * above[i];
+        p[i] *= below[i];
+        u[i] *= below[i];
+      }
+      if (!last) quantile_lanes(u, y_[c]);
+      continue;
+    }
+    fill(lo, -rational::kFar);
+    for (const Row& row : column.lower) {
+      bound(row, c, at);
+      for (int i = 0; i < kLanes; ++i) lo[i] = std::max(lo[i], at[i]);
+    }
+    // Intervals mostly above zero are mirrored, so that their mass is a difference of lower tails.
+    Lanes sign;
+    for (int i = 0; i < kLanes; ++i) {
+      hi[i] = std::max(hi[i], lo[i]);
+      sign[i] = lo[i] + hi[i] > 0.0 ? -1.0 : 1.0;
+      const double left = sign[i] > 0.0 ? lo[i] : -hi[i], right = sign[i] > 0.0 ? hi[i] : -lo[i];
+      lo[i] = left;
+      hi[i] = right;
+    }
+    cdf_lanes(hi, below, above);
+    cdf_lanes(lo, low_below, low_above);
+    for (int i = 0; i < kLanes; ++i) {
+      const double mass = std::max(0.0, below[i] - low_below[i]);
+      q[i] += p[i] * std::min(1.0, above[i] + low_below[i]);
+      p[i] *= mass;
+      u[i] = low_below[i] + u[i] * mass;
+    }
+    if (last) continue;
+    quantile_lanes(u, y_[c]);
+    for (int i = 0; i < kLanes; ++i) y_[c][i] = sign[i] * std::min(std::max(y_[c][i], lo[i]), hi[i]);
+  }
+}
+
+void Separation::refine() {
+  mean_.refine([this](const ShiftedLattice::Block& block, Lanes& p, Lanes& q) { evaluate(block, p, q); });
+}
+
+double Separation::error() const {
+  // Where every point fell into an empty interval, a region too small for the points may still hold something.
+  const double unseen = p() > 0.0 ? 0.0 : 1.0 / static_cast<double>(std::max<std::int64_t>(points(), 1));
+  return kErrorFactor * mean_.standard_error() + bias_ + unseen;
+}
+
+}  // namespace probust::normal

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Separation of variables: P(X <= b) as an integral of a product of conditional probabilities over the unit cube.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <vector>
+
+#include "probust/normal/lattice.h"
+
+namespace probust::normal {
+
+/// One orthant probability, sampled as far as the caller asks. The variables are put in the order in which they bind (Genz and
+/// Bretz; Gibson, Glasbey and Elston 1994), and rows of a singular R that end in the same column of its Cholesky factor make one
+/// interval together (Genz and Kwong 2000).
+class Separation {
+ public:
+  /// `limit` finite; `R` positive semidefinite with unit diagonal; `points` of the first level, a shift. The combination of
+  /// variables that binds most is sampled before the single ones, but after the first `leading` of them.
+  Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading, std::uint64_t seed, std::int64_t points);
+
+  /// Evaluates the next level of points (the first one included).
+  void refine();
+
+  double p() const { return mean_.p(); }
+  double q() const { return mean_.q(); }
+  /// kErrorFactor standard errors, and what treating tiny residual variances as zero may have changed.
+  double error() const;
+  /// Of this, what more points do not reduce.
+  double bias() const { return bias_; }
+  std::int64_t points() const { return mean_.points(); }
+  /// What the next level costs, in evaluations times variables.
+  double next_cost() const { return static_cast<double>(mean_.next_points()) * dimension_; }
+  std::int64_t next_points() const { return mean_.next_points(); }
+  bool exhausted() const { return mean_.exhausted(); }
+
+ private:
+  /// limit - sum_c coefficient[c] y_c bounds the variable of the row's last column.
+  struct Row {
+    std::size_t coefficients;  ///< where they start
+    double limit;
+  };
+  struct Column {
+    std::vector<Row> upper, lower;
+  };
+
+  void arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading);
+  void evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q);
+  void bound(const Row& row, std::size_t column, Lanes& at) const;
+
+  std::vector<Column> columns_;
+  std::vector<double> coefficients_;
+  double bias_ = 0.0;
+  int dimension_;
+  ShiftedLattice lattice_;
+  LatticeMean mean_;
+  std::vector<Lanes> y_;
+};
+
+}  // namespace probust::normal

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/noise/noise.h"
+
+namespace probust::cli {
+
+/// The data options, as they stand on the command line.
+struct DataArguments {
+  std::string path;
+  std::string labels, classes, label_column = "last";
+  std::optional<double> scale;
+  std::vector<double> mean, std;
+  std::string layout = "auto";
+  bool cifar100 = false;
+  std::int64_t limit = -1, offset = 0;
+};
+
+/// The device options.
+struct DeviceArguments {
+  std::string device = "cpu";
+  int threads = 0;  ///< 0: one per core
+  std::string memory = "2G";
+};
+
+/// Everything that the commands can be told; each command reads what concerns it.
+struct Arguments {
+  std::string model, output_name, output;
+  DataArguments data;
+  DeviceArguments device;
+  std::vector<std::string> sigma, noise, estimators;
+  std::string target = "predicted", format;
+  std::uint64_t seed = 0;
+  bool json = false, quiet = false, graph = false;
+};
+
+/// "0.1,0.2" or "0.01..1:20" (log-spaced) as numbers. Throws Error{usage} naming `option`.
+std::vector<double> parse_numbers(const std::string& text, const std::string& option);
+
+/// "4G", "512M", "65536". Throws Error{usage}.
+std::int64_t parse_memory(const std::string& text);
+
+/// The noise models of --sigma and --noise, in the order given. Throws Error{usage} where there is none.
+std::vector<Noise> parse_noises(const Arguments& arguments);
+
+/// Threads to use: what was asked for, or one per core.
+int thread_count(const DeviceArguments& device);
+
+}  // namespace probust::cli

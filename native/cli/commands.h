@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/arguments.h"
+
+namespace probust::cli {
+
+// Each command reads its arguments, prints its results on stdout, and returns the exit status; errors are thrown as Error.
+int run_inspect(const Arguments& arguments);
+int run_logits(const Arguments& arguments);
+int run_jacobian(const Arguments& arguments);
+int run_estimate(const Arguments& arguments);
+int run_mvn(const Arguments& arguments);
+int run_bench(const Arguments& arguments);
+int run_version(const Arguments& arguments);
+
+inline constexpr int kInterrupted = 130;
+
+}  // namespace probust::cli

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// probust estimate: the pipeline from files to rows. Predictions for all points come first, because a wrong mean or layout shows
+// in the clean accuracy at once; then blocks of points go through every noise model and estimator, and their rows are written.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/load.h"
+#include "cli/progress_line.h"
+#include "cli/rows.h"
+#include "probust/base/text.h"
+#include "probust/estimators/estimator.h"
+
+namespace probust::cli {
+namespace {
+
+constexpr std::int64_t kBlock = 128;  // points whose rows are written together
+
+struct Plan {
+  std::vector<Noise> noises;
+  std::vector<EstimatorSpec> estimators;
+
+  std::int64_t passes(std::int64_t points, std::int64_t classes) const {
+    std::int64_t per_point = 0;
+    for (const EstimatorSpec& estimator : estimators) per_point += estimator.definition->passes(classes, estimator.parameter);
+    return per_point * points * static_cast<std::int64_t>(noises.size());
+  }
+};
+
+Plan parse_plan(const Arguments& arguments) {
+  Plan plan{parse_noises(arguments), {}};
+  for (const std::string& list : arguments.estimators) {
+    std::size_t start = 0;
+    for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
+      end = list.find(',', start);
+      plan.estimators.push_back(parse_estimator(list.substr(start, end == std::string::npos ? end : end - start)));
+    }
+  }
+  return plan;
+}
+
+// Where rows go: stdout, or a file whose name says the format.
+class Destination {
+ public:
+  Destination(const Arguments& arguments, const std::vector<std::string>& class_names) {
+    std::string format = arguments.format;
+    if (!arguments.output.empty()) {
+      const std::size_t dot = arguments.output.rfind('.');
+      const std::string ending = dot == std::string::npos ? "" : arguments.output.substr(dot + 1);
+      if (ending != "csv" && ending != "jsonl") {
+        throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv or .jsonl", "name for example rows.jsonl"};
+      }
+      if (format.empty()) format = ending;
+      file_ = std::fopen(arguments.output.c_str(), "w");
+      if (file_ == nullptr) throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' cannot be written", "give a path in a folder that exists"};
+    }
+    if (format.empty()) format = isatty(STDOUT_FILENO) != 0 ? "table" : "jsonl";
+    writer_ = make_row_writer(format, file_, class_names);
+  }
+  ~Destination() {
+    if (file_ != stdout) std::fclose(file_);
+  }
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
+
+  void write(const Row& row) { writer_->write(row); }
+  void flush() {
+    if (std::fflush(file_) != 0) throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
+  }
+
+ private:
+  std::FILE* file_ = stdout;
+  std::unique_ptr<RowWriter> writer_;
+};
+
+std::int64_t predicted_class(std::span<const float> logits) { return std::max<std::int64_t>(0, argmax(logits)); }
+
+bool tied(std::span<const float> logits, std::int64_t predicted) {
+  return std::count(logits.begin(), logits.end(), logits[predicted]) > 1;
+}
+
+void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
+  if (quiet || data.labels.empty()) return;
+  std::int64_t correct = 0;
+  const std::int64_t n = logits.shape[0];
+  for (std::int64_t i = 0; i < n; ++i) correct += argmax(logits.row(i)) == data.labels[i] ? 1 : 0;
+  fmt::print(stderr, "clean accuracy {:.2f}% ({} of {})\n", 100.0 * static_cast<double>(correct) / static_cast<double>(n), correct, n);
+}
+
+// The class whose survival is estimated, per point.
+std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
+  const std::int64_t n = logits.shape[0], classes = logits.shape[1];
+  std::vector<std::int64_t> result(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) result[i] = predicted_class(logits.row(i));
+  if (arguments.target == "predicted") return result;
+  if (arguments.target == "label") {
+    if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
+    result = data.labels;
+  } else {
+    const auto fixed = parse_integer(arguments.target);
+    if (!fixed) throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known", "use predicted, label or a class number"};
+    std::fill(result.begin(), result.end(), *fixed);
+  }
+  for (const std::int64_t target : result) {
+    if (target < 0 || target >= classes) {
+      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist", "the model has classes 0.." + std::to_string(classes - 1)};
+    }
+  }
+  return result;
+}
+
+// Rows first .. first + count - 1 of a tensor [N, ...].
+Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
+  Shape shape = tensor.shape;
+  shape[0] = count;
+  const std::int64_t width = tensor.size() / tensor.shape[0];
+  return Tensor(shape, std::vector<float>(tensor.data.begin() + first * width, tensor.data.begin() + (first + count) * width));
+}
+
+class Run {
+ public:
+  Run(const Arguments& arguments, Plan plan, Dataset data, Executor& executor)
+      : arguments_(arguments), plan_(std::move(plan)), data_(std::move(data)), executor_(executor), destination_(arguments, data_.class_names) {}
+
+  int go() {
+    logits_ = executor_.logits(data_.x).value();
+    report_accuracy(data_, logits_, arguments_.quiet);
+    targets_ = targets(arguments_, data_, logits_);
+    const std::int64_t n = logits_.shape[0];
+    const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
+    for (std::int64_t first = 0; first < n; first += kBlock) {
+      if (!block(first, std::min(kBlock, n - first))) return kInterrupted;
+    }
+    return computed_ > 0 ? 0 : static_cast<int>(ErrorCode::numerical);
+  }
+
+  std::int64_t rows_written() const { return written_; }
+  bool any_computed() const { return computed_ > 0; }
+
+ private:
+  // Estimates one block and writes its rows; false where the user stopped it.
+  bool block(std::int64_t first, std::int64_t count) {
+    Points points;
+    points.x = rows_of(data_.x, first, count);
+    points.seed = arguments_.seed;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      points.index.push_back(arguments_.data.offset + i);
+      points.target.push_back(targets_[i]);
+    }
+    Evaluation evaluation(executor_, std::move(points), rows_of(logits_, first, count));
+    std::vector<std::vector<Estimate>> columns;
+    for (const Noise& noise : plan_.noises) {
+      for (const EstimatorSpec& estimator : plan_.estimators) {
+        auto estimates = estimate(evaluation, noise, estimator);
+        if (!estimates && executor_.progress.stop) return false;
+        columns.push_back(std::move(estimates).value());
+      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
+    destination_.flush();
+    return !executor_.progress.stop;
+  }
+
+  void write_point(std::int64_t i, std::int64_t in_block, const std::vector<std::vector<Estimate>>& columns) {
+    const std::int64_t predicted = predicted_class(logits_.row(i));
+    const bool tie = tied(logits_.row(i), predicted);
+    std::size_t column = 0;
+    for (const Noise& noise : plan_.noises) {
+      for (const EstimatorSpec& estimator : plan_.estimators) {
+        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.scale, estimator.text(), columns[column++][in_block]};
+        if (!data_.labels.empty()) row.label = data_.labels[i];
+        if (tie && row.estimate.status == "ok") row.estimate.status = "tie";
+        computed_ += std::isnan(row.estimate.p) ? 0 : 1;
+        destination_.write(row);
+        ++written_;
+      }
+    }
+  }
+
+  const Arguments& arguments_;
+  Plan plan_;
+  Dataset data_;
+  Executor& executor_;
+  Destination destination_;
+  Tensor logits_;
+  std::vector<std::int64_t> targets_;
+  std::int64_t computed_ = 0, written_ = 0;
+};
+
+}  // namespace
+
+int run_estimate(const Arguments& arguments) {
+  Plan plan = parse_plan(arguments);
+  const Model model = load_model(arguments.model, arguments.output_name);
+  Dataset data = load_data(arguments.data);
+  const auto executor = load_executor(model, point_shape(data.x), arguments);
+  const StopOnSignal stop(executor->progress);
+  Run run(arguments, std::move(plan), std::move(data), *executor);
+  const int status = run.go();
+  if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
+  if (status == static_cast<int>(ErrorCode::numerical)) {
+    throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed", "are there points without NaN or infinite values?"};
+  }
+  return status;
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "probust/graph/graph.h"
+#include "probust/ops/op.h"
+
+namespace probust::cli {
+namespace {
+
+double flops_of(const Graph& graph) {
+  double flops = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.extent == Extent::constant) continue;
+    std::vector<Shape> operands;
+    for (const ValueId input : node.inputs) operands.push_back(graph[input].shape);
+    flops += definition(node.op).flops(node.attributes, operands, node.shape);
+  }
+  return flops;
+}
+
+std::string yes(bool flag) { return flag ? "yes" : "no"; }
+
+std::string with_unit(double count) {
+  for (const auto& [size, unit] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
+    if (count >= size) return fmt::format("{:.3g} {}", count / size, unit);
+  }
+  return fmt::format("{:.0f} ", count);
+}
+
+std::string shape_text(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
+  return text + "]";
+}
+
+nlohmann::ordered_json ports_json(const std::vector<Port>& ports) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Port& port : ports) list.push_back({{"name", port.name}, {"type", port.type}, {"shape", port.shape}});
+  return list;
+}
+
+void print_json(const ModelSummary& summary, const Result<Model>& model) {
+  nlohmann::ordered_json json;
+  json["producer"] = summary.producer;
+  json["graph"] = summary.graph_name;
+  json["ir_version"] = summary.ir_version;
+  json["opset"] = summary.opset;
+  json["parameters"] = summary.parameters;
+  json["inputs"] = ports_json(summary.inputs);
+  json["outputs"] = ports_json(summary.outputs);
+  json["operators"] = nlohmann::ordered_json::array();
+  for (const OperatorUse& use : summary.operators) {
+    json["operators"].push_back({{"op_type", use.op_type}, {"domain", use.domain}, {"count", use.count}, {"runs", use.runs}, {"differentiable", use.differentiable}});
+  }
+  json["runs"] = static_cast<bool>(model);
+  if (model) {
+    json["input_shape"] = model->input_shape;
+    json["logits"] = model->output_name;
+    json["classes"] = model->classes;
+    json["flops"] = flops_of(model->graph);
+    json["notes"] = model->notes;
+  } else {
+    json["error"] = model.error().message();
+  }
+  // Names come from the file and need not be UTF-8.
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void print_text(const std::string& path, const ModelSummary& summary, const Result<Model>& model) {
+  fmt::print("{}\n", path);
+  fmt::print("  made by     {}, opset {}\n", summary.producer.empty() ? "an unnamed tool" : summary.producer, summary.opset);
+  for (const Port& port : summary.inputs) fmt::print("  input       {} {} {}\n", port.name, port.type, shape_text(port.shape));
+  for (const Port& port : summary.outputs) fmt::print("  output      {} {} {}\n", port.name, port.type, shape_text(port.shape));
+  fmt::print("  parameters  {}\n", summary.parameters);
+  if (model) {
+    fmt::print("  FLOPs       {}per example\n", with_unit(flops_of(model->graph)));
+    fmt::print("  logits      {}, {} classes\n", model->output_name, model->classes);
+    for (const std::string& note : model->notes) fmt::print("  note        {}\n", note);
+  }
+  fmt::print("\n  {:<28} {:>6}  {:<5} {}\n", "operator", "nodes", "runs", "differentiable");
+  for (const OperatorUse& use : summary.operators) {
+    const std::string name = (use.domain.empty() ? "" : use.domain + ".") + use.op_type;
+    fmt::print("  {:<28} {:>6}  {:<5} {}\n", name, use.count, yes(use.runs), yes(use.differentiable));
+  }
+}
+
+}  // namespace
+
+int run_inspect(const Arguments& arguments) {
+  const std::vector<std::byte> bytes = read_file(arguments.model);
+  auto summary = summarize_onnx(bytes);
+  if (!summary) {
+    Error error = summary.error();
+    error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
+    throw error;
+  }
+  ImportOptions options;
+  options.output_name = arguments.output_name;
+  const Result<Model> model = import_onnx(bytes, options);
+  if (arguments.json) {
+    print_json(*summary, model);
+  } else {
+    print_text(arguments.model, *summary, model);
+    if (model && arguments.graph) fmt::print("\n{}", to_text(model->graph));
+  }
+  if (model) return 0;
+  Error error = model.error();
+  error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
+  throw error;
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "probust/exec/executor.h"
+
+namespace probust::cli {
+
+/// While it lives, SIGINT and SIGTERM ask the executor to stop instead of ending the program at once; a second signal ends it.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(Progress& progress);
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
+
+}  // namespace probust::cli

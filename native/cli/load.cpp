@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "cli/load.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "probust/onnx/preprocess.h"
+
+namespace probust::cli {
+namespace {
+
+// Says which file or option an error belongs to.
+template <class T>
+T named(Result<T> result, const std::string& file) {
+  if (result) return std::move(result).value();
+  Error error = result.error();
+  error.where = error.where.empty() || error.where == file ? file : file + ": " + error.where;
+  throw error;
+}
+
+Layout parse_layout(const std::string& text) {
+  if (text == "auto") return Layout::automatic;
+  if (text == "nchw") return Layout::nchw;
+  if (text == "nhwc") return Layout::nhwc;
+  if (text == "whcn") return Layout::whcn;
+  throw Error{ErrorCode::usage, "--layout", "'" + text + "' is not known", "use nchw, nhwc or whcn"};
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(path, problem)) throw Error{ErrorCode::unreadable, path, "is a folder", "give an ONNX file"};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error{ErrorCode::unreadable, path, "cannot be opened", "give the path of a file that exists"};
+  const std::uintmax_t size = std::filesystem::file_size(path, problem);
+  if (problem) throw Error{ErrorCode::unreadable, path, "is not a regular file", "give an ONNX file"};
+  std::vector<std::byte> bytes(size);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  if (static_cast<std::uintmax_t>(file.gcount()) != size) throw Error{ErrorCode::unreadable, path, "could not be read to its end", ""};
+  return bytes;
+}
+
+Model load_model(const std::string& path, const std::string& output_name) {
+  ImportOptions options;
+  options.output_name = output_name;
+  return named(import_onnx(read_file(path), options), path);
+}
+
+Dataset load_data(const DataArguments& data) {
+  DatasetOptions options;
+  options.scale = data.scale;
+  options.label_column = data.label_column;
+  options.cifar100 = data.cifar100;
+  options.labels_path = data.labels;
+  options.offset = data.offset;
+  options.limit = data.limit;
+  Dataset dataset = named(read_dataset(data.path, options), data.path);
+  if (!data.classes.empty()) dataset.class_names = named(read_class_names(data.classes), data.classes);
+  return dataset;
+}
+
+Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
+
+std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments, std::int64_t batch) {
+  Preprocessing preprocessing;
+  preprocessing.mean = arguments.data.mean;
+  preprocessing.std = arguments.data.std;
+  preprocessing.layout = parse_layout(arguments.data.layout);
+  const Graph graph = with_preprocessing(model, point_shape, preprocessing).value();
+  ExecutorOptions options;
+  options.threads = thread_count(arguments.device);
+  options.memory = parse_memory(arguments.device.memory);
+  options.batch = batch;
+  const std::string device = arguments.device.device == "auto" ? "cpu" : arguments.device.device;
+  return make_executor(device, graph, options).value();
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "datasets/dataset.h"
+#include "probust/exec/executor.h"
+#include "probust/onnx/import.h"
+
+namespace probust::cli {
+
+/// A whole file. Throws Error{unreadable} naming it.
+std::vector<std::byte> read_file(const std::string& path);
+
+/// The model at `path`; its errors name the file.
+Model load_model(const std::string& path, const std::string& output_name);
+
+/// The points, labels and class names that the data options describe.
+Dataset load_data(const DataArguments& data);
+
+/// The model as a function of the data's natural space, compiled for the chosen device.
+std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments, std::int64_t batch = 0);
+
+/// Shape of one point of x [N, ...].
+Shape point_shape(const Tensor& x);
+
+}  // namespace probust::cli

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "cli/commands.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+namespace {
+
+void add_data_options(CLI::App& command, Arguments& arguments, bool data_needed) {
+  DataArguments& data = arguments.data;
+  if (data_needed) command.add_option("DATA", data.path, ".npy, .npz, IDX (.gz too), CIFAR .bin or .csv")->required();
+  command.add_option("--labels", data.labels, "labels from this file");
+  command.add_option("--classes", data.classes, "class names, one per line");
+  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name, last or none")->capture_default_str();
+  command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
+  command.add_option("--mean", data.mean, "subtracted after --scale, per channel or one for all")->delimiter(',');
+  command.add_option("--std", data.std, "divided by after --mean, per channel or one for all")->delimiter(',');
+  command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")->capture_default_str();
+  command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
+  command.add_option("--limit", data.limit, "at most this many points")->check(CLI::NonNegativeNumber);
+  command.add_option("--offset", data.offset, "skip this many points")->check(CLI::NonNegativeNumber);
+}
+
+void add_device_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("--device", arguments.device.device, "cpu, reference or auto")->capture_default_str();
+  command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(CLI::PositiveNumber);
+  command.add_option("--memory", arguments.device.memory, "for activations and gradients, e.g. 512M")->capture_default_str();
+}
+
+void add_model(CLI::App& command, Arguments& arguments) {
+  command.add_option("MODEL", arguments.model, "an ONNX file")->required();
+  command.add_option("--output-name", arguments.output_name, "the output to take as logits");
+}
+
+using Command = int (*)(const Arguments&);
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what, Command command, Command& chosen) {
+  CLI::App* result = app.add_subcommand(name, what);
+  result->callback([command, &chosen] { chosen = command; });
+  return result;
+}
+
+void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* inspect = add_command(app, "inspect", "what a model is made of, and what can be done with it", run_inspect, chosen);
+  add_model(*inspect, arguments);
+  inspect->add_flag("--json", arguments.json, "one JSON object");
+  inspect->add_flag("--graph", arguments.graph, "also print the imported graph");
+
+  CLI::App* logits = add_command(app, "logits", "the model's outputs, float32 [N, C]", run_logits, chosen);
+  CLI::App* jacobian = add_command(app, "jacobian", "their derivatives, float32 [N, C, d]", run_jacobian, chosen);
+  for (CLI::App* arrays : {logits, jacobian}) {
+    add_model(*arrays, arguments);
+    add_data_options(*arrays, arguments, true);
+    add_device_options(*arrays, arguments);
+    arrays->add_option("-o,--output", arguments.output, "the .npy file to write")->required();
+    arrays->add_flag("--quiet", arguments.quiet, "no progress on stderr");
+  }
+
+  CLI::App* estimate = add_command(app, "estimate", "p_robust of every point", run_estimate, chosen);
+  add_model(*estimate, arguments);
+  add_data_options(*estimate, arguments, true);
+  add_device_options(*estimate, arguments);
+  estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20");
+  estimate->add_option("--noise", arguments.noise, "noise models: gaussian:0.1");
+  estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, softmax[:T]")->required();
+  estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")->capture_default_str();
+  estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+  estimate->add_option("-o,--output", arguments.output, "write rows to this .csv or .jsonl file");
+  estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
+  estimate->add_flag("--quiet", arguments.quiet, "no accuracy and no progress on stderr");
+
+//MVN  CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
+//MVN  mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(CLI::PositiveNumber);
+
+  CLI::App* bench = add_command(app, "bench", "microseconds per forward and per margin Jacobian", run_bench, chosen);
+  add_model(*bench, arguments);
+  add_device_options(*bench, arguments);
+  bench->add_flag("--json", arguments.json, "one JSON object");
+
+  CLI::App* version = add_command(app, "version", "version, build options, devices", run_version, chosen);
+  version->add_flag("--json", arguments.json, "one JSON object");
+}
+
+// CLI11 puts the option's name in front of what is wrong with it, or names it within.
+int usage_error(const std::string& what) {
+  fmt::print(stderr, "probust: {}\n", Error{ErrorCode::usage, "command line", what, "see probust --help"}.message());
+  return static_cast<int>(ErrorCode::usage);
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  Command chosen = nullptr;
+  CLI::App app("probust: the probability that a classifier's answer survives noise");
+  app.set_version_flag("--version", PROBUST_VERSION);
+  app.require_subcommand(1);
+  describe_commands(app, arguments, chosen);
+  try {
+    app.parse(argc, argv);
+    return chosen(arguments);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what());
+  } catch (const Error& error) {
+    fmt::print(stderr, "probust: {}\n", error.message());
+    return static_cast<int>(error.code);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "probust: out of memory; use a smaller --memory or --limit\n");
+    return static_cast<int>(ErrorCode::resources);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "probust: {}\n", error.what());
+    return static_cast<int>(ErrorCode::unreadable);
+  }
+}
+
+}  // namespace probust::cli
+
+int main(int argc, char** argv) { return probust::cli::run(argc, argv); }

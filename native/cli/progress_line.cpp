@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "cli/progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace probust::cli {
+namespace {
+
+constexpr int kBarWidth = 30;
+
+std::string bar(double share) {
+  const int filled = static_cast<int>(share * kBarWidth);
+  std::string text;
+  for (int i = 0; i < kBarWidth; ++i) text += i < filled ? "█" : "░";
+  return text;
+}
+
+bool colour() { return std::getenv("NO_COLOR") == nullptr; }
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+ProgressLine::ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet)
+    : title_(std::move(title)), done_(done), start_(done), total_(std::max<std::int64_t>(1, total)), terminal_(isatty(STDERR_FILENO) != 0) {
+  if (!quiet) thread_ = std::thread([this] { watch(); });
+}
+
+ProgressLine::~ProgressLine() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  if (terminal_) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressLine::watch() {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto interval = terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(3000);
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, interval, [this] { return over_; })) {
+    show(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+}
+
+void ProgressLine::show(double seconds) const {
+  const double share = std::min(1.0, static_cast<double>(done_ - start_) / static_cast<double>(total_));
+  const std::string left = share > 0.01 ? duration_text(seconds / share - seconds) + " left" : "";
+  if (terminal_) {
+    const std::string painted = colour() ? "\033[36m" + bar(share) + "\033[0m" : bar(share);
+    fmt::print(stderr, "\r{} {} {:3.0f}%  {}\033[K", title_, painted, 100 * share, left);
+  } else {
+    fmt::print(stderr, "{}: {:.0f}%, {}\n", title_, 100 * share, left);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace probust::cli

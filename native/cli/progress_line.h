@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace probust::cli {
+
+/// Shows how far a run has come, on stderr: a bar on a terminal, a line every few seconds elsewhere; nothing if `quiet`. Ends, and
+/// clears its bar, when it goes out of scope.
+class ProgressLine {
+ public:
+  /// `done` is counted up to `total` by somebody else.
+  ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+ private:
+  void watch();
+  void show(double seconds) const;
+
+  std::string title_;
+  const std::atomic<std::int64_t>& done_;
+  std::int64_t start_, total_;
+  bool terminal_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+/// "3 s", "2 min 05 s", "1 h 12 min".
+std::string duration_text(double seconds);
+
+}  // namespace probust::cli

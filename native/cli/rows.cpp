@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "cli/rows.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+
+namespace probust::cli {
+namespace {
+
+std::string or_empty(const std::optional<double>& value) { return value && std::isfinite(*value) ? shortest_text(*value) : ""; }
+
+nlohmann::ordered_json or_null(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
+
+class JsonLines final : public RowWriter {
+ public:
+  explicit JsonLines(std::FILE* file) : file_(file) {}
+  void write(const Row& row) override {
+    nlohmann::ordered_json json;
+    json["index"] = row.index;
+    json["label"] = row.label ? nlohmann::ordered_json(*row.label) : nlohmann::ordered_json(nullptr);
+    json["predicted"] = row.predicted;
+    json["target"] = row.target;
+    json["noise"] = row.noise;
+    json["sigma"] = or_null(row.sigma);
+    json["estimator"] = row.estimator;
+    json["p"] = or_null(row.estimate.p);
+    json["p_fail"] = or_null(row.estimate.p_fail);
+    json["std_error"] = or_null(row.estimate.std_error);
+    json["ci_low"] = or_null(row.estimate.ci_low);
+    json["ci_high"] = or_null(row.estimate.ci_high);
+    json["forwards"] = row.estimate.forwards;
+    json["backwards"] = row.estimate.backwards;
+    json["status"] = row.estimate.status;
+    fmt::print(file_, "{}\n", json.dump());
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+class Csv final : public RowWriter {
+ public:
+  explicit Csv(std::FILE* file) : file_(file) {
+    fmt::print(file_, "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status\n");
+  }
+  void write(const Row& row) override {
+    const Estimate& e = row.estimate;
+    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index, row.label ? std::to_string(*row.label) : "", row.predicted,
+               row.target, row.noise, or_empty(row.sigma), row.estimator, or_empty(e.p), or_empty(e.p_fail), or_empty(e.std_error),
+               or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards, e.status);
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+// Small failure probabilities in powers of ten, others with four decimals.
+std::string readable(double p) {
+  if (!std::isfinite(p)) return "-";
+  return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
+}
+
+class Table final : public RowWriter {
+ public:
+  Table(std::FILE* file, const std::vector<std::string>& class_names) : file_(file), class_names_(class_names) {
+    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}\n", "index", "label", "predicted", "noise",
+               "estimator", "p", "p_fail", "+-", "95% interval", "forwards", "backwards", "status");
+  }
+  void write(const Row& row) override {
+    const Estimate& e = row.estimate;
+    const std::string interval = e.ci_low ? fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high) : "";
+    const std::string target = row.target == row.predicted ? "" : " target " + name(row.target);
+    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}{}\n", row.index, row.label ? name(*row.label) : "-",
+               name(row.predicted), row.noise, row.estimator, readable(e.p), readable(e.p_fail), e.std_error ? readable(*e.std_error) : "-",
+               interval, e.forwards, e.backwards, e.status, target);
+  }
+
+ private:
+  std::string name(std::int64_t c) const {
+    if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
+    return class_names_[c].substr(0, 10);
+  }
+  std::FILE* file_;
+  std::vector<std::string> class_names_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file, const std::vector<std::string>& class_names) {
+  if (format == "jsonl") return std::make_unique<JsonLines>(file);
+  if (format == "csv") return std::make_unique<Csv>(file);
+  if (format == "table") return std::make_unique<Table>(file, class_names);
+  throw Error{ErrorCode::usage, "--format", "'" + format + "' is not known", "use table, csv or jsonl"};
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/estimators/estimator.h"
+
+namespace probust::cli {
+
+/// One estimate = one row; the columns of the rows are a promise to scripts.
+struct Row {
+  std::int64_t index;
+  std::optional<std::int64_t> label;
+  std::int64_t predicted, target;
+  std::string noise;
+  std::optional<double> sigma;
+  std::string estimator;
+  Estimate estimate;
+};
+
+/// Writes rows as they come.
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+  virtual void write(const Row& row) = 0;
+};
+
+/// A writer for "table", "csv" or "jsonl" onto `file`, which it flushes but does not close. `class_names` (may be empty) are shown
+/// in tables. Throws Error{usage} for another format.
+std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file, const std::vector<std::string>& class_names);
+
+}  // namespace probust::cli

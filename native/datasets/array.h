@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/bytes.h"
+#include "probust/base/tensor.h"
+
+namespace probust::datasets {
+
+enum class NumberKind { unsigned_integer, signed_integer, floating };
+
+/// How one number is stored: 1, 2, 4 or 8 bytes (floating: 2, 4 or 8).
+struct ElementType {
+  NumberKind kind = NumberKind::unsigned_integer;
+  std::int64_t bytes = 1;
+  std::endian order = std::endian::native;
+
+  bool is_byte() const { return kind == NumberKind::unsigned_integer && bytes == 1; }
+};
+
+/// Numbers of any stored type, where they lie. `strides` holds the distance in bytes between neighbours along each axis, so that
+/// row-major, column-major and record-wise (CIFAR) files are all the same thing.
+struct Array {
+  ElementType type;
+  Shape shape;
+  Shape strides;
+  Buffer buffer;
+};
+
+/// Elements of `shape` times `element_bytes`. Throws Error{unreadable} where an extent is negative or the product exceeds 2^62.
+std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path);
+
+/// The array over the whole of `buffer`, row-major or column-major.
+/// Throws Error{unreadable} unless buffer holds exactly the bytes of `shape`; `header` is how many bytes of the file came before.
+Array dense_array(ElementType type, Shape shape, bool column_major, Buffer buffer, std::int64_t header, const std::string& path);
+
+/// The same numbers with other extents; both shapes are of row-major arrays with equally many elements.
+Array reshaped(Array array, Shape shape);
+
+/// Rows [begin, begin + count) as a tensor [count, shape[1:]], each value multiplied by `scale` (in double, rounded once).
+/// An array without axes gives a scalar. Throws Error{resources} above kMaxElements.
+Tensor decode_rows(const Array& array, std::int64_t begin, std::int64_t count, double scale);
+
+/// All values of an [N] (or [N, 1, ...]) array as integers. Throws Error{unreadable} for other shapes and where one is not whole.
+std::vector<std::int64_t> decode_labels(const Array& array, const std::string& path);
+
+}  // namespace probust::datasets

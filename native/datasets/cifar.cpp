@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The binary version of CIFAR-10 and CIFAR-100: records of label bytes and 32 x 32 pixels, plane after plane.
+#include <algorithm>
+
+#include "datasets/formats.h"
+
+namespace probust::datasets {
+namespace {
+
+constexpr std::int64_t kPixels = 3 * 32 * 32;
+
+void check_size(std::size_t bytes, std::int64_t row, bool hundred, const std::string& path) {
+  if (bytes % static_cast<std::size_t>(row) == 0) return;
+  const std::size_t rows = bytes / static_cast<std::size_t>(row), full = (rows + 1) * static_cast<std::size_t>(row);
+  const std::size_t other = hundred ? kPixels + 1 : kPixels + 2;
+  const std::string remedy = hundred ? "leave --cifar100 away" : "give --cifar100";
+  refuse(path,
+         "is truncated: it has " + std::to_string(bytes) + " bytes, and " + std::to_string(rows + 1) + " CIFAR rows of " +
+             std::to_string(row) + " need " + std::to_string(full),
+         bytes % other == 0 ? remedy + ": the rows have " + std::to_string(other) + " bytes" : "");
+}
+
+void check_labels(const std::vector<std::int64_t>& labels, std::int64_t classes, const std::string& path) {
+  const auto wrong = std::find_if(labels.begin(), labels.end(), [&](std::int64_t label) { return label >= classes; });
+  if (wrong == labels.end()) return;
+  refuse(path,
+         "is not CIFAR data: row " + std::to_string(wrong - labels.begin()) + " has label " + std::to_string(*wrong) +
+             ", beyond " + std::to_string(classes - 1),
+         "give .npy, .npz, IDX or .csv for other data");
+}
+
+}  // namespace
+
+Contents read_cifar_bytes(const Buffer& file, bool hundred, const std::string& path) {
+  const std::int64_t label_bytes = hundred ? 2 : 1, row = kPixels + label_bytes;
+  check_size(file.bytes.size(), row, hundred, path);
+  const std::int64_t rows = std::ssize(file.bytes) / row;
+  const auto column = [&](std::int64_t at) { return Buffer{file.bytes.subspan(static_cast<std::size_t>(at)), file.owner}; };
+  Contents contents;
+  contents.x = {{}, {rows, 3, 32, 32}, {row, 32 * 32, 32, 1}, column(label_bytes)};
+  contents.labels = decode_labels({{}, {rows}, {row}, column(label_bytes - 1)}, path);  // the finest label is the last
+  check_labels(contents.labels, hundred ? 100 : 10, path);
+  return contents;
+}
+
+}  // namespace probust::datasets

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/base/tensor.h"
+
+namespace probust {
+
+/// Points, and what is known of them.
+struct Dataset {
+  Tensor x;  ///< [N, ...], channel-first images or [N, d]: stored values times the scale, the natural space
+  std::vector<std::int64_t> labels;      ///< one a point, or empty where the data have none
+  std::vector<std::string> class_names;  ///< of text labels, in order of first appearance; else empty
+};
+
+struct DatasetOptions {
+  std::optional<double> scale{};        ///< stored value times this; default 1/255 for uint8 storage, 1 otherwise
+  std::string label_column = "last";    ///< CSV: a column counted from 0, a name in the header, "last" or "none"
+  bool cifar100 = false;                ///< CIFAR binary rows carry a coarse and a fine label; the fine one is taken
+  std::string labels_path{};            ///< .npy, IDX or text (a whole number a line) that overrides labels found in the data
+  std::int64_t offset = 0, limit = -1;  ///< points [offset, offset + limit) of the file; a negative limit means all
+};
+
+/// Reads points from a file whose kind is told from its content first, then from its name: .npy [N, ...]; .npz (arrays x and,
+/// optionally, y); IDX, plain or gzip, as [N, 1, H, W], with the labels of the file beside it (labels-idx1 for images-idx3);
+/// CIFAR binary as [N, 3, 32, 32]; CSV as [N, d].
+///
+/// Labels keep the numbers of the file. Values that are not finite are read as they are.
+/// Errors: unreadable (missing, truncated, of the wrong kind, without rows, label count, offset beyond the end), usage (a scale
+/// that is zero or not finite, a negative offset, a limit of zero), resources.
+Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
+
+/// One class name a line. Errors: unreadable.
+Result<std::vector<std::string>> read_class_names(const std::string& path);
+
+}  // namespace probust

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+
+#include "probust/base/error.h"
+#include "probust/base/tensor.h"
+
+namespace probust {
+
+/// The array in a .npy file (format 1 to 3; bool excepted, any integer or floating type of either byte order, C or Fortran order)
+/// as float32 values, unscaled. Errors: unreadable (missing, truncated, another kind of file), resources.
+Result<Tensor> read_npy(const std::string& path);
+
+/// Writes a .npy file (format 1.0, C order) of T = float or double piece by piece, so that a large array is never held whole.
+///
+/// The values go to "PATH.partial", which takes the name `path` only in close(): what stands under `path` is always complete.
+/// (Where `path` is a device or pipe, they go straight there.) Throws Error{usage} where the file cannot be made and
+/// Error{resources} where it cannot be written to the end.
+template <class T>
+class BasicNpyWriter {
+ public:
+  /// `shape` is that of the whole array.
+  BasicNpyWriter(const std::string& path, const Shape& shape);
+  /// Removes the partial file unless close() succeeded.
+  ~BasicNpyWriter();
+  BasicNpyWriter(const BasicNpyWriter&) = delete;
+  BasicNpyWriter& operator=(const BasicNpyWriter&) = delete;
+
+  /// The next values in row-major order, any number of them. Throws Error{usage} beyond the end of the array.
+  void append(std::span<const T> values);
+
+  /// Completes the file. Throws Error{usage} where values are still missing.
+  void close();
+
+ private:
+  void write(const void* from, std::size_t bytes);
+  void write_header();
+
+  std::string path_;              // as given
+  std::string target_, written_;  // links followed; where the values go until close()
+  std::string header_;            // until it is written, with the first values
+  std::int64_t missing_;
+  std::FILE* file_ = nullptr;
+};
+
+using NpyWriter = BasicNpyWriter<float>;
+using NpyWriter64 = BasicNpyWriter<double>;
+
+/// Writes a whole array as float32. Throws as BasicNpyWriter does.
+void write_npy(const std::string& path, const Tensor& tensor);
+
+/// Writes a whole array as float64; `values` holds the elements of `shape` in row-major order. Throws as BasicNpyWriter does.
+void write_npy(const std::string& path, const Shape& shape, std::span<const double> values);
+
+}  // namespace probust

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// .npz: a zip archive whose members are .npy files. Read from the central directory at its end (PKWARE APPNOTE 6.3, 4.3),
+// with the 64-bit extension, stored or deflated.
+#include <zlib.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "datasets/formats.h"
+
+namespace probust::datasets {
+namespace {
+
+constexpr std::string_view kLocalMagic = "PK\x03\x04", kDirectoryMagic = "PK\x01\x02", kEndMagic = "PK\x05\x06";
+constexpr std::string_view kEnd64Magic = "PK\x06\x06", kLocator64Magic = "PK\x06\x07";
+constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
+
+struct Member {
+  std::string name;
+  std::uint64_t flags = 0, method = 0, checksum = 0, packed_bytes = 0, bytes = 0, local_header = 0;
+};
+
+struct Directory {
+  std::uint64_t members = 0, begin = 0;
+};
+
+// A little-endian field of a record.
+std::uint64_t field(Bytes record, std::size_t at, std::size_t width) { return little_endian(record.subspan(at, width)); }
+
+// The last place where an end record can stand such that its comment fills the file.
+std::optional<std::uint64_t> find_end(Bytes file) {
+  if (file.size() < kEndBytes) return std::nullopt;
+  const std::uint64_t last = file.size() - kEndBytes, first = last > kLongestComment ? last - kLongestComment : 0;
+  for (std::uint64_t at = last + 1; at-- > first;) {
+    const Bytes record = file.subspan(at);
+    if (starts_with(record, kEndMagic) && field(record, 20, 2) == record.size() - kEndBytes) return at;
+  }
+  return std::nullopt;
+}
+
+Directory find_directory(Bytes file, const std::string& path) {
+  const auto end = find_end(file);
+  if (!end) {
+    refuse(path, "is truncated: its " + std::to_string(file.size()) + " bytes do not end with a zip directory", "copy it again");
+  }
+  const Bytes record = file.subspan(*end, kEndBytes);
+  Directory directory{field(record, 10, 2), field(record, 16, 4)};
+  if (directory.begin != 0xffffffff && directory.members != 0xffff) return directory;
+  if (*end < kLocatorBytes || !starts_with(file.subspan(*end - kLocatorBytes), kLocator64Magic)) return directory;
+  const std::uint64_t at = field(file.subspan(*end - kLocatorBytes), 8, 8);
+  const Bytes large = part(file, at, 56, path, "its zip directory");
+  if (!starts_with(large, kEnd64Magic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");
+  return {field(large, 32, 8), field(large, 48, 8)};
+}
+
+// Sizes that did not fit into 32 bits stand in extra field 1, in this order.
+void read_extra64(Bytes extra, Member& member, const std::string& path) {
+  while (extra.size() >= 4) {
+    const std::uint64_t id = field(extra, 0, 2);
+    Bytes body = part(extra.subspan(4), 0, field(extra, 2, 2), path, "a zip extra field");
+    extra = extra.subspan(4 + body.size());
+    if (id != 1) continue;
+    for (std::uint64_t* value : {&member.bytes, &member.packed_bytes, &member.local_header}) {
+      if (*value != 0xffffffff) continue;
+      *value = little_endian(part(body, 0, 8, path, "a zip extra field"));
+      body = body.subspan(8);
+    }
+  }
+}
+
+// The member described at `at`, which is moved behind it.
+Member read_member(Bytes file, std::uint64_t& at, const std::string& path) {
+  const Bytes record = part(file, at, 46, path, "its zip directory");
+  if (!starts_with(record, kDirectoryMagic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");
+  const std::uint64_t name_bytes = field(record, 28, 2), extra_bytes = field(record, 30, 2), comment_bytes = field(record, 32, 2);
+  const Bytes name = part(file, at + 46, name_bytes, path, "its zip directory");
+  Member member;
+  member.name.assign(name.begin(), name.end());
+  member.flags = field(record, 8, 2);
+  member.method = field(record, 10, 2);
+  member.checksum = field(record, 16, 4);
+  member.packed_bytes = field(record, 20, 4);
+  member.bytes = field(record, 24, 4);
+  member.local_header = field(record, 42, 4);
+  read_extra64(part(file, at + 46 + name_bytes, extra_bytes, path, "its zip directory"), member, path);
+  at += 46 + name_bytes + extra_bytes + comment_bytes;
+  return member;
+}
+
+std::vector<Member> read_directory(Bytes file, const std::string& path) {
+  const Directory directory = find_directory(file, path);
+  std::vector<Member> members;
+  std::uint64_t at = directory.begin;
+  for (std::uint64_t i = 0; i < directory.members; ++i) members.push_back(read_member(file, at, path));
+  return members;
+}
+
+std::uint32_t checksum_of(Bytes bytes) {
+  return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size()));
+}
+
+Buffer extract(const Buffer& file, const Member& member, const std::string& path) {
+  const Bytes local = part(file.bytes, member.local_header, 30, path, "member " + member.name);
+  if (!starts_with(local, kLocalMagic)) refuse(path, "has no zip member where its directory says", "write it with numpy.savez");
+  if (member.flags & 1) refuse(path, "is encrypted", "save it without a password");
+  if (member.method != 0 && member.method != 8) {
+    refuse(path, "is packed by zip method " + std::to_string(member.method),
+           "write it with numpy.savez or numpy.savez_compressed");
+  }
+  const std::uint64_t begin = member.local_header + 30 + field(local, 26, 2) + field(local, 28, 2);
+  const Bytes packed = part(file.bytes, begin, member.packed_bytes, path, "member " + member.name);
+  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "gives two sizes for member " + member.name);
+  const Buffer buffer = member.method == 0 ? Buffer{packed, file.owner} : inflate_member(packed, member.bytes, path);
+  if (checksum_of(buffer.bytes) != member.checksum)
+    refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
+  return buffer;
+}
+
+// The array called `name`, or nothing.
+std::optional<Array> find_array(const Buffer& file, const std::vector<Member>& members, const std::string& name,
+                                const std::string& path) {
+  const auto member =
+      std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name + ".npy" || m.name == name; });
+  if (member == members.end()) return std::nullopt;
+  return read_npy_bytes(extract(file, *member, path), path + ": array " + name);
+}
+
+std::string names_of(const std::vector<Member>& members) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(members.size(), kShown); ++i) text += (i ? ", " : "") + members[i].name;
+  return members.size() > kShown ? text + ", ..." : text;
+}
+
+}  // namespace
+
+Contents read_npz_bytes(const Buffer& file, const std::string& path) {
+  const std::vector<Member> members = read_directory(file.bytes, path);
+  const auto x = find_array(file, members, "x", path);
+  if (!x) {
+    refuse(path, "has no array x" + (members.empty() ? "" : " (it has " + names_of(members) + ")"),
+           "write it with numpy.savez(path, x=points, y=labels)");
+  }
+  const auto y = find_array(file, members, "y", path);
+  return {*x, y ? decode_labels(*y, path + ": array y") : std::vector<std::int64_t>{}, {}};
+}
+
+}  // namespace probust::datasets

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Every operator, by the table in support/op_cases.h: its derivative against finite differences, its derivative's derivative, and
+// its kernels against its definition. An operator that is missing from the table fails by name.
+#include "probust/ops/op.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "probust/autodiff/vjp.h"
+#include "probust/base/error.h"
+#include "probust/exec/cpu/kernel.h"
+#include "support/evaluate.h"
+#include "support/op_cases.h"
+
+namespace probust {
+namespace {
+
+using test::OpCase;
+
+std::string describe(const OpCase& row) {
+  std::string text(definition(row.op).name);
+  for (const Shape& shape : row.operands) text += " " + to_string(shape);
+  return text;
+}
+
+// The case as a graph whose operands are inputs of the given extents.
+Graph as_graph(const OpCase& row, const std::vector<Extent>& extents) {
+  Graph graph;
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < row.operands.size(); ++i) {
+    operands.push_back(append_input(graph, row.operands[i], extents[i], "operand " + std::to_string(i)));
+  }
+  graph.outputs = {append(graph, row.op, operands, row.attributes)};
+  return graph;
+}
+
+Graph as_graph(const OpCase& row) { return as_graph(row, std::vector<Extent>(row.operands.size(), Extent::example)); }
+
+// Evenly spread values in random order over all the tensors together: no two are close.
+std::vector<Tensor> spread(const Graph& graph, float low, float high, std::mt19937& random) {
+  std::vector<Tensor> tensors;
+  std::size_t total = 0;
+  for (const ValueId id : graph.inputs()) total += tensors.emplace_back(graph[id].shape).data.size();
+  std::vector<float> values(total);
+  for (std::size_t i = 0; i < total; ++i) values[i] = low + (high - low) * (static_cast<float>(i) + 0.5F) / static_cast<float>(total);
+  std::shuffle(values.begin(), values.end(), random);
+  auto next = values.begin();
+  for (Tensor& tensor : tensors) {
+    for (float& value : tensor.data) value = *next++;
+  }
+  return tensors;
+}
+
+double dot(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::inner_product(a[i].data.begin(), a[i].data.end(), b[i].data.begin(), 0.0);
+  return sum;
+}
+
+// Compares the vjp of `graph` with central differences of c . outputs, input element by input element.
+void expect_derivative(const Graph& graph, float low, float high, double step, double tolerance, const std::string& name) {
+  std::mt19937 random(7);
+  std::vector<Tensor> inputs = spread(graph, low, high, random);
+  std::vector<Tensor> cotangents;
+  for (const ValueId id : graph.outputs) cotangents.push_back(test::random_tensor(graph[id].shape, random));
+  const Vjp sweep = vjp(graph, graph.outputs, graph.inputs());
+  std::vector<Tensor> all = inputs;
+  all.insert(all.end(), cotangents.begin(), cotangents.end());
+  Graph gradient_graph = sweep.graph;
+  gradient_graph.outputs = sweep.gradients;
+  const std::vector<Tensor> gradients = test::evaluate(gradient_graph, all);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t e = 0; e < inputs[i].data.size(); ++e) {
+      const float kept = inputs[i].data[e];
+      const float above = kept + static_cast<float>(step), below = kept - static_cast<float>(step);
+      inputs[i].data[e] = above;
+      const double up = dot(test::evaluate(graph, inputs), cotangents);
+      inputs[i].data[e] = below;
+      const double down = dot(test::evaluate(graph, inputs), cotangents);
+      inputs[i].data[e] = kept;
+      const double expected = (up - down) / (double{above} - double{below});
+      EXPECT_NEAR(gradients[i].data[e], expected, tolerance * (1 + std::fabs(expected))) << name << ", operand " << i << ", element " << e;
+    }
+  }
+}
+
+TEST(Ops, TheListIsInTheOrderOfTheEnumeration) {
+  for (std::size_t i = 0; i < all_ops().size(); ++i) {
+    EXPECT_EQ(static_cast<std::size_t>(all_ops()[i].op), i) << all_ops()[i].name;
+    EXPECT_FALSE(all_ops()[i].formula.empty()) << all_ops()[i].name;
+  }
+}
+
+TEST(Ops, EveryOperatorIsInTheTable) {
+  std::set<Op> covered;
+  for (const OpCase& row : test::op_cases()) covered.insert(row.op);
+  for (const OpDefinition& op : all_ops()) {
+    if (op.max_inputs == 0) continue;
+    EXPECT_TRUE(covered.count(op.op)) << "operator '" << op.name << "' has no row in tests/support/op_cases.h";
+    EXPECT_NE(op.vjp, nullptr) << "operator '" << op.name << "' has no vjp";
+  }
+}
+
+TEST(Ops, DerivativesAgreeWithFiniteDifferences) {
+  for (const OpCase& row : test::op_cases()) expect_derivative(as_graph(row), row.low, row.high, 2e-3, 2e-3, describe(row));
+}
+
+// The vjp's graph is itself a graph of operators: differentiate it once more, with respect to operands and cotangents.
+TEST(Ops, DerivativesOfDerivativesAgreeWithFiniteDifferences) {
+  for (const OpCase& row : test::op_cases()) {
+    const Graph graph = as_graph(row);
+    const Vjp sweep = vjp(graph, graph.outputs, graph.inputs());
+    Graph gradient = sweep.graph;
+    gradient.outputs = sweep.gradients;
+    expect_derivative(gradient, row.low, row.high, 2e-3, 5e-3, "vjp of " + describe(row));
+  }
+}
+
+// All ways to give the operands extents, at least one of them varying.
+std::vector<std::vector<Extent>> extent_choices(std::size_t operands) {
+  std::vector<std::vector<Extent>> choices{{}};
+  for (std::size_t i = 0; i < operands; ++i) {
+    std::vector<std::vector<Extent>> longer;
+    for (const auto& choice : choices) {
+      for (const Extent extent : {Extent::constant, Extent::example, Extent::seeded}) {
+        longer.push_back(choice);
+        longer.back().push_back(extent);
+      }
+    }
+    choices = longer;
+  }
+  std::erase_if(choices, [](const auto& choice) { return std::all_of(choice.begin(), choice.end(), [](Extent e) { return e == Extent::constant; }); });
+  return choices;
+}
+
+// The case with its constant operands as constants of the graph.
+Graph with_constants(const OpCase& row, const std::vector<Extent>& extents, std::mt19937& random) {
+  Graph graph;
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < row.operands.size(); ++i) {
+    operands.push_back(extents[i] == Extent::constant ? append_constant(graph, test::random_tensor(row.operands[i], random, row.low, row.high))
+                                                      : append_input(graph, row.operands[i], extents[i], "x"));
+  }
+  graph.outputs = {append(graph, row.op, operands, row.attributes)};
+  return graph;
+}
+
+std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch, const std::vector<std::vector<float>>& inputs) {
+  Extent largest = Extent::example;
+  for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
+  std::vector<std::vector<float>> outputs;
+  std::vector<const float*> in;
+  std::vector<float*> out;
+  for (const auto& input : inputs) in.push_back(input.data());
+  for (const ValueId id : graph.outputs) outputs.emplace_back(static_cast<std::size_t>(element_count(graph[id].shape) * batch.lanes(largest)));
+  for (auto& output : outputs) out.push_back(output.data());
+  Workspace workspace;
+  program.run(batch, in, out, workspace);
+  return outputs;
+}
+
+TEST(Ops, KernelsAgreeWithDefinitionsForAllExtents) {
+  std::mt19937 random(3);
+  for (const OpCase& row : test::op_cases()) {
+    for (const auto& extents : extent_choices(row.operands.size())) {
+      const Graph graph = with_constants(row, extents, random);
+      const Batch batch{7, 3};
+      std::vector<std::vector<float>> inputs;
+      for (const ValueId id : graph.inputs()) {
+        const std::int64_t lanes = batch.lanes(graph[id].extent);
+        inputs.push_back(test::random_tensor({element_count(graph[id].shape), lanes}, random, row.low, row.high).data);
+      }
+      const auto expected = run(*compile_reference(graph), graph, batch, inputs);
+      const auto actual = run(*compile_cpu(graph), graph, batch, inputs);
+      for (std::size_t e = 0; e < expected[0].size(); ++e) {
+        ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << describe(row) << " extents " << static_cast<int>(extents[0]) << " element " << e;
+      }
+    }
+  }
+}
+
+// What a lane computes does not depend on how many lanes there are, to the last bit.
+TEST(Ops, KernelsGiveTheSameBitsForAnyNumberOfLanes) {
+  std::mt19937 random(5);
+  for (const OpCase& row : test::op_cases()) {
+    std::vector<Extent> extents(row.operands.size(), Extent::constant);
+    extents[0] = Extent::example;
+    const bool data_first = row.op != Op::max_scatter && row.op != Op::max_gather && row.op != Op::conv_filter_grad;
+    if (!data_first) std::fill(extents.begin(), extents.end(), Extent::example);
+    const Graph graph = with_constants(row, extents, random);
+    const auto program = compile_cpu(graph);
+    const std::int64_t many = 211;
+    std::vector<std::vector<float>> inputs;
+    for (const ValueId id : graph.inputs()) inputs.push_back(test::random_tensor({element_count(graph[id].shape), many}, random, row.low, row.high).data);
+    const auto all = run(*program, graph, {many, 1}, inputs)[0];
+    for (const std::int64_t lanes : {1, 2, 17, 48, 50, 113}) {
+      for (const std::int64_t first : {std::int64_t{0}, many - lanes}) {
+        std::vector<std::vector<float>> part;
+        for (const auto& input : inputs) {
+          std::vector<float>& piece = part.emplace_back();
+          for (std::size_t e = 0; e < input.size() / many; ++e) piece.insert(piece.end(), input.begin() + e * many + first, input.begin() + e * many + first + lanes);
+        }
+        const auto some = run(*program, graph, {lanes, 1}, part)[0];
+        for (std::size_t e = 0; e < some.size() / lanes; ++e) {
+          for (std::int64_t lane = 0; lane < lanes; ++lane) {
+            ASSERT_EQ(some[e * lanes + lane], all[e * many + first + lane]) << describe(row) << ", " << lanes << " lanes, element " << e;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Ops, CommonOperatorsHaveFastKernels) {
+  for (const Op op : {Op::matmul, Op::conv, Op::conv_transpose, Op::max_pool, Op::max_scatter, Op::relu, Op::add, Op::multiply}) {
+    EXPECT_TRUE(cpu::has_fast_kernel(op)) << definition(op).name;
+  }
+}
+
+TEST(Ops, MisfittingOperandsAreRefused) {
+  Graph graph;
+  const ValueId a = append_input(graph, {2, 3}, Extent::example, "a"), b = append_input(graph, {2, 4}, Extent::example, "b");
+  EXPECT_THROW(append(graph, Op::add, {a, b}), Error);
+  EXPECT_THROW(append(graph, Op::matmul, {a, b}, MatmulAttributes{}), Error);
+  EXPECT_THROW(append(graph, Op::reshape, {a}, ShapeAttribute{{7}}), Error);
+  EXPECT_THROW(append(graph, Op::reshape, {a}, AxisAttribute{1}), Error);
+  EXPECT_THROW(append(graph, Op::slice, {a}, SliceAttributes{{0, 0}, {3, 3}, {1, 1}}), Error);
+  EXPECT_THROW(append(graph, Op::gather, {a}, GatherAttributes{1, {3}, 3}), Error);
+  EXPECT_THROW(append(graph, Op::transpose, {a}, PermutationAttribute{{0, 0}}), Error);
+  EXPECT_THROW(append(graph, Op::relu, {a, b}), Error);
+  EXPECT_THROW(append(graph, Op::relu, {99}), Error);
+  EXPECT_EQ(graph.nodes.size(), 2U);
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Models that others trained and exported, against the outputs that ONNX Runtime computed for them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "support/shared_models.h"
+
+namespace probust {
+namespace {
+
+// Their operators come later; everything else must run.
+const std::set<std::string> kUnsupported = {"akokubo_logreg_iris", "gausstheboss_rf_iris", "ezkl_xgboost"};
+
+class SharedModels : public testing::TestWithParam<std::string> {};
+
+// A model whose final Softmax was left out gives logits; the oracle has probabilities.
+void apply_softmax(std::span<float> row, bool logarithm) {
+  double largest = -INFINITY, sum = 0;
+  for (const float value : row) largest = std::max(largest, double{value});
+  for (const float value : row) sum += std::exp(value - largest);
+  for (float& value : row) value = static_cast<float>(logarithm ? value - largest - std::log(sum) : std::exp(value - largest) / sum);
+}
+
+TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
+  const auto entry = test::shared_model_records().at(GetParam());
+  const auto model = test::import_shared(GetParam());
+  if (kUnsupported.count(GetParam()) != 0) {
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error().code, ErrorCode::unsupported) << model.error().message();
+    return;
+  }
+  ASSERT_TRUE(model) << model.error().message();
+  const test::SharedModel shared = test::shared_model(entry);
+  Tensor logits = test::shared_executor(*model, shared)->logits(shared.x).value();
+  const Tensor oracle = read_npy((test::shared_folder() / "models" / std::string(entry.at("oracle_logits"))).string()).value();
+  ASSERT_EQ(logits.size(), oracle.size());
+  for (const std::string& note : model->notes) {
+    if (note.find("Softmax is left out") == std::string::npos) continue;
+    for (std::int64_t i = 0; i < logits.shape[0]; ++i) apply_softmax(logits.row(i), note.find("LogSoftmax") != std::string::npos);
+  }
+  float largest = 0;
+  double worst = 0;
+  for (const float value : oracle.data) largest = std::max(largest, std::fabs(value));
+  for (std::int64_t i = 0; i < logits.size(); ++i) worst = std::max(worst, std::fabs(double{logits.data[i]} - double{oracle.data[i]}));
+  RecordProperty("worst", std::to_string(worst / largest));
+  EXPECT_LE(worst, 1e-4 * largest) << "worst difference over largest logit: " << worst / largest;
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  if (!test::has_shared("models/models.json")) return names;
+  const auto records = test::shared_model_records();
+  for (const auto& [name, entry] : records.items()) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SharedModels, testing::ValuesIn(model_names()), [](const auto& name) { return name.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharedModels);
+
+TEST(SharedModelsFolder, IsThere) { PROBUST_NEEDS_SHARED("models/models.json"); }
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "probust/exec/program.h"
+#include "probust/graph/graph.h"
+#include "probust/ops/op.h"
+
+namespace probust::test {
+
+/// Runs a program for one example and one seed: a tensor per input, a tensor per output.
+inline std::vector<Tensor> run_one(const Program& program, const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::vector<const float*> in;
+  for (const Tensor& input : inputs) in.push_back(input.data.data());
+  std::vector<Tensor> outputs;
+  std::vector<float*> out;
+  for (const ValueId id : graph.outputs) outputs.emplace_back(graph[id].shape);
+  for (Tensor& output : outputs) out.push_back(output.data.data());
+  Workspace workspace;
+  program.run({1, 1}, in, out, workspace);
+  return outputs;
+}
+
+/// The graph's value by the operators' own definitions.
+inline std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
+  return run_one(*compile_reference(graph), graph, inputs);
+}
+
+inline Tensor random_tensor(const Shape& shape, std::mt19937& random, float low = -1, float high = 1) {
+  Tensor tensor(shape);
+  std::uniform_real_distribution<float> uniform(low, high);
+  for (float& value : tensor.data) value = uniform(random);
+  return tensor;
+}
+
+}  // namespace probust::test

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probust/graph/graph.h"
+
+namespace probust::test {
+
+/// One row of the table that every operator must be in: operand shapes, attributes, and the interval that operands are sampled
+/// from. Samples are spread evenly and differ by more than the finite-difference step, so that kinks and ties stay away.
+struct OpCase {
+  Op op;
+  std::vector<Shape> operands;
+  Attributes attributes;
+  float low = -1, high = 1;
+};
+
+inline const std::vector<OpCase>& op_cases() {
+  const Window same{{5, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Window strided{{6, 5}, {3, 2}, {2, 3}, {1, 2}, {1, 0}, {0, 2}};
+  const Window grouped{{4, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2};
+  const Window depthwise{{4, 3}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 3};
+  const Window line{{7}, {3}, {2}, {2}, {2}, {1}};
+  const Window volume{{3, 4, 3}, {2, 2, 3}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}};
+  const Window point{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  const Window sparse{{5, 5}, {1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}};  // some pixels are never read
+  const Window halves{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  const Window overlapping{{5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
+  const Window wide{{6, 7}, {2, 2}, {2, 2}, {2, 3}, {0, 0}, {0, 0}};
+  static const std::vector<OpCase> cases = {
+      {Op::matmul, {{1, 4}, {4, 3}}, MatmulAttributes{}},
+      {Op::matmul, {{4, 2}, {3, 4}}, MatmulAttributes{true, true}},
+      {Op::matmul, {{2, 1, 2, 4}, {3, 4, 3}}, MatmulAttributes{}},
+      {Op::matmul, {{3, 4}, {2, 4, 5}}, MatmulAttributes{}},
+      {Op::matmul, {{2, 4, 3}, {4, 5}}, MatmulAttributes{true, false}},
+      {Op::matmul, {{2, 3, 4}, {2, 5, 4}}, MatmulAttributes{false, true}},
+      {Op::matmul, {{1, 5}, {5, 1}}, MatmulAttributes{}},
+      {Op::conv, {{1, 2, 5, 6}, {3, 2, 3, 3}}, same},
+      {Op::conv, {{2, 1, 6, 5}, {2, 1, 3, 2}}, strided},
+      {Op::conv, {{1, 4, 4, 4}, {2, 2, 3, 3}}, grouped},
+      {Op::conv, {{1, 3, 4, 3}, {3, 1, 2, 2}}, depthwise},
+      {Op::conv, {{1, 2, 7}, {2, 2, 3}}, line},
+      {Op::conv, {{1, 1, 3, 4, 3}, {2, 1, 2, 2, 3}}, volume},
+      {Op::conv, {{1, 3, 3, 3}, {2, 3, 1, 1}}, point},
+      {Op::conv_transpose, {{1, 3, 5, 6}, {3, 2, 3, 3}}, same},
+      {Op::conv_transpose, {{1, 2, 3, 2}, {2, 1, 3, 2}}, strided},
+      {Op::conv_transpose, {{1, 2, 2, 2}, {2, 2, 3, 3}}, grouped},
+      {Op::conv_transpose, {{1, 3, 3, 2}, {3, 1, 2, 2}}, depthwise},
+      {Op::conv_transpose, {{1, 2, 3}, {2, 2, 3}}, line},
+      {Op::conv_transpose, {{1, 2, 2, 2}, {2, 3, 1, 1}}, sparse},
+      {Op::conv_filter_grad, {{1, 2, 5, 6}, {1, 3, 5, 6}}, same},
+      {Op::conv_filter_grad, {{2, 1, 6, 5}, {2, 2, 3, 2}}, strided},
+      {Op::conv_filter_grad, {{1, 4, 4, 4}, {1, 2, 2, 2}}, grouped},
+      {Op::max_pool, {{1, 2, 4, 6}}, halves},
+      {Op::max_pool, {{1, 2, 5, 5}}, overlapping},
+      {Op::max_pool, {{1, 1, 6, 7}}, wide},
+      {Op::max_scatter, {{1, 2, 4, 6}, {1, 2, 2, 3}}, halves},
+      {Op::max_scatter, {{1, 1, 5, 5}, {1, 1, 3, 3}}, overlapping},
+      {Op::max_scatter, {{1, 1, 6, 7}, {1, 1, 2, 2}}, wide},
+      {Op::max_gather, {{1, 1, 4, 6}, {1, 1, 4, 6}}, halves},
+      {Op::max_gather, {{1, 1, 5, 5}, {1, 1, 5, 5}}, overlapping},
+      {Op::sum_pool, {{1, 2, 4, 6}}, halves},
+      {Op::sum_pool, {{1, 2, 5, 5}}, overlapping},
+      {Op::sum_unpool, {{1, 2, 2, 3}}, halves},
+      {Op::sum_unpool, {{1, 2, 3, 3}}, overlapping},
+      {Op::negate, {{2, 3}}, {}},
+      {Op::absolute, {{4, 5}}, {}},
+      {Op::sign, {{4, 5}}, {}},
+      {Op::step, {{4, 5}}, {}},
+      {Op::relu, {{4, 5}}, {}},
+      {Op::exp, {{3, 7}}, {}, -2, 2},
+      {Op::log, {{3, 7}}, {}, 0.5F, 3},
+      {Op::sqrt, {{3, 7}}, {}, 0.5F, 3},
+      {Op::reciprocal, {{3, 7}}, {}, 0.7F, 3},
+      {Op::sigmoid, {{3, 7}}, {}, -4, 4},
+      {Op::tanh, {{3, 7}}, {}, -2, 2},
+      {Op::erf, {{3, 7}}, {}, -2, 2},
+      {Op::softplus, {{3, 7}}, {}, -4, 4},
+      {Op::sine, {{3, 7}}, {}, -3, 3},
+      {Op::cosine, {{3, 7}}, {}, -3, 3},
+      {Op::add, {{2, 3}, {2, 3}}, {}},
+      {Op::add, {{1, 2, 3}, {2, 1}}, {}},
+      {Op::add, {{3}, {2, 1, 3}}, {}},
+      {Op::subtract, {{2, 3}, {3}}, {}},
+      {Op::multiply, {{2, 3}, {2, 3}}, {}},
+      {Op::multiply, {{1, 2, 3}, {}}, {}},
+      {Op::divide, {{2, 3}, {2, 1}}, {}, 0.6F, 2},
+      {Op::maximum, {{3, 4}, {3, 4}}, {}},
+      {Op::maximum, {{3, 4}, {4}}, {}},
+      {Op::minimum, {{3, 4}, {3, 1}}, {}},
+      {Op::power, {{3, 4}, {3, 4}}, {}, 0.7F, 2},
+      {Op::power, {{3, 4}, {}}, {}, 0.7F, 2},
+      {Op::greater_equal, {{3, 4}, {3, 4}}, {}},
+      {Op::less, {{3, 4}, {3, 4}}, {}},
+      {Op::reduce_sum, {{2, 3, 4}}, AxesAttributes{{1}}},
+      {Op::reduce_sum, {{2, 3, 4}}, AxesAttributes{{0, 2}}},
+      {Op::broadcast, {{2, 1, 3}}, ShapeAttribute{{2, 4, 3}}},
+      {Op::broadcast, {{3}}, ShapeAttribute{{2, 3}}},
+      {Op::reshape, {{2, 6}}, ShapeAttribute{{3, 4}}},
+      {Op::transpose, {{2, 3, 4}}, PermutationAttribute{{2, 0, 1}}},
+      {Op::slice, {{4, 7}}, SliceAttributes{{1, 0}, {2, 3}, {2, 3}}},
+      {Op::slice, {{4, 7}}, SliceAttributes{{1, 2}, {3, 4}, {1, 1}}},
+      {Op::pad, {{2, 3}}, PadAttributes{{1, 0}, {0, 2}, {2, 1}}},
+      {Op::concat, {{2, 3}, {2, 1}, {2, 2}}, AxisAttribute{1}},
+      {Op::concat, {{1, 3}, {2, 3}}, AxisAttribute{0}},
+      {Op::gather, {{2, 4, 3}}, GatherAttributes{1, {3, 0, 0}, 4}},
+      {Op::scatter_add, {{2, 3, 3}}, GatherAttributes{1, {3, 0, 0}, 4}},
+      {Op::softmax, {{2, 4, 3}}, AxisAttribute{1}, -2, 2},
+      {Op::softmax, {{3, 4}}, AxisAttribute{1}, -2, 2},
+      {Op::log_softmax, {{2, 4, 3}}, AxisAttribute{1}, -2, 2},
+  };
+  return cases;
+}
+
+}  // namespace probust::test
