@@ -7,11 +7,13 @@
 #include "probust/normal/bivariate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "probust/normal/quadrature.h"
+#include "probust/normal/rational.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::normal {
@@ -19,21 +21,23 @@ namespace {
 
 constexpr double kTwoPi = 2.0 * std::numbers::pi;
 constexpr double kStrong = 0.925;  ///< from here on integrate from rho = +-1
+constexpr int kNodes = 32;         ///< a multiple of every vector length
 
-/// The integral of the density over correlations 0 to rho, with rho = sin(angle).
-template <int N>
+/// The integral of the density over correlations 0 to rho. It is the same for (h, k) and (-h, -k).
 double gained_from_independence(double h, double k, double rho) {
-  const auto& rule = GaussLegendre<N>::rule();
-  const double half = 0.5 * std::asin(rho), squares = 0.5 * (h * h + k * k), product = h * k;
-  double sum = 0.0;
-  for (int i = 0; i < N; ++i) {
-    const double sine = std::sin(half * (1.0 + rule.node[i]));
-    sum += rule.weight[i] * std::exp((sine * product - squares) / (1.0 - sine * sine));
+  const auto& rule = GaussLegendre<kNodes>::rule();
+  const double half = 0.5 * rho, squares = 0.5 * (h * h + k * k), product = h * k;
+  std::array<double, kNodes> term;
+  for (int i = 0; i < kNodes; ++i) {
+    const double r = half * (1.0 + rule.node[i]), rest = (1.0 - r) * (1.0 + r);
+    term[i] = rule.weight[i] * rational::exp(std::max((r * product - squares) / rest, -708.0)) / std::sqrt(rest);
   }
+  double sum = 0.0;
+  for (const double each : term) sum += each;
   return sum * half / kTwoPi;
 }
 
-/// The integral of the density over correlations rho to 1, times 2 pi.
+/// The integral of the density over correlations rho to 1. It is the same for (h, k) and (-h, -k).
 ///
 /// With s = sqrt(1 - r^2) it is the integral over (0, a), a = sqrt(1 - rho^2), of exp(-(h - k)^2 / (2 s^2)) S(s), where
 /// S(s) = exp(-h k / (1 + sqrt(1 - s^2))) / sqrt(1 - s^2) is smooth. The first terms of S in powers of s^2 are integrated in
@@ -50,45 +54,62 @@ double lost_from_equality(double h, double k, double rho) {
   const double moment4 = (a * a2 * a2 - gap2 * moment2) / 5.0;
   const double leading = scale * (moment0 + c1 * moment2 + c2 * moment4);
 
-  const auto& rule = GaussLegendre<24>::rule();
-  double rest = 0.0;
-  for (int i = 0; i < 24; ++i) {
+  const auto& rule = GaussLegendre<kNodes>::rule();
+  std::array<double, kNodes> term;
+  for (int i = 0; i < kNodes; ++i) {
     const double s = 0.5 * a * (1.0 + rule.node[i]), s2 = s * s, root = std::sqrt(1.0 - s2);
     // S(s) = exp(-product / 2) exp(bend) / root
     const double bend = -product * s2 / (2.0 * (1.0 + root) * (1.0 + root));
-    const double remainder = std::exp(bend) / root - (1.0 + s2 * (c1 + s2 * c2));
-    rest += rule.weight[i] * std::exp(-0.5 * (gap2 / s2 + product)) * remainder;
+    const double remainder = rational::exp(bend) / root - (1.0 + s2 * (c1 + s2 * c2));
+    term[i] = rule.weight[i] * rational::exp(std::max(-0.5 * (gap2 / s2 + product), -708.0)) * remainder;
   }
-  return leading + 0.5 * a * rest;
+  double rest = 0.0;
+  for (const double each : term) rest += each;
+  return (leading + 0.5 * a * rest) / kTwoPi;
 }
 
-double upper_finite(double h, double k, double rho) {
-  if (rho >= kStrong) return std::max(0.0, complement(std::max(h, k)) - lost_from_equality(h, k, rho) / kTwoPi);
-  if (rho <= -kStrong) return interval(h, -k) + lost_from_equality(h, -k, -rho) / kTwoPi;
-  const double independent = complement(h) * complement(k);
-  if (rho == 0.0) return independent;
-  const bool gentle = std::abs(rho) < 0.3 && std::abs(h * k) < 20.0;
-  const double gained = gentle ? gained_from_independence<10>(h, k, rho) : gained_from_independence<32>(h, k, rho);
-  return std::max(0.0, independent + gained);
+/// P(X > h, Y > k), X, Y of correlation rho, but for an integral of Plackett's derivative that does not change with the signs of
+/// both limits.
+struct Start {
+  double rho;       ///< 0, 1 or -1: where the integral starts
+  double integral;  ///< what it adds
+};
+
+Start plackett(double h, double k, double rho) {
+  if (rho >= kStrong) return {1.0, -lost_from_equality(h, k, rho)};
+  if (rho <= -kStrong) return {-1.0, lost_from_equality(h, -k, -rho)};
+  return {0.0, rho == 0.0 ? 0.0 : gained_from_independence(h, k, rho)};
 }
+
+double upper_from(const Start& start, double h, double k) {
+  if (start.rho > 0.0) return std::max(0.0, complement(std::max(h, k)) + start.integral);
+  if (start.rho < 0.0) return interval(h, -k) + start.integral;
+  return std::max(0.0, complement(h) * complement(k) + start.integral);
+}
+
+/// Whether a limit is so far out that no double holds what lies beyond it.
+bool beyond(double limit) { return std::abs(limit) > 38.5; }
 
 }  // namespace
 
 double bivariate_upper(double a, double b, double rho) {
   if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return std::numeric_limits<double>::quiet_NaN();
-  constexpr double kEnd = 38.5;  // no double holds a tail beyond it
-  if (a > kEnd || b > kEnd) return 0.0;
-  if (a < -kEnd) return complement(b);
-  if (b < -kEnd) return complement(a);
-  return upper_finite(a, b, std::clamp(rho, -1.0, 1.0));
+  if (beyond(a)) return a > 0.0 ? 0.0 : complement(b);
+  if (beyond(b)) return b > 0.0 ? 0.0 : complement(a);
+  return upper_from(plackett(a, b, std::clamp(rho, -1.0, 1.0)), a, b);
 }
 
 Bivariate bivariate(double a, double b, double rho) {
-  const double p = bivariate_upper(-a, -b, rho);
-  const double qa = complement(a), qb = complement(b), both = bivariate_upper(a, b, rho);
+  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    return {kNan, kNan};
+  }
+  if (beyond(a)) return a > 0.0 ? Bivariate{cdf(b), complement(b)} : Bivariate{0.0, 1.0};
+  if (beyond(b)) return b > 0.0 ? Bivariate{cdf(a), complement(a)} : Bivariate{0.0, 1.0};
+  const Start start = plackett(a, b, std::clamp(rho, -1.0, 1.0));
+  const double both = upper_from(start, a, b), qa = complement(a), qb = complement(b);
   // The union is at least the larger tail, so little is lost in taking what is common from the smaller one.
-  const double q = std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both);
-  return {p, q};
+  return {upper_from(start, -a, -b), std::min(1.0, std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both))};
 }
 
 }  // namespace probust::normal

@@ -31,20 +31,10 @@ class GrowingCholesky {
   /// Adds the column of an open row.
   void take(Eigen::Index pivot);
 
-  /// Adds the column of a variable outside the set: the combination with these weights plus as much noise of its own as leaves the
-  /// least correlation among the rest given it (a factor, in the sense of factor analysis). Says whether that helps at all; adds
-  /// nothing otherwise.
-  bool take_factor(const Eigen::VectorXd& weights);
-
   /// Residual variances up to this are rounding.
   static double rounding(Eigen::Index size);
 
  private:
-  /// Where the next column goes.
-  Eigen::Index grow();
-  /// Takes a new column out of the residual variances.
-  void settle(Eigen::Index column);
-
   const Eigen::MatrixXd& matrix_;
   Eigen::MatrixXd columns_;
   Eigen::VectorXd residual_;

@@ -65,8 +65,8 @@ class LatticeMean {
   std::array<double, kShifts> sum_p_{}, sum_q_{};
 };
 
-/// Reported errors are this many standard errors over the 8 shifts (Student, 7 degrees of freedom: 99.7%).
-inline constexpr double kErrorFactor = 4.5;
+/// Reported errors are this many standard errors over the 8 shifts (Student, 7 degrees of freedom: 99.8%).
+inline constexpr double kErrorFactor = 5.0;
 
 template <class Evaluate>
 void LatticeMean::refine(const Evaluate& evaluate) {

@@ -171,6 +171,11 @@ std::vector<std::vector<Index>> independent_groups(const MatrixXd& R) {
 
 // ---- the steps of the ladder; each takes an orthant without duplicates
 
+constexpr Index kTelescope = 128;           ///< its work grows with the cube, its preparation with the fourth power
+constexpr double kRareTails = 0.5;          ///< sums of P(X_i > z_i): up to here telescope whatever the rank
+constexpr double kTelescopeTails = 2.0;     ///< up to here where R has full rank
+constexpr double kImportanceTails = 0.05;   ///< up to here importance sampling, where there are too many to telescope
+
 /// Rounding of what is computed in closed form.
 constexpr double kExact = 4e-15;
 
@@ -197,17 +202,15 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(orthant.z, factor->loading), bias, "one-factor");
 }
 
-Probability solve_rare(const Orthant& orthant, const Options& options) {
-  constexpr Index kTelescope = 64;
+Probability solve_rare(const Orthant& orthant, const Options& options, bool few) {
   const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
-  const bool few = orthant.z.size() <= kTelescope;
   const RareFailure rare = few ? telescope(orthant.z, orthant.R, goal) : importance_sample(orthant.z, orthant.R, goal);
   return answer(1.0 - rare.q, rare.q, rare.error + kExact, rare.error, few ? "telescoping" : "alore", rare.points);
 }
 
 Probability solve_by_separation(const Orthant& orthant, const Options& options) {
   constexpr std::int64_t kFirstLevel = 32;
-  Separation separation(orthant.z, orthant.R, 0, options.seed, kFirstLevel);
+  Separation separation(orthant.z, orthant.R, options.seed, kFirstLevel);
   do separation.refine();
   while (separation.error() > std::min(options.abs, options.rel_q * separation.q()) && !separation.exhausted() &&
          separation.points() + separation.next_points() <= options.max_points);
@@ -233,14 +236,20 @@ Probability solve_groups(const Orthant& orthant, const std::vector<std::vector<I
   return joint;
 }
 
+bool full_rank(const MatrixXd& R) { return pivoted_cholesky(R).cols() == R.cols(); }
+
 /// Where no exact step applies: drops what the asked accuracy does not need, then samples.
 Probability solve_by_sampling(Orthant orthant, const Options& options) {
+  constexpr double kShare = 0.1;  // of the asked accuracy, for what is dropped
   const double likeliest = complement(orthant.z[0]);
-  const Dropped dropped = droppable(orthant.z, std::min(0.1 * options.abs, 0.1 * options.rel_q * likeliest));
+  const Dropped dropped = droppable(orthant.z, kShare * std::min(options.abs, options.rel_q * likeliest));
   if (dropped.kept < orthant.z.size()) {
     // q lies between that of the limits kept and that plus the mass dropped: answer the middle.
     keep_first(orthant, dropped.kept);
-    Probability part = solve(std::move(orthant), options);
+    Options rest = options;
+    rest.abs *= 1.0 - kShare;
+    rest.rel_q *= 1.0 - kShare;
+    Probability part = solve(std::move(orthant), rest);
     const double half = 0.5 * dropped.mass;
     part.p = std::max(0.0, part.p - half);
     part.p_fail = std::min(1.0, part.p_fail + half);
@@ -248,7 +257,13 @@ Probability solve_by_sampling(Orthant orthant, const Options& options) {
     part.error_fail += half;
     return part;
   }
-  return orthant.tails() < 0.5 ? solve_rare(orthant, options) : solve_by_separation(orthant, options);
+  // Measured: the telescoping sum wins wherever it is affordable; of the other two, importance sampling where failure is rare.
+  const double tails = orthant.tails();
+  if (orthant.z.size() <= kTelescope && (tails < kRareTails || (tails < kTelescopeTails && full_rank(orthant.R)))) {
+    return solve_rare(orthant, options, true);
+  }
+  if (tails < kImportanceTails) return solve_rare(orthant, options, false);
+  return solve_by_separation(orthant, options);
 }
 
 Probability solve(Orthant orthant, const Options& options) {

@@ -26,7 +26,7 @@ Separation first_failure(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, Eig
   limit[i] = -limit[i];
   correlation.row(i).head(i) *= -1.0;
   correlation.col(i).head(i) *= -1.0;
-  Separation term(limit, correlation, 1, seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL, kFirstLevel);
+  Separation term(limit, correlation, seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL, kFirstLevel);
   term.refine();
   return term;
 }

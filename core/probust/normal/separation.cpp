@@ -38,29 +38,15 @@ Eigen::Index most_binding(const GrowingCholesky& cholesky, const Eigen::VectorXd
   return best;
 }
 
-/// How the logarithm of each open variable's conditional probability changes with the variable.
-Eigen::VectorXd pull(const GrowingCholesky& cholesky, const Eigen::VectorXd& slack) {
-  Eigen::VectorXd weights = Eigen::VectorXd::Zero(cholesky.size());
-  for (Eigen::Index i = 0; i < cholesky.size(); ++i) {
-    if (!cholesky.open(i)) continue;
-    const double deviation = std::sqrt(cholesky.residual(i)), standard = slack[i] / deviation;
-    const double slope = standard < 0.0 ? 1.0 / mills_ratio(-standard) : pdf(standard) / cdf(standard);
-    weights[i] = slope / deviation;
-  }
-  return weights;
-}
-
-void fill(Lanes& lanes, double value) { lanes.fill(value); }
-
 }  // namespace
 
-Separation::Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading, std::uint64_t seed, std::int64_t points)
-    : dimension_(static_cast<int>(limit.size()) + 1), lattice_(dimension_, seed), mean_(points) {
-  arrange(limit, R, leading);
+Separation::Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, std::uint64_t seed, std::int64_t points)
+    : dimension_(static_cast<int>(limit.size())), lattice_(dimension_, seed), mean_(points) {
+  arrange(limit, R);
   y_.resize(columns_.size());
 }
 
-void Separation::arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading) {
+void Separation::arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   GrowingCholesky cholesky(R);
   Eigen::VectorXd slack = limit;  // what earlier variables, at their conditional means, leave of the limits
@@ -72,8 +58,7 @@ void Separation::arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R,
     for (Eigen::Index i = 0; i < limit.size(); ++i) {
       if (cholesky.open(i)) group.push_back(i);
     }
-    const bool combined = c == leading && cholesky.take_factor(pull(cholesky, slack));
-    if (!combined) cholesky.take(pivot);
+    cholesky.take(pivot);
     std::erase_if(group, [&](Eigen::Index i) { return cholesky.open(i); });
 
     Column column;
@@ -93,13 +78,14 @@ void Separation::arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R,
       }
     }
     columns_.push_back(std::move(column));
+    if (c == 0) first_mass_ = interval(lo, hi);
     const double mean = confined_mean(lo, hi);
     for (Eigen::Index i = 0; i < limit.size(); ++i) slack[i] -= cholesky.entry(i, c) * mean;
   }
 }
 
 void Separation::bound(const Row& row, std::size_t column, Lanes& at) const {
-  fill(at, row.limit);
+  at.fill(row.limit);
   const double* coefficient = coefficients_.data() + row.coefficients;
   for (std::size_t d = 0; d < column; ++d) {
     const double factor = coefficient[d];
@@ -110,12 +96,12 @@ void Separation::bound(const Row& row, std::size_t column, Lanes& at) const {
 
 void Separation::evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q) {
   Lanes hi, lo, at, u, below, above, low_below, low_above;
-  fill(p, 1.0);
-  fill(q, 0.0);
+  p.fill(1.0);
+  q.fill(0.0);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     const bool last = c + 1 == columns_.size();
-    fill(hi, rational::kFar);
+    hi.fill(rational::kFar);
     for (const Row& row : column.upper) {
       bound(row, c, at);
       for (int i = 0; i < kLanes; ++i) hi[i] = std::min(hi[i], at[i]);
@@ -131,7 +117,7 @@ void Separation::evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q
       if (!last) quantile_lanes(u, y_[c]);
       continue;
     }
-    fill(lo, -rational::kFar);
+    lo.fill(-rational::kFar);
     for (const Row& row : column.lower) {
       bound(row, c, at);
       for (int i = 0; i < kLanes; ++i) lo[i] = std::max(lo[i], at[i]);
@@ -165,7 +151,7 @@ void Separation::refine() {
 
 double Separation::error() const {
   // Where every point fell into an empty interval, a region too small for the points may still hold something.
-  const double unseen = p() > 0.0 ? 0.0 : 1.0 / static_cast<double>(std::max<std::int64_t>(points(), 1));
+  const double unseen = p() > 0.0 ? 0.0 : first_mass_ / static_cast<double>(std::max<std::int64_t>(points(), 1));
   return kErrorFactor * mean_.standard_error() + bias_ + unseen;
 }
 

@@ -16,9 +16,8 @@ namespace probust::normal {
 /// interval together (Genz and Kwong 2000).
 class Separation {
  public:
-  /// `limit` finite; `R` positive semidefinite with unit diagonal; `points` of the first level, a shift. The combination of
-  /// variables that binds most is sampled before the single ones, but after the first `leading` of them.
-  Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading, std::uint64_t seed, std::int64_t points);
+  /// `limit` finite; `R` positive semidefinite with unit diagonal; `points` of the first level, a shift.
+  Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, std::uint64_t seed, std::int64_t points);
 
   /// Evaluates the next level of points (the first one included).
   void refine();
@@ -45,13 +44,14 @@ class Separation {
     std::vector<Row> upper, lower;
   };
 
-  void arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, Eigen::Index leading);
+  void arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R);
   void evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q);
   void bound(const Row& row, std::size_t column, Lanes& at) const;
 
   std::vector<Column> columns_;
   std::vector<double> coefficients_;
   double bias_ = 0.0;
+  double first_mass_ = 1.0;  ///< the probability of the first column's interval, which no value of the integrand exceeds
   int dimension_;
   ShiftedLattice lattice_;
   LatticeMean mean_;

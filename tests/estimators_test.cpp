@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Estimators as the paper defines them: exact on linear models, consistent with sampling, with defined answers for zero gradients,
+// ties, one and two classes, singular Gram matrices and NaN.
+#include "probust/estimators/estimator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "probust/estimators/binomial.h"
+#include "probust/estimators/linearization.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+// Estimates at one point; the target is the predicted class unless given.
+Estimate at(const Graph& graph, const std::vector<float>& x, double sigma, const std::string& estimator, std::uint64_t seed = 0, std::int64_t target = -1) {
+  const auto executor = make_executor("cpu", graph, {}).value();
+  Shape shape = executor->point_shape();
+  shape.insert(shape.begin(), 1);
+  Points points{Tensor(shape, x), {0}, {0}, seed};
+  const Tensor logits = executor->logits(points.x).value();
+  points.target[0] = target >= 0 ? target : std::max<std::int64_t>(0, argmax(logits.row(0)));
+  Evaluation evaluation(*executor, points, logits);
+  return estimate(evaluation, {isotropic_gaussian(), sigma}, parse_estimator(estimator)).value()[0];
+}
+
+const Tensor kWeights({3, 2}, {1, 0, -1, 1, 0, -2});
+const Tensor kBias({3}, {0.2F, 0, -0.1F});
+
+TEST(Estimators, TaylorIsExactForTwoClasses) {
+  const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0}));
+  for (const double sigma : {0.1, 1.0, 10.0}) {
+    const Estimate estimate = at(graph, {0.3F, 0.4F}, sigma, "taylor");
+    const double z = (0.3 + 0.8 + 0.5) / (sigma * std::sqrt(5.0));
+    EXPECT_NEAR(estimate.p, normal_cdf(z), 1e-7);
+    EXPECT_NEAR(estimate.p_fail / normal_cdf(-z), 1, 1e-5);
+    EXPECT_EQ(estimate.forwards, 1);
+    EXPECT_EQ(estimate.backwards, 1);
+    EXPECT_EQ(estimate.status, "ok");
+    EXPECT_FALSE(estimate.std_error);
+  }
+}
+
+TEST(Estimators, SmallFailureProbabilitiesDoNotCancel) {
+  const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
+  const Estimate estimate = at(graph, {20}, 1, "taylor");
+  EXPECT_EQ(estimate.p, 1);
+  EXPECT_NEAR(estimate.p_fail / 2.7536241186062337e-89, 1, 1e-9);
+}
+
+// Three classes on two inputs; sampling is the judge.
+TEST(Estimators, TaylorAgreesWithSamplingOnALinearModel) {
+  const Graph graph = test::linear_classifier(kWeights, kBias);
+  for (const double sigma : {0.1, 0.3, 1.0, 3.0}) {
+    const Estimate exact = at(graph, {0.4F, 0.1F}, sigma, "taylor"), sampled = at(graph, {0.4F, 0.1F}, sigma, "mc:200000");
+    EXPECT_NEAR(exact.p, sampled.p, 4 * *sampled.std_error + 1e-4) << sigma;
+    EXPECT_NEAR(exact.p + exact.p_fail, 1, 1e-9);
+  }
+}
+
+TEST(Estimators, MonteCarloAgreesWithItselfWithinItsInterval) {
+  const Graph graph = test::small_cnn();
+  const std::vector<float> x(64, 0.1F);
+  const Estimate a = at(graph, x, 0.4, "mc:100000", 1), b = at(graph, x, 0.4, "mc:100000", 2);
+  EXPECT_NE(a.p, b.p);
+  EXPECT_LT(std::fabs(a.p - b.p), (*a.ci_high - *a.ci_low));
+  EXPECT_GT(a.p, 0.05);
+  EXPECT_LT(a.p, 0.995);
+  EXPECT_LE(*a.ci_low, a.p);
+  EXPECT_GE(*a.ci_high, a.p);
+  EXPECT_EQ(a.forwards, 100000);
+  EXPECT_NEAR(*a.std_error, std::sqrt(a.p * a.p_fail / 1e5), 1e-12);
+}
+
+// The definition written out: margins and margin gradients averaged over the same copies.
+TEST(Estimators, MmseIsItsDefinition) {
+  const Graph graph = test::small_cnn(2);
+  const auto executor = make_executor("reference", graph, {}).value();
+  const std::int64_t samples = 6;
+  const double sigma = 0.5;
+  const Tensor x({1, 1, 8, 8}, std::vector<float>(64, 0.2F));
+  double margin = 0;
+  Eigen::VectorXd gradient = Eigen::VectorXd::Zero(64);
+  for (std::uint32_t j = 0; j < samples; ++j) {
+    Tensor noisy = x;
+    isotropic_gaussian()->add({5, std::vector<std::uint32_t>{0}, std::vector<std::uint32_t>{j}}, 64, static_cast<float>(sigma), noisy.data.data());
+    const Tensor logits = executor->logits(noisy).value();
+    margin += (double{logits.data[0]} - double{logits.data[1]}) / samples;
+    (void)executor->jacobian(noisy, [&](std::int64_t, std::span<const float> J) {
+      for (std::int64_t e = 0; e < 64; ++e) gradient[e] += (double{J[e]} - double{J[64 + e]}) / samples;
+    });
+  }
+  const Estimate estimate = at(graph, x.data, sigma, "mmse:6", 5, 0);
+  EXPECT_NEAR(estimate.p, normal_cdf(margin / (sigma * gradient.norm())), 1e-5);
+  EXPECT_EQ(estimate.forwards, 6);
+  EXPECT_EQ(estimate.backwards, 6);
+  ASSERT_TRUE(estimate.std_error);
+  const Estimate sigmoid = at(graph, x.data, sigma, "mmse_mvs:6", 5, 0);
+  EXPECT_NEAR(sigmoid.p, 1 / (1 + std::exp(-margin / (sigma * gradient.norm()))), 1e-5);
+}
+
+TEST(Estimators, TheStandardErrorOfMmseIsItsScatter) {
+  const Graph graph = test::linear_classifier(Tensor({3, 4}, {1, 0, 1, 0, 0, 1, 0, 0, 0, 0, -1, 1}), Tensor({3}));
+  std::vector<double> p;
+  double claimed = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Estimate estimate = at(graph, {0.5F, 0.1F, 0.2F, 0}, 0.5, "mmse:20", seed);
+    p.push_back(estimate.p);
+    claimed += *estimate.std_error / 60;
+  }
+  const double mean = std::accumulate(p.begin(), p.end(), 0.0) / 60;
+  double variance = 0;
+  for (const double value : p) variance += (value - mean) * (value - mean) / 59;
+  EXPECT_NEAR(claimed / std::sqrt(variance), 1, 0.35);
+}
+
+TEST(Estimators, SoftmaxIsTheSoftmax) {
+  const Graph graph = test::linear_classifier(kWeights, kBias);
+  const double f[] = {0.4 + 0.2, -0.4 + 0.1, -0.2 - 0.1};
+  const auto softmax = [&](double t) { return std::exp(f[0] / t) / (std::exp(f[0] / t) + std::exp(f[1] / t) + std::exp(f[2] / t)); };
+  EXPECT_NEAR(at(graph, {0.4F, 0.1F}, 1, "softmax").p, softmax(1), 1e-6);
+  EXPECT_NEAR(at(graph, {0.4F, 0.1F}, 1, "softmax:0.1").p, softmax(0.1), 1e-6);
+  EXPECT_NEAR(at(graph, {0.4F, 0.1F}, 1, "softmax:0.1").p_fail, 1 - softmax(0.1), 1e-6);
+}
+
+TEST(Estimators, TaylorMvsIsTheMvSigmoidOfZ) {
+  const Graph graph = test::linear_classifier(kWeights, kBias);
+  const double sigma = 0.7;
+  const double z1 = 0.9 / (sigma * std::sqrt(5.0)), z2 = 0.9 / (sigma * std::sqrt(5.0));
+  EXPECT_NEAR(at(graph, {0.4F, 0.1F}, sigma, "taylor_mvs").p, 1 / (1 + std::exp(-z1) + std::exp(-z2)), 1e-6);
+}
+
+// f = (x0, 1, -1): no noise moves the margins of the constant classes against each other, only against class 0.
+TEST(Estimators, AZeroGradientIsNeverOrAlwaysCrossed) {
+  const Graph constant = test::linear_classifier(Tensor({3, 1}), Tensor({3}, {1, 0, -1}));
+  const Estimate kept = at(constant, {0}, 1, "taylor");
+  EXPECT_EQ(kept.p, 1);
+  EXPECT_EQ(kept.p_fail, 0);
+  EXPECT_EQ(kept.status, "degenerate");
+  const Estimate lost = at(constant, {0}, 1, "taylor", 0, 2);
+  EXPECT_EQ(lost.p, 0);
+  EXPECT_EQ(lost.p_fail, 1);
+  const Graph partly = test::linear_classifier(Tensor({3, 1}, {1, 1, 0}), Tensor({3}, {0.5F, 0, 0}));
+  const Estimate estimate = at(partly, {1}, 1, "taylor");
+  EXPECT_NEAR(estimate.p, normal_cdf(1.5), 1e-7);
+  EXPECT_EQ(estimate.status, "ok");
+}
+
+TEST(Estimators, ATieGoesToTheLowestIndex) {
+  const Graph tied = test::linear_classifier(Tensor({2, 1}), Tensor({2}, {1, 1}));
+  EXPECT_EQ(at(tied, {0}, 1, "taylor", 0, 0).p, 1);
+  EXPECT_EQ(at(tied, {0}, 1, "mc:100", 0, 0).p, 1);
+  EXPECT_EQ(at(tied, {0}, 1, "taylor", 0, 1).p, 0);
+  EXPECT_EQ(at(tied, {0}, 1, "mc:100", 0, 1).p, 0);
+}
+
+TEST(Estimators, OneClassIsAlwaysKept) {
+  const Graph one = test::linear_classifier(Tensor({1, 2}, {1, 2}), Tensor({1}));
+  for (const char* estimator : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50"}) {
+    const Estimate estimate = at(one, {1, 1}, 1, estimator);
+    EXPECT_EQ(estimate.p, 1) << estimator;
+    EXPECT_EQ(estimate.p_fail, 0) << estimator;
+  }
+}
+
+// Ten classes on two inputs: a Gram matrix of rank 2.
+TEST(Estimators, SingularGramMatricesAreNormal) {
+  std::mt19937 random(3);
+  Tensor weights({10, 2}), bias({10});
+  for (std::int64_t c = 0; c < 10; ++c) {
+    weights.data[2 * c] = static_cast<float>(std::cos(0.6 * static_cast<double>(c)));
+    weights.data[2 * c + 1] = static_cast<float>(std::sin(0.6 * static_cast<double>(c)));
+  }
+  const Graph graph = test::linear_classifier(weights, bias);
+  for (const double sigma : {0.2, 1.0, 5.0}) {
+    const Estimate exact = at(graph, {0.9F, 0.3F}, sigma, "taylor"), sampled = at(graph, {0.9F, 0.3F}, sigma, "mc:200000");
+    EXPECT_NEAR(exact.p, sampled.p, 4 * *sampled.std_error + 2e-4) << sigma;
+    EXPECT_EQ(exact.status, "ok");
+  }
+}
+
+TEST(Estimators, DuplicateClassesAreNormal) {
+  const Graph graph = test::linear_classifier(Tensor({3, 2}, {1, 0, 0, 1, 0, 1}), Tensor({3}, {1, 0, 0}));
+  EXPECT_NEAR(at(graph, {0, 0}, 1, "taylor").p, normal_cdf(1 / std::sqrt(2.0)), 1e-6);
+}
+
+TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
+  const auto executor = make_executor("cpu", test::linear_classifier(kWeights, kBias), {}).value();
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  Points points{Tensor({3, 2}, {0.4F, 0.1F, nan, 0, infinity, 0}), {0, 1, 2}, {0, 0, 0}, 0};
+  Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+  for (const char* text : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50"}) {
+    const auto estimates = estimate(evaluation, {isotropic_gaussian(), 0.1}, parse_estimator(text)).value();
+    EXPECT_EQ(estimates[0].status, "ok") << text;
+    EXPECT_GT(estimates[0].p, 0.5) << text;
+    for (const std::size_t i : {1UL, 2UL}) {
+      EXPECT_EQ(estimates[i].status, "nonfinite") << text;
+      EXPECT_TRUE(std::isnan(estimates[i].p)) << text;
+    }
+  }
+}
+
+TEST(Estimators, TextsAreReadAndWritten) {
+  for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2"}) EXPECT_EQ(parse_estimator(text).text(), text);
+  EXPECT_EQ(parse_estimator("softmax:1").text(), "softmax");
+  for (const char* wrong : {"", "mc", "mc:", "mc:0", "mc:-3", "mc:1.5", "mc:1e3", "taylor:3", "softmax:0", "softmax:x", "magic", "mc:99999999999"}) {
+    EXPECT_THROW(parse_estimator(wrong), Error) << wrong;
+  }
+}
+
+// Known values: I_0.5(2, 3) = 11/16; the interval for 0 of n is [0, 1 - 0.025^(1/n)]; for 5 of 10, from tables.
+TEST(Binomial, IntervalsAreClopperAndPearsons) {
+  EXPECT_NEAR(incomplete_beta(2, 3, 0.5), 11.0 / 16, 1e-13);
+  EXPECT_NEAR(incomplete_beta(2000, 3000, 0.4), 0.5 + (1.0 / 3) * 0.2 / std::sqrt(2 * 3.14159265358979 * 5000 * 0.24), 1e-3);
+  EXPECT_NEAR(clopper_pearson(0, 100).high, 1 - std::pow(0.025, 0.01), 1e-12);
+  EXPECT_EQ(clopper_pearson(0, 100).low, 0);
+  EXPECT_NEAR(clopper_pearson(100, 100).low, std::pow(0.025, 0.01), 1e-12);
+  EXPECT_NEAR(clopper_pearson(5, 10).low, 0.18708603, 1e-7);
+  EXPECT_NEAR(clopper_pearson(5, 10).high, 0.81291397, 1e-7);
+}
+
+// Coverage, computed exactly by summing over all outcomes.
+TEST(Binomial, IntervalsCoverAtLeastAsOftenAsTheySay) {
+  for (const double p : {0.01, 0.3, 0.9}) {
+    double covered = 0;
+    const int n = 60;
+    for (int k = 0; k <= n; ++k) {
+      const Interval interval = clopper_pearson(k, n);
+      const double weight = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) + (n - k) * std::log1p(-p));
+      if (interval.low <= p && p <= interval.high) covered += weight;
+    }
+    EXPECT_GE(covered, 0.95) << p;
+    EXPECT_LT(covered, 0.995) << p;
+  }
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// The coarse calls: the same bits for any threads, memory and batch; agreement of backends; refusals.
+#include "probust/exec/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "probust/exec/parallel.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+Points some_points(std::int64_t count, const Shape& shape, std::int64_t classes) {
+  std::mt19937 random(8);
+  Points points;
+  Shape all = shape;
+  all.insert(all.begin(), count);
+  points.x = test::random_tensor(all, random);
+  points.seed = 99;
+  for (std::int64_t i = 0; i < count; ++i) {
+    points.index.push_back(i);
+    points.target.push_back(i % classes);
+  }
+  return points;
+}
+
+struct Everything {
+  std::vector<float> logits;
+  std::vector<Linearization> taylor, averaged;
+  std::vector<std::vector<std::int64_t>> counts;
+};
+
+Everything run_all(std::string_view backend, const ExecutorOptions& options, std::int64_t samples = 37) {
+  const auto executor = make_executor(backend, test::small_cnn(), options).value();
+  const Points points = some_points(13, {1, 8, 8}, 4);
+  const Noise noise{isotropic_gaussian(), 0.3};
+  return {executor->logits(points.x)->data, executor->linearize(points, *noise.shape).value(), executor->linearize_averaged(points, noise, 7).value(),
+          executor->sample(points, noise, samples).value()};
+}
+
+void expect_identical(const std::vector<Linearization>& a, const std::vector<Linearization>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE((a[i].margins.array() == b[i].margins.array()).all()) << "margins of point " << i;
+    EXPECT_TRUE((a[i].gram.array() == b[i].gram.array()).all()) << "Gram matrix of point " << i;
+  }
+}
+
+TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
+  const Everything expected = run_all("cpu", {1, std::int64_t{1} << 30, 0});
+  for (const ExecutorOptions& options : {ExecutorOptions{2, std::int64_t{1} << 30, 0}, ExecutorOptions{3, 1 << 20, 0}, ExecutorOptions{1, 1 << 18, 0},
+                                         ExecutorOptions{1, 60 << 10, 0}, ExecutorOptions{1, std::int64_t{1} << 30, 1}, ExecutorOptions{2, std::int64_t{1} << 30, 5}}) {
+    const Everything actual = run_all("cpu", options);
+    EXPECT_EQ(actual.logits, expected.logits);
+    EXPECT_EQ(actual.counts, expected.counts);
+    expect_identical(actual.taylor, expected.taylor);
+    expect_identical(actual.averaged, expected.averaged);
+  }
+}
+
+TEST(Executor, BackendsAgree) {
+  for (const std::string_view name : backends()) EXPECT_EQ(make_executor(name, test::small_cnn(), {}).value()->name(), name);
+  const Everything cpu = run_all("cpu", {}), reference = run_all("reference", {});
+  for (std::size_t i = 0; i < cpu.logits.size(); ++i) EXPECT_NEAR(cpu.logits[i], reference.logits[i], 1e-5);
+  EXPECT_EQ(cpu.counts, reference.counts);
+  for (std::size_t i = 0; i < cpu.taylor.size(); ++i) {
+    EXPECT_TRUE(cpu.taylor[i].gram.isApprox(reference.taylor[i].gram, 1e-5));
+    EXPECT_TRUE(cpu.averaged[i].gram.isApprox(reference.averaged[i].gram, 1e-5));
+    EXPECT_TRUE(cpu.averaged[i].margins.isApprox(reference.averaged[i].margins, 1e-5));
+  }
+}
+
+TEST(Executor, MarginsAndGramMatricesAreWhatTheySay) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const Points points = some_points(2, {1, 8, 8}, 4);
+  const auto linearizations = executor->linearize(points, *isotropic_gaussian()).value();
+  const Tensor logits = executor->logits(points.x).value();
+  std::int64_t i = 0;
+  (void)executor->jacobian(points.x, [&](std::int64_t n, std::span<const float> jacobian) {
+    const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> J(jacobian.data(), 4, 64);
+    const std::int64_t t = points.target[n];
+    Eigen::MatrixXd U(3, 64);
+    for (std::int64_t c = 0, row = 0; c < 4; ++c) {
+      if (c == t) continue;
+      U.row(row) = (J.row(t) - J.row(c)).cast<double>();
+      EXPECT_NEAR(linearizations[n].margins[row], logits.data[n * 4 + t] - logits.data[n * 4 + c], 1e-5);
+      ++row;
+    }
+    EXPECT_TRUE(linearizations[n].gram.isApprox(U * U.transpose(), 1e-5));
+    ++i;
+  });
+  EXPECT_EQ(i, 2);
+}
+
+TEST(Executor, SamplesCountEveryCopyOnce) {
+  const Everything run = run_all("cpu", {}, 100);
+  for (const auto& counts : run.counts) {
+    std::int64_t total = 0;
+    for (const std::int64_t count : counts) total += count;
+    EXPECT_EQ(total, 100);
+  }
+}
+
+TEST(Executor, MoreSamplesExtendFewer) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const Points points = some_points(1, {1, 8, 8}, 4);
+  const Noise noise{isotropic_gaussian(), 1.0};
+  const auto few = executor->sample(points, noise, 50).value()[0], more = executor->sample(points, noise, 51).value()[0];
+  std::int64_t grown = 0;
+  for (std::size_t c = 0; c < few.size(); ++c) {
+    EXPECT_GE(more[c], few[c]);
+    grown += more[c] - few[c];
+  }
+  EXPECT_EQ(grown, 1);
+}
+
+TEST(Executor, TooLittleMemoryIsRefusedWithANumber) {
+  const auto refused = make_executor("cpu", test::small_cnn(), {1, 1000, 0});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::resources);
+  EXPECT_NE(refused.error().message().find("K"), std::string::npos) << refused.error().message();
+}
+
+TEST(Executor, MisfittingDataAreRefused) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  EXPECT_EQ(executor->logits(Tensor({2, 1, 7, 8})).error().code, ErrorCode::unreadable);
+  Points points = some_points(2, {1, 8, 8}, 4);
+  points.target[1] = 4;
+  EXPECT_EQ(executor->sample(points, {isotropic_gaussian(), 1}, 10).error().code, ErrorCode::usage);
+  EXPECT_EQ(make_executor("abacus", test::small_cnn(), {}).error().code, ErrorCode::usage);
+}
+
+TEST(Executor, ARunCanBeStopped) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  executor->progress.stop = true;
+  EXPECT_FALSE(executor->logits(some_points(2, {1, 8, 8}, 4).x));
+}
+
+TEST(Executor, TheLowestIndexWinsATie) {
+  EXPECT_EQ(argmax(std::vector<float>{1, 3, 3}), 1);
+  EXPECT_EQ(argmax(std::vector<float>{2, 2, 2}), 0);
+  EXPECT_EQ(argmax(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN(), 3}), -1);
+}
+
+TEST(Parallel, EveryTaskRunsOnceAndFailuresArrive) {
+  std::vector<std::atomic<int>> runs(100);
+  if (std::thread::hardware_concurrency() == 0) GTEST_SKIP() << "no threads here";
+  parallel_for(100, 2, [&](std::int64_t task, int) { ++runs[task]; });
+  for (const auto& count : runs) EXPECT_EQ(count, 1);
+  EXPECT_THROW(parallel_for(10, 2, [](std::int64_t task, int) { if (task == 3) throw Error{ErrorCode::usage, "", "", ""}; }), Error);
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// Import: what each ONNX operator means, on small models with hand-computed answers; which output is taken; what is stripped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "probust/onnx/import.h"
+#include "probust/onnx/preprocess.h"
+#include "support/evaluate.h"
+#include "support/onnx_builder.h"
+
+namespace probust {
+namespace {
+
+using test::OnnxAttribute;
+using test::OnnxBuilder;
+
+Result<Model> import_bytes(const std::string& bytes, const ImportOptions& options = {}) {
+  return import_onnx(std::as_bytes(std::span(bytes)), options);
+}
+
+std::vector<float> run(const Model& model, const std::vector<float>& x) {
+  return test::evaluate(model.graph, {Tensor(model.graph[model.graph.inputs()[0]].shape, x)})[0].data;
+}
+
+std::vector<float> run(const OnnxBuilder& builder, const std::vector<float>& x) { return run(import_bytes(builder.bytes()).value(), x); }
+
+void expect_values(const std::vector<float>& actual, const std::vector<float>& expected, const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << what << " element " << i;
+}
+
+// One node on x [1, n].
+std::vector<float> unary(const std::string& op, const std::vector<float>& x, const std::vector<OnnxAttribute>& attributes = {}, std::int64_t opset = 17) {
+  OnnxBuilder builder(opset);
+  builder.input("x", {-1, static_cast<std::int64_t>(x.size())}).node(op, {"x"}, {"y"}, attributes).output("y");
+  return run(builder, x);
+}
+
+TEST(Onnx, ElementwiseFunctions) {
+  const std::vector<float> x = {-2, -0.5F, 0, 1.5F};
+  expect_values(unary("Relu", x), {0, 0, 0, 1.5F}, "Relu");
+  expect_values(unary("LeakyRelu", x, {OnnxAttribute::number("alpha", 0.1F)}), {-0.2F, -0.05F, 0, 1.5F}, "LeakyRelu");
+  expect_values(unary("Elu", x), {std::exp(-2.F) - 1, std::exp(-.5F) - 1, 0, 1.5F}, "Elu");
+  expect_values(unary("Selu", {-1, 1}), {1.0507010F * 1.6732632F * (std::exp(-1.F) - 1), 1.0507010F}, "Selu");
+  expect_values(unary("HardSigmoid", x), {0.1F, 0.4F, 0.5F, 0.8F}, "HardSigmoid");
+  expect_values(unary("HardSwish", {-4, -1, 4}), {0, -1.F / 3, 4}, "HardSwish");
+  expect_values(unary("Softsign", x), {-2.F / 3, -1.F / 3, 0, 0.6F}, "Softsign");
+  expect_values(unary("Sigmoid", {0, 2}), {0.5F, 1 / (1 + std::exp(-2.F))}, "Sigmoid");
+  expect_values(unary("Gelu", {1, -1}, {}, 20), {0.8413447F, -0.1586553F}, "Gelu");
+  expect_values(unary("Gelu", {1, -1}, {OnnxAttribute::text("approximate", "tanh")}, 20), {0.8411920F, -0.1588080F}, "Gelu tanh");
+  expect_values(unary("Mish", {1, 0}, {}, 18), {0.8650984F, 0}, "Mish");
+  expect_values(unary("Clip", x, {OnnxAttribute::number("min", -1), OnnxAttribute::number("max", 1)}, 7), {-1, -0.5F, 0, 1}, "Clip 7");
+  expect_values(unary("Abs", x), {2, 0.5F, 0, 1.5F}, "Abs");
+  expect_values(unary("Neg", x), {2, 0.5F, 0, -1.5F}, "Neg");
+  expect_values(unary("Sign", x), {-1, -1, 0, 1}, "Sign");
+  expect_values(unary("Erf", {0.5F, 1}), {0.5204999F, 0.8427008F}, "Erf");
+}
+
+TEST(Onnx, OperandsBroadcast) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 2, 3}).weight("a", Tensor({3}, {1, 2, 3})).weight("b", Tensor({2, 1}, {10, 20}));
+  builder.node("Mul", {"x", "a"}, {"m"}).node("Add", {"b", "m"}, {"s"}).node("Sub", {"s", "a"}, {"d"}).node("Flatten", {"d"}, {"y"}).output("y");
+  expect_values(run(builder, {1, 1, 1, 2, 2, 2}), {10, 10, 10, 21, 22, 23}, "broadcast");
+}
+
+TEST(Onnx, GemmAndMatMul) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).weight("w", Tensor({3, 2}, {1, 2, 3, 4, 5, 6})).weight("b", Tensor({3}, {1, 1, 1})).weight("v", Tensor({3, 2}, {1, 0, 0, 1, 1, 1}));
+  builder.node("Gemm", {"x", "w", "b"}, {"h"}, {OnnxAttribute::integer("transB", 1), OnnxAttribute::number("alpha", 2), OnnxAttribute::number("beta", 3)});
+  builder.node("MatMul", {"h", "v"}, {"y"}).output("y");
+  expect_values(run(builder, {1, -1}), {-1 * 2 + 3 + (-1 * 2 + 3), -1 * 2 + 3 + (-1 * 2 + 3)}, "Gemm");
+}
+
+TEST(Onnx, MatMulOfVectors) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 2}).weight("v", Tensor({2}, {3, 4})).node("MatMul", {"x", "v"}, {"s"}).node("Unsqueeze", {"s", "axes"}, {"u"}).integers("axes", {0});
+  builder.weight("w", Tensor({1, 2}, {1, 2})).node("MatMul", {"u", "w"}, {"y"}).output("y");
+  expect_values(run(builder, {1, 10}), {43, 86}, "vector");
+}
+
+TEST(Onnx, ConvolutionWithPaddingStrideAndGroups) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 2, 2, 2}).weight("w", Tensor({2, 1, 2, 2}, {1, 1, 1, 1, 1, 0, 0, -1})).weight("b", Tensor({2}, {100, 200}));
+  builder.node("Conv", {"x", "w", "b"}, {"c"}, {OnnxAttribute::ints("strides", {1, 1}), OnnxAttribute::ints("pads", {1, 1, 0, 0}), OnnxAttribute::integer("group", 2)});
+  builder.node("Flatten", {"c"}, {"y"}).output("y");
+  expect_values(run(builder, {1, 2, 3, 4, 5, 6, 7, 8}), {101, 103, 104, 110, 195, 194, 193, 197}, "Conv");
+}
+
+TEST(Onnx, AutomaticPadding) {
+  for (const auto& [mode, expected] : {std::pair{"SAME_UPPER", std::vector<float>{3, 5, 3}}, std::pair{"SAME_LOWER", std::vector<float>{1, 3, 5}}, std::pair{"VALID", std::vector<float>{3, 5}}}) {
+    OnnxBuilder builder;
+    builder.input("x", {1, 1, 3}).weight("w", Tensor({1, 1, 2}, {1, 1}));
+    builder.node("Conv", {"x", "w"}, {"c"}, {OnnxAttribute::text("auto_pad", mode)}).node("Flatten", {"c"}, {"y"}).output("y");
+    expect_values(run(builder, {1, 2, 3}), expected, mode);
+  }
+}
+
+TEST(Onnx, Pooling) {
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const auto pool = [&](const std::string& op, const std::vector<OnnxAttribute>& attributes) {
+    OnnxBuilder builder;
+    builder.input("x", {1, 1, 3, 3}).node(op, {"x"}, {"p"}, attributes).node("Flatten", {"p"}, {"y"}).output("y");
+    return run(builder, x);
+  };
+  const auto kernel = OnnxAttribute::ints("kernel_shape", {2, 2}), strides = OnnxAttribute::ints("strides", {2, 2});
+  expect_values(pool("MaxPool", {kernel}), {5, 6, 8, 9}, "MaxPool");
+  expect_values(pool("MaxPool", {kernel, strides, OnnxAttribute::integer("ceil_mode", 1)}), {5, 6, 8, 9}, "MaxPool ceil");
+  expect_values(pool("AveragePool", {kernel}), {3, 4, 6, 7}, "AveragePool");
+  expect_values(pool("AveragePool", {kernel, strides, OnnxAttribute::integer("ceil_mode", 1)}), {3, 4.5F, 7.5F, 9}, "AveragePool ceil");
+  const auto pads = OnnxAttribute::ints("pads", {1, 1, 0, 0});
+  expect_values(pool("AveragePool", {kernel, strides, pads}), {1, 2.5F, 5.5F, 7}, "AveragePool without padding");
+  expect_values(pool("AveragePool", {kernel, strides, pads, OnnxAttribute::integer("count_include_pad", 1)}), {0.25F, 1.25F, 2.75F, 7}, "AveragePool with padding");
+  expect_values(pool("GlobalAveragePool", {}), {5}, "GlobalAveragePool");
+  expect_values(pool("GlobalMaxPool", {}), {9}, "GlobalMaxPool");
+}
+
+TEST(Onnx, BatchNormalizationDisappearsIntoItsNeighbour) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 1, 1, 2}).weight("w", Tensor({2, 1, 1, 1}, {1, -1})).weight("b", Tensor({2}, {0, 3}));
+  builder.weight("scale", Tensor({2}, {2, 3})).weight("shift", Tensor({2}, {1, -1})).weight("mean", Tensor({2}, {0.5F, 1})).weight("var", Tensor({2}, {4, 1}));
+  builder.node("Conv", {"x", "w", "b"}, {"c"}).node("BatchNormalization", {"c", "scale", "shift", "mean", "var"}, {"n"}, {OnnxAttribute::number("epsilon", 0)});
+  builder.node("Flatten", {"n"}, {"y"}).output("y");
+  const Model model = import_bytes(builder.bytes()).value();
+  expect_values(run(model, {1, 2}), {1.5F, 2.5F, 2, -1}, "BatchNormalization");
+  for (const Node& node : model.graph.nodes) EXPECT_NE(node.op, Op::multiply) << to_text(model.graph);
+}
+
+TEST(Onnx, ShapeArithmeticIsDoneAtImport) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2, 3}).node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"n"}).integers("zero", {0});
+  builder.node("Concat", {"n", "minus"}, {"target"}, {OnnxAttribute::integer("axis", 0)}).integers("minus", {-1});
+  builder.node("Reshape", {"x", "target"}, {"y"}).output("y");
+  const Model model = import_bytes(builder.bytes()).value();
+  expect_values(run(model, {1, 2, 3, 4, 5, 6}), {1, 2, 3, 4, 5, 6}, "Reshape");
+  EXPECT_EQ(model.classes, 6);
+}
+
+TEST(Onnx, SlicesSplitsAndPads) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 6}).node("Slice", {"x", "start", "end", "axes", "step"}, {"r"}).integers("start", {-1}).integers("end", {-9223372036854775807}).integers("axes", {1}).integers("step", {-2});
+  builder.node("Split", {"r"}, {"a", "b", "c"}, {OnnxAttribute::integer("axis", 1)}).node("Concat", {"c", "a"}, {"j"}, {OnnxAttribute::integer("axis", 1)});
+  builder.node("Pad", {"j", "pads", "value"}, {"y"}).integers("pads", {0, 1, 0, 2}).weight("value", Tensor::scalar(7)).output("y");
+  expect_values(run(builder, {0, 1, 2, 3, 4, 5}), {7, 1, 5, 7, 7}, "Slice, Split, Pad");
+}
+
+TEST(Onnx, ReductionsAndSoftmax) {
+  OnnxBuilder builder(11);
+  builder.input("x", {1, 2, 2}).node("ReduceMean", {"x"}, {"m"}, {OnnxAttribute::ints("axes", {-1}), OnnxAttribute::integer("keepdims", 0)}).output("m");
+  expect_values(run(builder, {1, 3, 5, 9}), {2, 7}, "ReduceMean");
+  OnnxBuilder inner(13);
+  inner.input("x", {1, 2}).node("Softmax", {"x"}, {"s"}).weight("w", Tensor({2, 2}, {1, 0, 0, 1})).node("MatMul", {"s", "w"}, {"y"}).output("y");
+  expect_values(run(inner, {0, std::log(3.F)}), {0.25F, 0.75F}, "inner Softmax stays");
+}
+
+TEST(Onnx, WeightsOfOtherTypesAreWidened) {
+  const auto model_with = [](std::int32_t type, const std::string& raw) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    w.add_int64(1, 2);
+    w.add_int32(2, type);
+    w.add_string(8, "w");
+    w.add_bytes(9, raw);
+    OnnxBuilder builder;
+    builder.input("x", {1, 2}).initializer(bytes).node("Mul", {"x", "w"}, {"y"}).output("y");
+    return builder;
+  };
+  const double doubles[] = {1.5, -2};
+  expect_values(run(model_with(11, std::string(reinterpret_cast<const char*>(doubles), 16)), {1, 1}), {1.5F, -2}, "double");
+  const std::uint16_t halves[] = {0x3e00, 0xc000};
+  expect_values(run(model_with(10, std::string(reinterpret_cast<const char*>(halves), 4)), {1, 1}), {1.5F, -2}, "float16");
+  const std::uint16_t brains[] = {0x3fc0, 0xc000};
+  expect_values(run(model_with(16, std::string(reinterpret_cast<const char*>(brains), 4)), {1, 1}), {1.5F, -2}, "bfloat16");
+}
+
+OnnxBuilder with_head(const std::string& head) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6})).node("MatMul", {"x", "w"}, {"logits"}).node(head, {"logits"}, {"y"}).output("y", {-1, 3});
+  return builder;
+}
+
+TEST(Onnx, TheFinalSoftmaxIsLeftOut) {
+  for (const char* head : {"Softmax", "LogSoftmax"}) {
+    const Model model = import_bytes(with_head(head).bytes()).value();
+    expect_values(run(model, {1, 1}), {5, 7, 9}, head);
+    ASSERT_EQ(model.notes.size(), 1U);
+    EXPECT_NE(model.notes[0].find(head), std::string::npos);
+  }
+  expect_values(run(import_bytes(with_head("Relu").bytes()).value(), {1, -1}), {0, 0, 0}, "Relu stays");
+}
+
+TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
+  OnnxBuilder builder = with_head("Relu");
+  builder.node("ReduceSum", {"y"}, {"total"}).output("total");
+  OnnxBuilder reversed;
+  reversed.input("x", {-1, 2}).weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6})).node("MatMul", {"x", "w"}, {"logits"}).node("ReduceSum", {"logits"}, {"total"}).output("total").output("logits");
+  const Model model = import_bytes(reversed.bytes()).value();
+  EXPECT_EQ(model.output_name, "logits");
+  EXPECT_EQ(model.classes, 3);
+  ImportOptions options;
+  options.output_name = "total";
+  EXPECT_EQ(import_bytes(reversed.bytes(), options)->classes, 1);
+  options.output_name = "nothing";
+  EXPECT_EQ(import_bytes(reversed.bytes(), options).error().code, ErrorCode::usage);
+}
+
+TEST(Onnx, UnsupportedThingsAreNamed) {
+  OnnxBuilder unknown;
+  unknown.input("x", {1, 2}).node("Frobnicate", {"x"}, {"y"}).output("y");
+  const Error error = import_bytes(unknown.bytes()).error();
+  EXPECT_EQ(error.code, ErrorCode::unsupported);
+  EXPECT_NE(error.message().find("Frobnicate"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("'n0'"), std::string::npos) << error.message();
+  OnnxBuilder old(3);
+  old.input("x", {1, 2}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(import_bytes(old.bytes()).error().code, ErrorCode::unsupported);
+  const std::string bytes = unknown.bytes();
+  const ModelSummary summary = summarize_onnx(std::as_bytes(std::span(bytes))).value();
+  ASSERT_EQ(summary.operators.size(), 1U);
+  EXPECT_FALSE(summary.operators[0].runs);
+}
+
+TEST(Onnx, PreprocessingBecomesPartOfTheGraph) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 1, 2, 2}).node("Flatten", {"x"}, {"y"}).output("y");  // NHWC with C = 2 or NCHW with C = 1
+  const Model model = import_bytes(builder.bytes()).value();
+  const auto apply = [&](const Shape& shape, const Preprocessing& preprocessing) {
+    const Graph graph = with_preprocessing(model, shape, preprocessing).value();
+    return test::evaluate(graph, {Tensor(shape, {1, 2, 3, 4})})[0].data;
+  };
+  expect_values(apply({1, 2, 2}, {{1}, {2}, Layout::automatic}), {0, 0.5F, 1, 1.5F}, "mean and std");
+  expect_values(apply({1, 2, 2}, {{}, {}, Layout::whcn}), {1, 3, 2, 4}, "column-major");
+  expect_values(apply({2, 1, 2}, {{}, {}, Layout::automatic}), {1, 3, 2, 4}, "channels last, told from the shape");
+  expect_values(apply({2, 1, 2}, {{1, 3}, {1}, Layout::nhwc}), {0, 0, 1, 1}, "per channel");
+  EXPECT_EQ(with_preprocessing(model, {5}, {}).error().code, ErrorCode::unreadable);
+  EXPECT_EQ(with_preprocessing(model, {1, 2, 2}, {{1, 2, 3}, {}, Layout::nchw}).error().code, ErrorCode::usage);
+  EXPECT_EQ(with_preprocessing(model, {1, 2, 2}, {{}, {0}, Layout::nchw}).error().code, ErrorCode::usage);
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "probust/base/tensor.h"
+
+// Writes small ONNX files for tests, field by field.
+namespace probust::test {
+
+/// One attribute of a node.
+struct OnnxAttribute {
+  std::string name;
+  std::string bytes;  ///< the encoded AttributeProto
+
+  static OnnxAttribute ints(const std::string& name, const std::vector<std::int64_t>& values) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    for (const std::int64_t value : values) w.add_int64(8, value);
+    w.add_enum(20, 7);
+    return a;
+  }
+  static OnnxAttribute integer(const std::string& name, std::int64_t value) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_int64(3, value);
+    w.add_enum(20, 2);
+    return a;
+  }
+  static OnnxAttribute number(const std::string& name, float value) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_float(2, value);
+    w.add_enum(20, 1);
+    return a;
+  }
+  static OnnxAttribute text(const std::string& name, const std::string& value) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_string(4, value);
+    w.add_enum(20, 3);
+    return a;
+  }
+};
+
+/// Collects a graph and encodes it as a ModelProto.
+class OnnxBuilder {
+ public:
+  explicit OnnxBuilder(std::int64_t opset = 17) : opset_(opset) {}
+
+  OnnxBuilder& input(const std::string& name, const Shape& shape) { return port(11, name, shape, 1); }
+  OnnxBuilder& output(const std::string& name, const Shape& shape = {}) { return port(12, name, shape, 1); }
+  OnnxBuilder& integer_input(const std::string& name, const Shape& shape) { return port(11, name, shape, 7); }
+
+  OnnxBuilder& node(const std::string& op, const std::vector<std::string>& in, const std::vector<std::string>& out,
+                    const std::vector<OnnxAttribute>& attributes = {}, const std::string& domain = {}) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    for (const std::string& name : in) w.add_string(1, name);
+    for (const std::string& name : out) w.add_string(2, name);
+    w.add_string(3, "n" + std::to_string(count_++));
+    w.add_string(4, op);
+    for (const OnnxAttribute& attribute : attributes) w.add_message(5, attribute.bytes);
+    if (!domain.empty()) w.add_string(7, domain);
+    protozero::pbf_writer(graph_).add_message(1, bytes);
+    return *this;
+  }
+
+  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) {
+    std::string bytes, raw(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
+    protozero::pbf_writer w(bytes);
+    for (const std::int64_t extent : tensor.shape) w.add_int64(1, extent);
+    w.add_int32(2, 1);
+    w.add_string(8, name);
+    w.add_bytes(9, raw);
+    return initializer(bytes);
+  }
+
+  OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    w.add_int64(1, static_cast<std::int64_t>(values.size()));
+    w.add_int32(2, 7);
+    w.add_packed_int64(7, values.begin(), values.end());
+    w.add_string(8, name);
+    return initializer(bytes);
+  }
+
+  /// An initializer given as encoded TensorProto.
+  OnnxBuilder& initializer(const std::string& bytes) {
+    protozero::pbf_writer(graph_).add_message(5, bytes);
+    return *this;
+  }
+
+  std::string bytes() const {
+    std::string model, opset;
+    protozero::pbf_writer(opset).add_int64(2, opset_);
+    protozero::pbf_writer w(model);
+    w.add_int64(1, 8);
+    w.add_string(2, "test");
+    w.add_message(7, graph_);
+    w.add_message(8, opset);
+    return model;
+  }
+
+ private:
+  OnnxBuilder& port(protozero::pbf_tag_type field, const std::string& name, const Shape& shape, std::int32_t type) {
+    std::string dims, tensor, whole, info;
+    for (const std::int64_t extent : shape) {
+      std::string dim;
+      if (extent >= 0) {
+        protozero::pbf_writer(dim).add_int64(1, extent);
+      } else {
+        protozero::pbf_writer(dim).add_string(2, "batch");
+      }
+      protozero::pbf_writer(dims).add_message(1, dim);
+    }
+    {
+      protozero::pbf_writer w(tensor);
+      w.add_int32(1, type);
+      w.add_message(2, dims);
+    }
+    protozero::pbf_writer(whole).add_message(1, tensor);
+    {
+      protozero::pbf_writer w(info);
+      w.add_string(1, name);
+      w.add_message(2, whole);
+    }
+    protozero::pbf_writer(graph_).add_message(field, info);
+    return *this;
+  }
+
+  std::int64_t opset_;
+  int count_ = 0;
+  std::string graph_;
+};
+
+}  // namespace probust::test
