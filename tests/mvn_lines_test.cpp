@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `probust mvn`, line by line: what comes in is anybody's bytes, what goes out is always one JSON object.
+#include "cli/mvn_lines.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/mvn_lines.h"
 #include "probust/normal/multivariate.h"
 
 namespace {
@@ -22,7 +23,8 @@ json answer(const std::string& line) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const json object = json::parse(text, nullptr, false);
   EXPECT_TRUE(object.is_object()) << text;
-  for (const char* key : {"id", "p", "p_fail", "error", "error_fail", "method", "status"}) EXPECT_TRUE(object.contains(key)) << key << text;
+  for (const char* key : {"id", "p", "p_fail", "error", "error_fail", "method", "status"})
+    EXPECT_TRUE(object.contains(key)) << key << text;
   return object;
 }
 

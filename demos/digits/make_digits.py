@@ -5,9 +5,9 @@
     digits.onnx   pixels in [0, 1], float32 [batch, 1, 16, 16] -> logits [batch, 10]
     points.npz    x: uint8 [40, 1, 16, 16], y: int64 [40]; four test points a digit, easy and hard ones
 
-Run it as `python3 demos/digits/make_digits.py`; on Debian 12 it needs python3-numpy and python3-onnx, and two to three minutes on one
-core. All seeds are fixed: the points come out the same everywhere, the weights up to how the local BLAS rounds its sums.
-`--sheet FILE.png` also draws the points as one image.
+Run it as `python3 demos/digits/make_digits.py`; on Debian 12 it needs python3-numpy and python3-onnx, and about a minute and a
+half on one core. All seeds are fixed, and a second run writes the same bytes; another machine's BLAS may round sums otherwise,
+which changes the weights and with them the choice of points. `--sheet FILE.png` also draws the points as one image.
 """
 import argparse
 import io
@@ -94,7 +94,8 @@ class MaxPool:
 
 def new_network(seed):
     rng = np.random.default_rng(seed)
-    return [Conv(rng, 1, 8), Relu(), MaxPool(), Conv(rng, 8, 16), Relu(), MaxPool(), Dense(rng, 256, 32), Relu(), Dense(rng, 32, CLASSES)]
+    features = [Conv(rng, 1, 8), Relu(), MaxPool(), Conv(rng, 8, 16), Relu(), MaxPool()]
+    return features + [Dense(rng, 16 * (SIZE // 4) ** 2, 32), Relu(), Dense(rng, 32, CLASSES)]
 
 
 def forward(network, x):
@@ -109,7 +110,7 @@ def probabilities(logits):
 
 
 def train(network, x, y, seed):
-    """Adam on the cross entropy, the step falling to zero along half a cosine; noise of varying strength on the images."""
+    """Adam on the cross entropy, its step falling to zero along half a cosine; each image carries noise of its own strength."""
     rng = np.random.default_rng(seed)
     layers = [layer for layer in network if hasattr(layer, "weight")]
     first = [[np.zeros_like(p) for p in (l.weight, l.bias)] for l in layers]
@@ -148,8 +149,12 @@ def as_onnx(network):
         if isinstance(layer, Dense) and layer.shape != layer.seen.shape:
             nodes.append(helper.make_node("Flatten", [value], ["flat"], axis=1))
             inputs[0] = "flat"
-        kind, options = {Conv: ("Conv", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}), Dense: ("Gemm", {"transB": 1}), Relu: ("Relu", {}),
-                         MaxPool: ("MaxPool", {"kernel_shape": [2, 2], "strides": [2, 2]})}[type(layer)]
+        kind, options = {
+            Conv: ("Conv", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),
+            Dense: ("Gemm", {"transB": 1}),
+            MaxPool: ("MaxPool", {"kernel_shape": [2, 2], "strides": [2, 2]}),
+            Relu: ("Relu", {}),
+        }[type(layer)]
         nodes.append(helper.make_node(kind, inputs, [result], **options))
         value = result
     ends = [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch", 1, SIZE, SIZE]),
@@ -170,7 +175,7 @@ def write_npz(path, **arrays):
 
 
 def mixed_points(images, labels, logits):
-    """Four points a digit: of those ordered by margin, one far up, the middle one, and two towards the hard end, taken in turns."""
+    """Four points a digit at fixed places in the order of their margins: easy, middling, hard, hardest, taken in turns."""
     others = np.where(np.eye(CLASSES, dtype=bool)[labels], -np.inf, logits)
     margin = logits[np.arange(len(labels)), labels] - others.max(axis=1)
     places, chosen = (0.875, 0.5, 0.15, 0.015), []

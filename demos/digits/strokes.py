@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Digits drawn from strokes: lines and arcs in the unit square (x to the right, y down), bent, turned, and inked on 16 x 16 pixels."""
+"""Digits drawn from strokes: lines and arcs in the unit square (x right, y down), bent, turned, and inked on 16 x 16 pixels."""
 import struct
 import zlib
 
@@ -30,8 +30,10 @@ def strokes_of(digit, rng):
     if digit == 0:
         return [arc(rng, 0.5, 0.5, 0.25, 0.39, -90, 270)]
     if digit == 1:
-        flag = [line((0.34, 0.3), (0.52, 0.1), (0.52, 0.9))]
-        return flag + [line((0.36, 0.9), (0.68, 0.9))] if rng.random() < 0.3 else flag if other_way else [line((0.5, 0.1), (0.5, 0.9))]
+        if not other_way:
+            return [line((0.5, 0.1), (0.5, 0.9))]
+        foot = [line((0.36, 0.9), (0.68, 0.9))] if rng.random() < 0.4 else []
+        return [line((0.34, 0.3), (0.52, 0.1), (0.52, 0.9))] + foot
     if digit == 2:
         return [joined(arc(rng, 0.5, 0.33, 0.24, 0.22, -165, 25), line((0.25, 0.88), (0.78, 0.88)))]
     if digit == 3:
@@ -99,4 +101,5 @@ def write_sheet(path, images, columns=8, zoom=6):
 
     header = struct.pack(">IIBBBBB", sheet.shape[1] - 1, sheet.shape[0], 8, 0, 0, 0, 0)
     with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(sheet.tobytes())) + chunk(b"IEND", b""))
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
+        file.write(chunk(b"IDAT", zlib.compress(sheet.tobytes())) + chunk(b"IEND", b""))

@@ -28,7 +28,7 @@ std::string with_unit(double count) {
   for (const auto& [size, unit] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
     if (count >= size) return fmt::format("{:.3g} {}", count / size, unit);
   }
-  return fmt::format("{:.0f} ", count);
+  return fmt::format("{:.0f}", count);
 }
 
 std::string shape_text(const Shape& shape) {
@@ -77,7 +77,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
   for (const Port& port : summary.outputs) fmt::print("  output      {} {} {}\n", port.name, port.type, shape_text(port.shape));
   fmt::print("  parameters  {}\n", summary.parameters);
   if (model) {
-    fmt::print("  FLOPs       {}per example\n", with_unit(flops_of(model->graph)));
+    fmt::print("  FLOPs       {} per example\n", with_unit(flops_of(model->graph)));
     fmt::print("  logits      {}, {} classes\n", model->output_name, model->classes);
     for (const std::string& note : model->notes) fmt::print("  note        {}\n", note);
   }

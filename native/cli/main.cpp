@@ -73,8 +73,8 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   estimate->add_flag("--quiet", arguments.quiet, "no accuracy and no progress on stderr");
 
-//MVN  CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
-//MVN  mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(CLI::PositiveNumber);
+  CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
+  mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(CLI::PositiveNumber);
 
   CLI::App* bench = add_command(app, "bench", "microseconds per forward and per margin Jacobian", run_bench, chosen);
   add_model(*bench, arguments);

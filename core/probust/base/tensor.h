@@ -11,8 +11,9 @@ namespace probust {
 /// Extents of a tensor, outermost first. An empty shape is a scalar.
 using Shape = std::vector<std::int64_t>;
 
-/// Largest number of elements that any tensor may have (16 GiB of float32). Untrusted sizes are checked against it.
-inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 32;
+/// Largest number of elements that any tensor may have: 16 GiB of float32, or 1 GiB where pointers have 32 bits. Untrusted sizes
+/// are checked against it.
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << (sizeof(void*) == 8 ? 32 : 28);
 
 /// Number of elements, the product of the extents (1 for a scalar).
 /// Throws Error{unreadable} on a negative extent and Error{resources} above kMaxElements.

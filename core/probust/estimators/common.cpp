@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/common.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -59,6 +61,15 @@ double delta_std_error(const NormalProblem& problem, const Linearization& linear
   return std::sqrt(std::max(0.0, variance / static_cast<double>(samples))) / sigma;
 }
 
+// A correlation matrix that is none: rounding went beyond what the normal CDF forgives.
+Estimate invalid_problem(normal::Status status) {
+  Estimate estimate = nonfinite_estimate();
+  estimate.status = "invalid: " + std::string(normal::describe(status));
+  return estimate;
+}
+
+std::string short_text(double value) { return fmt::format("{:.1e}", value); }
+
 }  // namespace
 
 Estimate nonfinite_estimate() {
@@ -79,7 +90,8 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
     const normal::Probability probability = normal::mvn_cdf(problem.z, problem.R);
     estimate.p = probability.p;
     estimate.p_fail = probability.p_fail;
-    if (probability.status != normal::Status::ok) estimate.status = "mvn:" + std::string(normal::describe(probability.status));
+    if (!probability.valid()) return invalid_problem(probability.status);
+    if (probability.status == normal::Status::not_reached) estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
   } else {
     const normal::MvSigmoid probability = normal::mv_sigmoid(problem.z);
     estimate.p = probability.p;

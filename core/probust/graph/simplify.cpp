@@ -11,6 +11,8 @@ namespace probust {
 namespace {
 
 constexpr int kMostPasses = 100;
+constexpr std::int64_t kMostAddedElements = std::int64_t{1} << 22;
+constexpr double kMostFoldedFlops = 1e9;
 
 // One pass: rebuilds the graph node by node and tries one rule at each.
 class Rewriter {
@@ -62,14 +64,26 @@ class Rewriter {
     return std::nullopt;
   }
 
+  // A small graph must not ask for much memory or time here: what is left as a node is computed where memory is planned.
+  static bool worth_folding(const Node& node, const std::vector<Shape>& operands) {
+    std::int64_t before = 0;
+    for (const Shape& shape : operands) before += element_count(shape);
+    const std::int64_t after = element_count(node.shape);
+    const bool grows = after > kMostAddedElements && after > 4 * before;
+    return !grows && definition(node.op).flops(node.attributes, operands, node.shape) <= kMostFoldedFlops;
+  }
+
   std::optional<ValueId> fold_constant(ValueId id) {
     const Node& node = from_[id];
     if (node.inputs.empty() || node.extent != Extent::constant) return std::nullopt;
     std::vector<const Tensor*> operands;
+    std::vector<Shape> shapes;
     for (const ValueId input : node.inputs) {
       if (to_[map_[input]].op != Op::constant) return std::nullopt;
       operands.push_back(&constant_value(to_, map_[input]));
+      shapes.push_back(operands.back()->shape);
     }
+    if (!worth_folding(node, shapes)) return std::nullopt;
     Tensor value(node.shape);
     definition(node.op).eval(node.attributes, operands, value);
     return append_constant(to_, std::move(value), node.name);

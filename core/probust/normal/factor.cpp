@@ -14,7 +14,9 @@ namespace probust::normal {
 GrowingCholesky::GrowingCholesky(const Eigen::MatrixXd& R)
     : matrix_(R), columns_(R.rows(), std::min<Eigen::Index>(R.rows(), 16)), residual_(R.diagonal()), open_(R.rows(), 1) {}
 
-double GrowingCholesky::rounding(Eigen::Index size) { return 32.0 * static_cast<double>(size) * std::numeric_limits<double>::epsilon(); }
+double GrowingCholesky::rounding(Eigen::Index size) {
+  return 32.0 * static_cast<double>(size) * std::numeric_limits<double>::epsilon();
+}
 
 void GrowingCholesky::take(Eigen::Index pivot) {
   const Eigen::Index column = rank_++;

@@ -8,8 +8,9 @@
 
 namespace probust::normal {
 
-/// A Cholesky factorisation that grows by one column a step, in whatever order of pivots the caller asks for. A row whose residual
-/// variance has come down to rounding is done: it is a combination of the pivots so far. Nothing is ever added to the diagonal.
+/// A Cholesky factorisation that grows by one column a step, in whatever order of pivots the caller asks for. A row whose
+/// residual variance has come down to rounding is done: it is a combination of the pivots so far. Nothing is ever added to the
+/// diagonal.
 class GrowingCholesky {
  public:
   /// Starts on a symmetric positive semidefinite matrix with unit diagonal, which must outlive the factorisation.

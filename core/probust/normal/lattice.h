@@ -28,8 +28,8 @@ class ShiftedLattice {
 
   /// One block of points: where on the lattice, and with which shift.
   struct Block {
-    Lanes fraction;                    ///< index / number of points
-    std::array<int, kLanes> shift{};   ///< 0 .. kShifts - 1
+    Lanes fraction;                   ///< index / number of points
+    std::array<int, kLanes> shift{};  ///< 0 .. kShifts - 1
   };
 
   /// Coordinate `axis` of the points of a block.

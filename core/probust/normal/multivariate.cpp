@@ -27,7 +27,7 @@ using Eigen::VectorXd;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-8;          ///< entries of R and lengths of rows of U may be off by this
+constexpr double kRounding = 1e-8;            ///< entries of R and lengths of rows of U may be off by this
 constexpr double kEigenvalueRounding = 1e-9;  ///< times m
 
 /// Finite limits in ascending order, and the correlations among them.
@@ -171,10 +171,10 @@ std::vector<std::vector<Index>> independent_groups(const MatrixXd& R) {
 
 // ---- the steps of the ladder; each takes an orthant without duplicates
 
-constexpr Index kTelescope = 128;           ///< its work grows with the cube, its preparation with the fourth power
-constexpr double kRareTails = 0.5;          ///< sums of P(X_i > z_i): up to here telescope whatever the rank
-constexpr double kTelescopeTails = 2.0;     ///< up to here where R has full rank
-constexpr double kImportanceTails = 0.05;   ///< up to here importance sampling, where there are too many to telescope
+constexpr Index kTelescope = 128;          ///< its work grows with the cube, its preparation with the fourth power
+constexpr double kRareTails = 0.5;         ///< sums of P(X_i > z_i): up to here telescope whatever the rank
+constexpr double kTelescopeTails = 2.0;    ///< up to here where R has full rank
+constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, where there are too many to telescope
 
 /// Rounding of what is computed in closed form.
 constexpr double kExact = 4e-15;
@@ -190,8 +190,8 @@ Probability solve_two(const Orthant& orthant) {
 }
 
 Probability from_integral(const Integral& integral, double bias, std::string_view method) {
-  return answer(integral.p, integral.q, integral.error_p + kExact + bias, integral.error_q + 10 * kExact * integral.q + bias, method,
-                integral.points);
+  return answer(integral.p, integral.q, integral.error_p + kExact + bias, integral.error_q + 10 * kExact * integral.q + bias,
+                method, integral.points);
 }
 
 std::optional<Probability> try_one_factor(const Orthant& orthant, const Options& options) {
@@ -214,8 +214,8 @@ Probability solve_by_separation(const Orthant& orthant, const Options& options) 
   do separation.refine();
   while (separation.error() > std::min(options.abs, options.rel_q * separation.q()) && !separation.exhausted() &&
          separation.points() + separation.next_points() <= options.max_points);
-  return answer(separation.p(), separation.q(), separation.error() + kExact, separation.error() + kExact * separation.q(), "separation",
-                separation.points());
+  return answer(separation.p(), separation.q(), separation.error() + kExact, separation.error() + kExact * separation.q(),
+                "separation", separation.points());
 }
 
 Probability solve(Orthant orthant, const Options& options);
@@ -280,7 +280,8 @@ Probability solve(Orthant orthant, const Options& options) {
 /// correlations of the limits that are left.
 template <class Gram>
 Probability climb(std::span<const double> z, const Gram& gram, const Options& options) {
-  if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; })) return answer(0.0, 1.0, 0.0, 0.0, "trivial");
+  if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; }))
+    return answer(0.0, 1.0, 0.0, 0.0, "trivial");
   std::vector<Index> order = ascending(z);
   if (order.empty()) return answer(1.0, 0.0, 0.0, 0.0, "trivial");
   Orthant orthant{VectorXd(static_cast<Index>(order.size())), MatrixXd()};

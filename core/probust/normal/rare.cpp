@@ -92,6 +92,9 @@ class UnionSampler {
     normals_.resize(factor_.cols(), kLanes);
   }
 
+  /// The sum of the single failures' probabilities.
+  double total() const { return total_; }
+
   /// The union's probability is the mean of total / (number of limits that fail).
   void evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q) {
     Lanes u, level;
@@ -152,11 +155,14 @@ RareFailure importance_sample(const Eigen::VectorXd& z, const Eigen::MatrixXd& R
   constexpr std::int64_t kFirstLevel = 64;
   UnionSampler sampler(z, R, goal.seed);
   LatticeMean mean(kFirstLevel);
+  // Joint failures may be too rare to be met; the rule of three bounds what that hides.
+  const auto error = [&] {
+    return kErrorFactor * mean.standard_error() + 3.0 * sampler.total() / static_cast<double>(mean.points());
+  };
   const auto evaluate = [&](const ShiftedLattice::Block& block, Lanes& p, Lanes& q) { sampler.evaluate(block, p, q); };
   do mean.refine(evaluate);
-  while (kErrorFactor * mean.standard_error() > goal.target(mean.q()) && !mean.exhausted() &&
-         mean.points() + mean.next_points() <= goal.max_points);
-  return {mean.q(), kErrorFactor * mean.standard_error(), mean.points()};
+  while (error() > goal.target(mean.q()) && !mean.exhausted() && mean.points() + mean.next_points() <= goal.max_points);
+  return {mean.q(), error(), mean.points()};
 }
 
 }  // namespace probust::normal

@@ -23,8 +23,8 @@ struct Goal {
   double target(double q) const { return abs < rel_q * q ? abs : rel_q * q; }
 };
 
-/// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), limits finite, positive and ascending. The first two terms are exact,
-/// the others are orthants by separation of variables, each sampled as far as it matters.
+/// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), limits finite, positive and ascending. The first two terms are
+/// exact, the others are orthants by separation of variables, each sampled as far as it matters.
 RareFailure telescope(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal);
 
 /// q by importance sampling from the mixture of the single failures, for more limits than `telescope` is quick for.

@@ -3,7 +3,8 @@
 // Genz, "Numerical computation of multivariate normal probabilities", J. Comput. Graph. Statist. 1 (1992).
 // Genz and Bretz, "Computation of Multivariate Normal and t Probabilities", Springer (2009), chapter 4.
 // Genz and Kwong, "Numerical evaluation of singular multivariate normal distributions", J. Statist. Comput. Simul. 68 (2000).
-// Gibson, Glasbey and Elston, "Monte Carlo evaluation of multivariate normal integrals and sensitivity to variate ordering" (1994).
+// Gibson, Glasbey and Elston, "Monte Carlo evaluation of multivariate normal integrals and sensitivity to variate ordering"
+// (1994).
 #include "probust/normal/separation.h"
 
 #include <algorithm>

@@ -16,7 +16,6 @@ namespace {
 using namespace onnx;
 
 constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 21;
-constexpr std::int64_t kLargestComputedConstant = std::int64_t{1} << 26;  // a small file must not ask for much memory
 
 std::int64_t opset_of(const ModelProto& model) {
   const auto found = model.opsets.find("");
@@ -29,47 +28,36 @@ ModelSummary summarize(const ModelProto& model) {
   summary.graph_name = model.graph_name;
   summary.ir_version = model.ir_version;
   summary.opset = opset_of(model);
-  for (const auto& [name, tensor] : model.initializers) summary.parameters += tensor.integer ? 0 : tensor.values.size();
+  for (const auto& [name, tensor] : model.initializers) summary.parameters += tensor.integer ? 0 : tensor.values->size();
   for (const ValueInfo& input : model.inputs) {
     if (model.initializers.count(input.name) == 0) summary.inputs.push_back({input.name, input.type, input.shape});
   }
   for (const ValueInfo& output : model.outputs) summary.outputs.push_back({output.name, output.type, output.shape});
+  std::map<std::pair<std::string, std::string>, std::size_t> rows;
   for (const NodeProto& node : model.nodes) {
-    const auto same = [&](const OperatorUse& use) { return use.op_type == node.op_type && use.domain == node.domain; };
-    auto use = std::find_if(summary.operators.begin(), summary.operators.end(), same);
-    if (use == summary.operators.end()) {
+    const auto [row, is_new] = rows.try_emplace({node.domain, node.op_type}, summary.operators.size());
+    if (is_new) {
       const OnnxOperator* known = find_operator(node.op_type, node.domain);
-      use = summary.operators.insert(use, {node.op_type, node.domain, 0, known != nullptr, known != nullptr && known->differentiable});
+      summary.operators.push_back({node.op_type, node.domain, 0, known != nullptr, known != nullptr && known->differentiable});
     }
-    ++use->count;
+    ++summary.operators[row->second].count;
   }
   return summary;
 }
 
-// Evaluates a value that depends on constants alone.
-Tensor evaluate_constant(const Graph& graph, ValueId id) {
-  const Node& node = graph[id];
-  if (node.op == Op::constant) return constant_value(graph, id);
-  if (element_count(node.shape) > kLargestComputedConstant) {
-    throw Error{ErrorCode::resources, "constant " + to_string(node.shape), "is too large to be computed at import", ""};
-  }
-  std::vector<Tensor> values;
-  std::vector<const Tensor*> operands;
-  values.reserve(node.inputs.size());
-  for (const ValueId input : node.inputs) operands.push_back(&values.emplace_back(evaluate_constant(graph, input)));
-  Tensor result(node.shape);
-  definition(node.op).eval(node.attributes, operands, result);
-  return result;
-}
-
 class Importer {
  public:
-  Importer(const ModelProto& proto, const ImportOptions& options) : proto_(proto), options_(options) { model_.summary = summarize(proto); }
+  Importer(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) : proto_(proto), options_(options), budget_(file_bytes) {
+    model_.summary = summarize(proto);
+  }
 
   Model import() {
     require_opset();
     add_input();
-    for (const auto& [name, tensor] : proto_.initializers) values_[name] = {append_constant(model_.graph, tensor.values, name), tensor.integer};
+    for (const auto& [name, tensor] : proto_.initializers) {
+      values_[name] = {append(model_.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer};
+    }
+    find_producers();
     choose_output();
     strip_softmax();
     const ValueId logits = model_.graph.outputs[0];
@@ -116,27 +104,43 @@ class Importer {
     values_[chosen->name] = {append_input(model_.graph, shape, Extent::example, chosen->name), false};
   }
 
+  // Every name has one maker. Without this a later node could silently replace a weight or another's output.
+  void find_producers() {
+    for (std::size_t i = 0; i < proto_.nodes.size(); ++i) {
+      for (const std::string& name : proto_.nodes[i].outputs) {
+        if (name.empty()) continue;
+        if (values_.count(name) != 0 || !producers_.emplace(name, i).second) at(proto_.nodes[i]).malformed("makes '" + name + "', which already exists");
+      }
+    }
+  }
+
+  Lowering at(const NodeProto& node) {
+    const auto domain = proto_.opsets.find(node.domain);
+    return Lowering(model_.graph, node, domain == proto_.opsets.end() ? opset_of(proto_) : domain->second, values_, budget_);
+  }
+
   // Lowers what an output needs, in the file's order, each node once.
   ValueId lower(const std::string& output) {
-    std::set<std::string> wanted{output};
-    std::vector<std::size_t> needed;
-    for (std::size_t i = proto_.nodes.size(); i-- > 0;) {
-      const NodeProto& node = proto_.nodes[i];
-      const bool serves = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& name) { return wanted.count(name) != 0; });
-      if (!serves) continue;
-      needed.push_back(i);
-      for (const std::string& name : node.inputs) wanted.insert(name);
+    std::set<std::size_t> needed;
+    std::vector<std::string> wanted{output};
+    while (!wanted.empty()) {
+      const auto producer = producers_.find(wanted.back());
+      wanted.pop_back();
+      if (producer == producers_.end() || lowered_.count(producer->second) != 0 || !needed.insert(producer->second).second) continue;
+      for (const std::string& name : proto_.nodes[producer->second].inputs) wanted.push_back(name);
     }
-    for (auto i = needed.rbegin(); i != needed.rend(); ++i) {
-      if (lowered_.insert(*i).second) lower_node(proto_.nodes[*i]);
+    for (const std::size_t i : needed) {
+      lowered_.insert(i);
+      lower_node(proto_.nodes[i]);
     }
     const auto found = values_.find(output);
     if (found == values_.end()) throw Error{ErrorCode::unreadable, "output '" + output + "'", "is made by no node", "the model may be damaged"};
+    if (found->second.id == kNoValue) throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
     return found->second.id;
   }
 
   void lower_node(const NodeProto& node) {
-    Lowering lowering(model_.graph, node, opset_of(proto_), values_);
+    Lowering lowering = at(node);
     const OnnxOperator* known = find_operator(node.op_type, node.domain);
     if (known == nullptr) {
       const std::string domain = node.domain.empty() ? "" : node.domain + ".";
@@ -153,14 +157,10 @@ class Importer {
     } catch (const std::bad_variant_access&) {
       lowering.malformed("is inconsistent");
     }
-    for (const auto& [name, value] : lowering.results()) values_[name] = {folded(value.id, name), value.integer};
-  }
-
-  // Constants are computed as soon as they are known, so that shapes and axes can be read from them.
-  ValueId folded(ValueId id, const std::string& name) {
-    const Node& node = model_.graph[id];
-    if (node.extent != Extent::constant || node.op == Op::constant) return id;
-    return append_constant(model_.graph, evaluate_constant(model_.graph, id), name);
+    for (const std::string& name : node.outputs) {
+      if (!name.empty()) values_[name] = {};  // stays so where the lowering does not compute it
+    }
+    for (const auto& [name, value] : lowering.results()) values_[name] = value;
   }
 
   // [1, C], [C] or [1, C, 1, 1]: at most one extent is not 1.
@@ -193,13 +193,19 @@ class Importer {
     }
     if (!single.empty()) return take_output(single, "output '" + single + "' is one number, not classes");
     if (!failures.empty()) throw failures.front();
-    throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]", "name one with --output-name; its outputs are " + output_names()};
+    throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]", fixed_batch() + "name one with --output-name; its outputs are " + output_names()};
+  }
+
+  // A model for 64 examples at once is not a function of one.
+  std::string fixed_batch() const {
+    const std::int64_t first = model_.input_shape.empty() ? 1 : model_.input_shape[0];
+    return first <= 1 ? "" : "export it for batches of one or of any size (its input's first extent is " + std::to_string(first) + "), or ";
   }
 
   void take_output(const std::string& name, const std::string& note) {
     const ValueId id = lower(name);
     if (!is_vector(model_.graph[id].shape)) {
-      throw Error{ErrorCode::unsupported, "output '" + name + "'", "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits", "name another with --output-name"};
+      throw Error{ErrorCode::unsupported, "output '" + name + "'", "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits", fixed_batch() + "name another with --output-name"};
     }
     if (model_.graph[id].extent == Extent::constant) throw Error{ErrorCode::unsupported, "output '" + name + "'", "does not depend on the input", ""};
     model_.output_name = name;
@@ -233,7 +239,9 @@ class Importer {
   const ImportOptions& options_;
   Model model_;
   std::map<std::string, Named> values_;
+  std::map<std::string, std::size_t> producers_;  // the node that makes each name
   std::set<std::size_t> lowered_;
+  Budget budget_;
 };
 
 }  // namespace
@@ -241,7 +249,7 @@ class Importer {
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
   return guarded("model", [&] {
     const ModelProto proto = read_model(bytes);
-    return Importer(proto, options).import();
+    return Importer(proto, options, bytes.size()).import();
   });
 }
 

@@ -5,13 +5,60 @@
 #include <cmath>
 
 #include "probust/base/error.h"
+#include "probust/ops/op.h"
 
 namespace probust::onnx {
+namespace {
 
-Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values)
-    : graph(g), node(n), opset(version), values_(values) {}
+// Integers are carried as float32, which is exact up to 2^24; sentinels of 2^30 and more only mean "to the end".
+void require_exact(Lowering& l, const Tensor& integers) {
+  for (const float value : integers.data) {
+    if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F) l.unsupported("computes an integer beyond 2^24", "such integers are not represented");
+  }
+}
 
-std::string Lowering::where() const { return "node '" + node.name + "' (" + node.op_type + ", opset " + std::to_string(opset) + ")"; }
+}  // namespace
+
+Budget::Budget(std::size_t file_bytes)
+    : elements_(0x1p24 + 4 * static_cast<double>(file_bytes)), flops_(1e9 + 1e3 * static_cast<double>(file_bytes)) {}
+
+void Budget::spend(std::int64_t elements, double flops) {
+  elements_ -= static_cast<double>(elements);
+  flops_ -= flops;
+  if (elements_ < 0 || flops_ < 0) {
+    throw Error{ErrorCode::resources, "import", "computing the constants of this model takes more memory or time than a file of its size may ask for", ""};
+  }
+}
+
+ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name) {
+  if (graph[id].extent != Extent::constant || graph[id].op == Op::constant) return id;
+  std::vector<const Tensor*> operands;
+  std::vector<Shape> shapes;
+  const std::vector<ValueId> inputs = graph[id].inputs;
+  for (const ValueId input : inputs) {
+    const ValueId constant = fold(graph, input, budget, name);
+    operands.push_back(&constant_value(graph, constant));
+    shapes.push_back(operands.back()->shape);
+  }
+  const Node& node = graph[id];
+  budget.spend(element_count(node.shape), definition(node.op).flops(node.attributes, shapes, node.shape));
+  Tensor result(node.shape);
+  definition(node.op).eval(node.attributes, operands, result);
+  return append_constant(graph, std::move(result), name);
+}
+
+Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values, Budget& budget)
+    : graph(g), node(n), opset(version), values_(values), budget_(budget) {}
+
+ValueId Lowering::add_node(Op op, std::vector<ValueId> operands, Attributes attributes) {
+  return fold(graph, append(graph, op, std::move(operands), std::move(attributes), label()), budget_, label());
+}
+
+std::string Lowering::where() const {
+  const std::string name = node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  const std::string domain = node.domain.empty() ? "" : node.domain + ", ";
+  return "node '" + name + "' (" + node.op_type + ", " + domain + "opset " + std::to_string(opset) + ")";
+}
 
 void Lowering::malformed(const std::string& what) const { throw Error{ErrorCode::unreadable, where(), what, "the model may be damaged"}; }
 
@@ -21,6 +68,7 @@ const Named& Lowering::named(std::size_t i) const {
   if (!has(i)) malformed("operand " + std::to_string(i) + " is missing");
   const auto found = values_.find(node.inputs[i]);
   if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which nothing before it makes");
+  if (found->second.id == kNoValue) unsupported("reads '" + node.inputs[i] + "', an output of another node that is not computed");
   return found->second;
 }
 
@@ -38,33 +86,43 @@ std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
   return result;
 }
 
-std::int64_t Lowering::attribute(const std::string& name, std::int64_t otherwise) const {
+// Null where there is none; fails where there is one of another type.
+const AttributeProto* Lowering::find_attribute(const std::string& name, AttributeType type) const {
   const auto found = node.attributes.find(name);
-  return found == node.attributes.end() ? otherwise : found->second.i;
+  if (found == node.attributes.end()) return nullptr;
+  if (found->second.type != 0 && found->second.type != type) malformed("attribute " + name + " is of the wrong type");
+  return &found->second;
+}
+
+std::int64_t Lowering::attribute(const std::string& name, std::int64_t otherwise) const {
+  const AttributeProto* found = find_attribute(name, kIntAttribute);
+  return found == nullptr ? otherwise : found->i;
 }
 
 float Lowering::attribute(const std::string& name, float otherwise) const {
-  const auto found = node.attributes.find(name);
-  return found == node.attributes.end() ? otherwise : found->second.f;
+  const AttributeProto* found = find_attribute(name, kFloatAttribute);
+  return found == nullptr ? otherwise : found->f;
 }
 
 std::string Lowering::attribute(const std::string& name, const std::string& otherwise) const {
-  const auto found = node.attributes.find(name);
-  return found == node.attributes.end() ? otherwise : found->second.s;
+  const AttributeProto* found = find_attribute(name, kStringAttribute);
+  return found == nullptr ? otherwise : found->s;
 }
 
 std::vector<std::int64_t> Lowering::attribute(const std::string& name, std::vector<std::int64_t> otherwise) const {
-  const auto found = node.attributes.find(name);
-  return found == node.attributes.end() ? std::move(otherwise) : found->second.ints;
+  const AttributeProto* found = find_attribute(name, kIntsAttribute);
+  return found == nullptr ? std::move(otherwise) : found->ints;
 }
 
 std::optional<std::vector<std::int64_t>> Lowering::attribute_or_input(const std::string& name, std::size_t i) const {
-  if (has_attribute(name)) return node.attributes.at(name).ints;
+  if (has_attribute(name)) return find_attribute(name, kIntsAttribute)->ints;
   if (has(i)) return integers(i);
   return std::nullopt;
 }
 
 void Lowering::set(std::size_t output, ValueId value, bool is_integer) {
+  value = fold(graph, value, budget_, label());
+  if (is_integer && is_constant_value(value)) require_exact(*this, constant_value(graph, value));
   if (output < node.outputs.size() && !node.outputs[output].empty()) results_[node.outputs[output]] = {value, is_integer};
 }
 

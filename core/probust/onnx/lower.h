@@ -14,14 +14,29 @@ namespace probust::onnx {
 
 /// A named value of the ONNX graph. Everything that depends on weights and shapes alone is a constant as soon as it is known.
 struct Named {
-  ValueId id = kNoValue;
+  ValueId id = kNoValue;  ///< kNoValue: an output that its node's lowering does not compute
   bool integer = false;
 };
+
+/// What computing constants at import may still cost. A small file must not ask for much memory or time, so the budget grows with
+/// the file: real models compute constants from weights that they carry.
+class Budget {
+ public:
+  explicit Budget(std::size_t file_bytes);
+  /// Takes from the budget before memory is taken. Throws Error{resources} where it does not suffice.
+  void spend(std::int64_t elements, double flops = 0);
+
+ private:
+  double elements_, flops_;
+};
+
+/// The value as a constant node if it depends on constants alone, else the value itself. Throws as Budget::spend does.
+ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name);
 
 /// What a lowering sees of its node, and where it puts the result.
 class Lowering {
  public:
-  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values);
+  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget);
 
   Graph& graph;
   const NodeProto& node;
@@ -33,7 +48,7 @@ class Lowering {
   ValueId in(std::size_t i) const { return named(i).id; }
   bool integer(std::size_t i) const { return named(i).integer; }
   Shape shape(std::size_t i) const { return graph[in(i)].shape; }
-  bool is_constant(std::size_t i) const { return graph[in(i)].op == Op::constant; }
+  bool is_constant(std::size_t i) const { return is_constant_value(in(i)); }
   const Tensor& constant(std::size_t i) const;           ///< fails unless operand i is one
   std::vector<std::int64_t> integers(std::size_t i) const;  ///< a constant operand as integers; huge values saturate
 
@@ -53,11 +68,15 @@ class Lowering {
   const std::map<std::string, Named>& results() const { return results_; }
 
   // Nodes.
-  ValueId add_node(Op op, std::vector<ValueId> operands, Attributes attributes = {}) { return append(graph, op, std::move(operands), std::move(attributes), label()); }
+  /// Appends a node; of constants alone, its value.
+  ValueId add_node(Op op, std::vector<ValueId> operands, Attributes attributes = {});
   ValueId scalar(float value);
   ValueId tensor(Tensor value) { return append_constant(graph, std::move(value), label()); }
 
-  /// "node 'conv1' (Conv)".
+  /// Before a lowering makes lists or tensors whose size the file chooses.
+  void spend(std::int64_t elements) { budget_.spend(elements); }
+
+  /// "node 'conv1' (Conv, opset 17)".
   std::string where() const;
   [[noreturn]] void malformed(const std::string& what) const;                            ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
@@ -67,8 +86,11 @@ class Lowering {
 
  private:
   const Named& named(std::size_t i) const;
+  bool is_constant_value(ValueId id) const { return graph[id].op == Op::constant; }
   std::string label() const { return node.name.empty() ? node.op_type : node.name; }
   const std::map<std::string, Named>& values_;
+  const AttributeProto* find_attribute(const std::string& name, AttributeType type) const;
+  Budget& budget_;
   std::map<std::string, Named> results_;
 };
 

@@ -43,7 +43,7 @@ void cast(Lowering& l) {
 void constant(Lowering& l) {
   for (const auto& [name, attribute] : l.node.attributes) {
     const auto count = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
-    if (name == "value" && attribute.has_tensor) return l.set(0, l.tensor(attribute.t.values), attribute.t.integer);
+    if (name == "value" && attribute.has_tensor) return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer);
     if (name == "value_float") return l.set(0, l.scalar(attribute.f));
     if (name == "value_int") return l.set(0, integer_tensor(l, {attribute.i}, {}), true);
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
@@ -63,12 +63,14 @@ void shape(Lowering& l) {
 void size(Lowering& l) { l.set(0, integer_tensor(l, {element_count(l.shape(0))}, {}), true); }
 
 void constant_of_shape(Lowering& l) {
-  Tensor tensor(l.integers(0));
+  const Shape shape = l.integers(0);
+  l.spend(element_count(shape));
+  Tensor tensor(shape);
   bool is_integer = false;
   if (l.has_attribute("value")) {
     const HostTensor& value = l.node.attributes.at("value").t;
-    if (value.values.size() != 1) l.malformed("attribute value does not hold one number");
-    std::fill(tensor.data.begin(), tensor.data.end(), value.values.data[0]);
+    if (value.values == nullptr || value.values->size() != 1) l.malformed("attribute value does not hold one number");
+    std::fill(tensor.data.begin(), tensor.data.end(), value.values->data[0]);
     is_integer = value.integer;
   }
   l.set(0, l.tensor(std::move(tensor)), is_integer);
@@ -78,6 +80,7 @@ void range(Lowering& l) {
   const float start = l.constant(0).data.at(0), limit = l.constant(1).data.at(0), delta = l.constant(2).data.at(0);
   const double count = delta == 0 ? -1 : std::ceil((double{limit} - double{start}) / double{delta});
   if (!(count >= 0) || count > 1e7) l.malformed("has an empty step or too many values");
+  l.spend(static_cast<std::int64_t>(count));
   Tensor tensor({static_cast<std::int64_t>(count)});
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.data[i] = start + static_cast<float>(i) * delta;
   l.set(0, l.tensor(std::move(tensor)), l.integer(0));
@@ -168,11 +171,13 @@ ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start
   const Shape from = l.graph[x].shape;
   const std::int64_t extent = from[axis];
   if (step == 0) l.malformed("has a step of 0");
+  if (extent == 0) return x;  // nothing to pick
+  step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also picks one element
   if (start < 0) start += extent;
   if (end < 0) end += extent;
   start = std::clamp<std::int64_t>(start, 0, step > 0 ? extent : extent - 1);
   end = std::clamp<std::int64_t>(end, step > 0 ? 0 : -1, extent);
-  const std::int64_t reach = step > 0 ? end - start : start - end, stride = std::min<std::int64_t>(std::abs(step), std::max<std::int64_t>(extent, 1));
+  const std::int64_t reach = step > 0 ? end - start : start - end, stride = std::abs(step);
   const std::int64_t count = reach <= 0 ? 0 : (reach + stride - 1) / stride;
   if (step > 0) {
     SliceAttributes s{Shape(from.size(), 0), from, Shape(from.size(), 1)};
@@ -210,7 +215,7 @@ void split(Lowering& l) {
   if (static_cast<std::int64_t>(sizes.size()) != parts) l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
-    if (sizes[i] < 0 || start + sizes[i] > extent) l.malformed("its parts are larger than the whole");
+    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("its parts are larger than the whole");
     l.set(static_cast<std::size_t>(i), slice_axis(l, l.in(0), axis, start, start + sizes[i], 1), l.integer(0));
     start += sizes[i];
   }
@@ -244,6 +249,7 @@ void tile(Lowering& l) {
     const std::int64_t extent = larger[axis];
     larger[axis] = element_count({extent, repeats[axis]});
     element_count(larger);
+    l.spend(larger[axis]);
     GatherAttributes g{axis, {}, extent};
     for (std::int64_t i = 0; i < larger[axis]; ++i) g.indices.push_back(i % extent);
     x = l.add_node(Op::gather, {x}, g);
@@ -283,7 +289,9 @@ void pad(Lowering& l) {
     const std::int64_t axis = l.axis(axes[i], rank_of(l));
     low[axis] = (*given)[i];
     high[axis] = (*given)[axes.size() + i];
-    if (std::abs(low[axis]) > kMaxElements || std::abs(high[axis]) > kMaxElements) l.malformed("pads are out of range");
+    for (const std::int64_t cells : {low[axis], high[axis]}) {
+      if (cells < -kMaxElements || cells > kMaxElements) l.malformed("pads are out of range");
+    }
   }
   ValueId x = crop(l, l.in(0), low, high);
   const std::string mode = l.attribute("mode", std::string("constant"));
@@ -291,8 +299,9 @@ void pad(Lowering& l) {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t extent = l.graph[x].shape[i];
       if (low[i] == 0 && high[i] == 0) continue;
+      if (extent == 0) l.malformed("repeats the cells of an axis that has none");
       GatherAttributes g{static_cast<std::int64_t>(i), {}, extent};
-      element_count({extent + low[i] + high[i]});
+      l.spend(extent + low[i] + high[i]);
       for (std::int64_t p = -low[i]; p < extent + high[i]; ++p) g.indices.push_back(padded_source(p, extent, mode));
       x = l.add_node(Op::gather, {x}, g);
     }
@@ -304,6 +313,7 @@ void pad(Lowering& l) {
   ValueId y = l.add_node(Op::pad, {x}, zeros);
   if (value != 0) {
     // The frame: the value everywhere but where the operand stands (not by subtraction: the value may be infinite).
+    l.spend(element_count(l.graph[y].shape) + element_count(inner));
     Tensor ones(inner), frame(l.graph[y].shape);
     std::fill(ones.data.begin(), ones.data.end(), 1.0F);
     const Tensor* operand = &ones;

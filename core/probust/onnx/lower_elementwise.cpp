@@ -2,7 +2,6 @@
 // Functions of elements, products, reductions and softmax.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -23,23 +22,22 @@ void binary(Lowering& l) {
   l.set(l.add_node(op, {l.in(0), l.in(1)}));
 }
 
-// Integer arithmetic is on shapes: vectors of one length, and scalars.
-void require_simple(Lowering& l, const Tensor& a, const Tensor& b, const Tensor& result) {
-  for (const Tensor* operand : {&a, &b}) {
-    if (operand->size() != 1 && operand->size() != result.size()) l.unsupported("broadcasts integers");
-  }
+// A constant operand repeated up to `shape`.
+const Tensor& spread(Lowering& l, std::size_t operand, const Shape& shape) {
+  l.constant(operand);
+  return constant_value(l.graph, l.add_node(Op::broadcast, {l.in(operand)}, ShapeAttribute{shape}));
 }
 
 // Integers divide towards zero; only constants are integers.
 void divide(Lowering& l) {
   if (!l.integer(0) || !l.integer(1)) return binary<Op::divide>(l);
-  const Tensor &a = l.constant(0), &b = l.constant(1);
-  Tensor result(broadcast_shapes(a.shape, b.shape, l.where()));
-  require_simple(l, a, b, result);
+  const Shape shape = broadcast_shapes(l.shape(0), l.shape(1), l.where());
+  const Tensor &a = spread(l, 0, shape), &b = spread(l, 1, shape);
+  Tensor result(shape);
   for (std::int64_t i = 0; i < result.size(); ++i) {
-    const float divisor = b.data[b.size() == 1 ? 0 : i];
-    if (divisor == 0) l.malformed("divides an integer by zero");
-    result.data[i] = std::trunc(a.data[a.size() == 1 ? 0 : i] / divisor);
+    if (b.data[i] == 0) l.malformed("divides an integer by zero");
+    // In double, where the quotient of two integers below 2^24 never rounds up to the next one.
+    result.data[i] = static_cast<float>(std::trunc(double{a.data[i]} / double{b.data[i]}));
   }
   l.set(l.tensor(std::move(result)));
 }
@@ -114,17 +112,13 @@ void gelu(Lowering& l) {
   l.set(l.add_node(Op::multiply, {twice, l.scalar(0.5F)}));
 }
 
-// Bounds are attributes before opset 11, optional operands since.
+// Bounds are attributes before opset 11, operands since; either may be left out.
 void clip(Lowering& l) {
-  constexpr float kHuge = std::numeric_limits<float>::max();
+  const bool old = l.opset < 11;
   ValueId x = l.in(0);
-  if (l.opset < 11) {
-    x = clip_to(l, x, l.attribute("min", -kHuge), l.attribute("max", kHuge));
-  } else {
-    if (l.has(1)) x = l.add_node(Op::maximum, {x, l.in(1)});
-    if (l.has(2)) x = l.add_node(Op::minimum, {x, l.in(2)});
-  }
-  l.set(x);
+  if (old ? l.has_attribute("min") : l.has(1)) x = l.add_node(Op::maximum, {x, old ? l.scalar(l.attribute("min", 0.0F)) : l.in(1)});
+  if (old ? l.has_attribute("max") : l.has(2)) x = l.add_node(Op::minimum, {x, old ? l.scalar(l.attribute("max", 0.0F)) : l.in(2)});
+  l.set(0, x, l.integer(0));
 }
 
 // A constant exponent of 2 is a product: the general power has no derivative for negative bases.
@@ -225,28 +219,41 @@ void reduce(Lowering& l) {
   l.set(build::reshape(l.graph, sum, reduced_shape(l, axes)));
 }
 
-// Comparisons of constants, for shape arithmetic.
-void equal(Lowering& l) {
-  const Tensor &a = l.constant(0), &b = l.constant(1);
-  Tensor result(broadcast_shapes(a.shape, b.shape, l.where()));
-  require_simple(l, a, b, result);
-  for (std::int64_t i = 0; i < result.size(); ++i) result.data[i] = a.data[a.size() == 1 ? 0 : i] == b.data[b.size() == 1 ? 0 : i] ? 1.0F : 0.0F;
-  l.set(0, l.tensor(std::move(result)), true);
+// Comparisons give 1 or 0. Their derivative is zero almost everywhere.
+template <Op op, bool swapped>
+void compare(Lowering& l) {
+  l.set(0, l.add_node(op, {l.in(swapped ? 1 : 0), l.in(swapped ? 0 : 1)}), true);
 }
 
-// condition ? a : b, with a condition that does not depend on the input.
+void equal(Lowering& l) {
+  const ValueId at_least = l.add_node(Op::greater_equal, {l.in(0), l.in(1)});
+  const ValueId at_most = l.add_node(Op::greater_equal, {l.in(1), l.in(0)});
+  l.set(0, l.add_node(Op::multiply, {at_least, at_most}), true);
+}
+
+void logical_not(Lowering& l) { l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.in(0)}), true); }
+
+// Elements of operand i where the condition (or its inverse) is 1, zero elsewhere. A constant is cut out, not multiplied: masks are
+// full of infinities, and 0 times infinity is not a number.
+ValueId masked(Lowering& l, std::size_t i, ValueId mask) {
+  if (!l.is_constant(i) || l.graph[mask].op != Op::constant) return l.add_node(Op::multiply, {l.in(i), mask});
+  const Shape shape = broadcast_shapes(l.shape(i), l.graph[mask].shape, l.where());
+  const Tensor& keep = constant_value(l.graph, l.add_node(Op::broadcast, {mask}, ShapeAttribute{shape}));
+  Tensor result = spread(l, i, shape);
+  for (std::int64_t e = 0; e < result.size(); ++e) result.data[e] = keep.data[e] != 0 ? result.data[e] : 0.0F;
+  return l.tensor(std::move(result));
+}
+
+// condition ? a : b
 void where(Lowering& l) {
-  const Tensor condition = l.constant(0);
-  Tensor inverse = condition;
-  for (float& value : inverse.data) value = value != 0 ? 0.0F : 1.0F;
-  const ValueId a = l.add_node(Op::multiply, {l.in(1), l.in(0)});
-  const ValueId b = l.add_node(Op::multiply, {l.in(2), l.tensor(std::move(inverse))});
-  l.set(0, l.add_node(Op::add, {a, b}), l.integer(1) && l.integer(2));
+  const ValueId inverse = l.add_node(Op::subtract, {l.scalar(1), l.in(0)});
+  l.set(0, l.add_node(Op::add, {masked(l, 1, l.in(0)), masked(l, 2, inverse)}), l.integer(1) && l.integer(2));
 }
 
 constexpr OnnxOperator kTable[] = {
     {"Abs", unary<Op::absolute>, true},
     {"Add", binary<Op::add>, true},
+    {"And", compare<Op::multiply, false>, false},
     {"Clip", clip, true},
     {"Cos", unary<Op::cosine>, true},
     {"Div", divide, true},
@@ -256,9 +263,13 @@ constexpr OnnxOperator kTable[] = {
     {"Exp", unary<Op::exp>, true},
     {"Gelu", gelu, true},
     {"Gemm", gemm, true},
+    {"Greater", compare<Op::less, true>, false},
+    {"GreaterOrEqual", compare<Op::greater_equal, false>, false},
     {"HardSigmoid", hard_sigmoid, true},
     {"HardSwish", hard_swish, true},
     {"LeakyRelu", leaky_relu, true},
+    {"Less", compare<Op::less, false>, false},
+    {"LessOrEqual", compare<Op::greater_equal, true>, false},
     {"Log", unary<Op::log>, true},
     {"LogSoftmax", softmax<Op::log_softmax>, true},
     {"MatMul", matmul, true},
@@ -268,6 +279,8 @@ constexpr OnnxOperator kTable[] = {
     {"Mish", mish, true},
     {"Mul", binary<Op::multiply>, true},
     {"Neg", unary<Op::negate>, true},
+    {"Not", logical_not, false},
+    {"Or", compare<Op::maximum, false>, false},
     {"PRelu", prelu, true},
     {"Pow", power, true},
     {"Reciprocal", unary<Op::reciprocal>, true},

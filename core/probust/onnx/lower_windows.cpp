@@ -58,7 +58,7 @@ Window window_of(Lowering& l, const Shape& image, const Shape& kernel) {
   w.pad_low.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank));
   w.pad_high.assign(pads.begin() + static_cast<std::ptrdiff_t>(rank), pads.end());
   for (std::size_t i = 0; i < rank; ++i) {
-    const auto sane = [](std::int64_t value, std::int64_t least) { return value >= least && value < (std::int64_t{1} << 31); };
+    const auto sane = [](std::int64_t value, std::int64_t least) { return value >= least && value < (std::int64_t{1} << 28); };
     if (!sane(w.kernel[i], 1) || !sane(w.stride[i], 1) || !sane(w.dilation[i], 1) || !sane(w.pad_low[i], 0) || !sane(w.pad_high[i], 0)) {
       l.malformed("kernel, strides, dilations or pads are out of range");
     }
@@ -113,39 +113,45 @@ Window pool_window(Lowering& l) {
 }
 
 void max_pool(Lowering& l) {
-  if (l.node.outputs.size() > 1 && !l.node.outputs[1].empty()) l.unsupported("also gives the indices of the maxima", "use its first output only");
   l.set(l.add_node(Op::max_pool, {l.in(0)}, pool_window(l)));
 }
 
-// Cells that each window averages over: those of the image, and the declared padding if it counts. Padding that only ceil_mode
-// added never counts.
-Tensor window_counts(Lowering& l, const Window& w) {
-  Window declared = window_of(l, w.image, w.kernel);
-  const bool with_padding = l.attribute("count_include_pad", std::int64_t{0}) != 0;
-  Window counting = w;
-  if (with_padding) {
-    for (std::size_t i = 0; i < w.image.size(); ++i) {
-      counting.image[i] += declared.pad_low[i] + declared.pad_high[i];
-      counting.pad_high[i] -= declared.pad_high[i];
-      counting.pad_low[i] = 0;
-    }
+// How many taps of the windows along one axis fall on the cells low <= cell < high.
+std::vector<std::int64_t> taps_on(const Window& w, std::size_t axis, std::int64_t low, std::int64_t high) {
+  const std::int64_t step = w.dilation[axis], last = (w.kernel[axis] - 1) * step;
+  std::vector<std::int64_t> counts;
+  for (std::int64_t start = -w.pad_low[axis], q = 0; q < w.output()[axis]; ++q, start += w.stride[axis]) {
+    const std::int64_t first = start >= low ? 0 : (low - start + step - 1) / step * step;
+    const std::int64_t end = std::min(start + last + 1, high);
+    counts.push_back(std::max<std::int64_t>(0, (end - (start + first) + step - 1) / step));
   }
-  Graph ones;
-  Shape image{1, 1};
-  image.insert(image.end(), counting.image.begin(), counting.image.end());
-  Tensor all(image);
-  std::fill(all.data.begin(), all.data.end(), 1.0F);
-  const ValueId counts = append(ones, Op::sum_pool, {append_constant(ones, std::move(all))}, counting);
-  Tensor result(ones[counts].shape);
-  const Tensor* operand = &constant_value(ones, 0);
-  definition(Op::sum_pool).eval(counting, std::span(&operand, 1), result);
+  return counts;
+}
+
+// Cells that each window averages over, [1, 1, output]: those of the image, and the declared padding if it counts. Padding that
+// only ceil_mode added never counts. The count is a product over axes.
+Tensor window_counts(Lowering& l, const Window& w) {
+  const Window declared = window_of(l, w.image, w.kernel);
+  const bool with_padding = l.attribute("count_include_pad", std::int64_t{0}) != 0;
+  Shape shape{1, 1};
+  const Shape output = w.output();
+  shape.insert(shape.end(), output.begin(), output.end());
+  l.spend(element_count(shape));
+  Tensor result(shape);
+  std::fill(result.data.begin(), result.data.end(), 1.0F);
+  std::int64_t inner = element_count(output);
+  for (std::size_t axis = 0; axis < output.size(); ++axis) {
+    const auto counts = taps_on(w, axis, with_padding ? -declared.pad_low[axis] : 0, w.image[axis] + (with_padding ? declared.pad_high[axis] : 0));
+    inner /= output[axis];
+    for (std::int64_t i = 0; i < result.size(); ++i) result.data[i] *= static_cast<float>(counts[i / inner % output[axis]]);
+  }
   return result;
 }
 
 void average_pool(Lowering& l) {
   const Window w = pool_window(l);
   Tensor shares = window_counts(l, w);
-  for (float& share : shares.data) share = 1.0F / share;
+  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // a window that lies on padding alone sums to 0
   if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; })) shares = Tensor::scalar(shares.data[0]);
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));
 }
@@ -168,7 +174,9 @@ void global_max_pool(Lowering& l) {
 void batch_normalization(Lowering& l) {
   if (l.attribute("training_mode", std::int64_t{0}) != 0) l.unsupported("is in training mode", "export the model for inference");
   const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
-  const std::int64_t channels = l.shape(0).size() < 2 ? 0 : l.shape(0)[1];
+  if (l.attribute("spatial", std::int64_t{1}) != 1) l.unsupported("has statistics per cell (spatial = 0)", "export it with opset 9 or later");
+  if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
+  const std::int64_t channels = l.shape(0)[1];
   for (const Tensor* part : {&scale, &bias, &mean, &variance}) {
     if (part->size() != channels) l.malformed("has statistics of " + std::to_string(part->size()) + " channels for " + std::to_string(channels));
   }

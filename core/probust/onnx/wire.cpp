@@ -2,6 +2,7 @@
 // Field numbers are those of onnx.proto (ONNX IR versions 3 to 11).
 #include "probust/onnx/wire.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -75,6 +76,11 @@ float exact_integer(std::int64_t value, const std::string& where) {
   return static_cast<float>(value);
 }
 
+// Beyond the largest int64 every unsigned integer is a sentinel.
+std::int64_t from_unsigned(std::uint64_t value) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
+}
+
 template <class T>
 T load(const char* from) {
   T value;
@@ -94,6 +100,7 @@ float element_from_raw(const char* at, std::int32_t type, const std::string& whe
     case kInt16: return load<std::int16_t>(at);
     case kInt32: return exact_integer(load<std::int32_t>(at), where);
     case kUint32: return exact_integer(load<std::uint32_t>(at), where);
+    case kUint64: return exact_integer(from_unsigned(load<std::uint64_t>(at)), where);
     default: return exact_integer(load<std::int64_t>(at), where);
   }
 }
@@ -133,7 +140,12 @@ RawTensor read_fields(pbf_reader message) {
       case 8: t.name = message.get_string(); break;
       case 9: t.raw = message.get_view(); break;
       case 10: collect(message, t.doubles, [&] { return message.get_packed_double(); }, [&] { return message.get_double(); }); break;
-      case 11: collect(message, t.integers, [&] { return message.get_packed_uint64(); }, [&] { return message.get_uint64(); }); break;
+      case 11: {
+        std::vector<std::uint64_t> values;
+        collect(message, values, [&] { return message.get_packed_uint64(); }, [&] { return message.get_uint64(); });
+        for (const std::uint64_t value : values) t.integers.push_back(from_unsigned(value));
+        break;
+      }
       case 13: t.external = true; message.skip(); break;
       case 14: t.external = t.external || message.get_int32() == 1; break;
       default: message.skip();
@@ -142,7 +154,18 @@ RawTensor read_fields(pbf_reader message) {
   return t;
 }
 
-std::vector<float> elements_of(const RawTensor& t, std::int64_t count, const std::string& where) {
+// The number of elements that a tensor claims to have. Nothing is believed yet: it is compared with the bytes that are there.
+std::int64_t declared_count(const Shape& dims, const std::string& where) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::int64_t count = 1;
+  for (const std::int64_t extent : dims) {
+    if (extent < 0) unreadable(where, "has a negative extent in its shape " + to_string(dims));
+    count = extent > 0 && count > kMost / extent ? kMost : count * extent;
+  }
+  return count;
+}
+
+std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::string& where) {
   std::vector<float> values;
   const auto mismatch = [&](std::size_t found) {
     unreadable(where, "has " + std::to_string(found) + " values where its shape " + to_string(t.dims) + " asks for " + std::to_string(count));
@@ -161,7 +184,8 @@ std::vector<float> elements_of(const RawTensor& t, std::int64_t count, const std
   }
   const std::size_t found = std::max({t.floats.size(), t.doubles.size(), t.integers.size()});
   if (static_cast<std::int64_t>(found) != count) mismatch(found);
-  for (const float value : t.floats) values.push_back(value);
+  if (!t.floats.empty()) return std::move(t.floats);
+  values.reserve(found);
   if (values.empty()) {
     for (const double value : t.doubles) values.push_back(static_cast<float>(value));
   }
@@ -180,8 +204,8 @@ HostTensor read_tensor(pbf_reader message, std::string* name) {
   const std::string where = "tensor '" + t.name + "'";
   if (t.external) throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
   if (t.strings || type_size(t.type) == 0) throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
-  std::vector<float> values = elements_of(t, element_count(t.dims), where);
-  return {Tensor(std::move(t.dims), std::move(values)), is_integer(t.type)};
+  std::vector<float> values = elements_of(t, declared_count(t.dims, where), where);
+  return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type)};
 }
 
 AttributeProto read_attribute(pbf_reader message) {
@@ -196,6 +220,7 @@ AttributeProto read_attribute(pbf_reader message) {
       case 6: a.has_graph = true; message.skip(); break;
       case 7: collect(message, a.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); }); break;
       case 8: collect(message, a.ints, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
+      case 20: a.type = message.get_enum(); break;
       default: message.skip();
     }
   }
@@ -286,7 +311,7 @@ void read_graph(pbf_reader message, ModelProto& model) {
       case 5: {
         std::string name;
         HostTensor tensor = read_tensor(message.get_message(), &name);
-        model.initializers[name] = std::move(tensor);
+        if (!model.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
         break;
       }
       case 11: model.inputs.push_back(read_value_info(message.get_message())); break;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,12 +17,13 @@ namespace probust::onnx {
 /// A tensor widened to float32. Integers and booleans are carried as floats too: they are sizes, axes and indices, exact up to
 /// 2^24, and the sentinels near 2^63 stay huge. An integer between, which float32 would round, is refused.
 struct HostTensor {
-  Tensor values;
+  std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights
   bool integer = false;
 };
 
 struct AttributeProto {
   std::string name;
+  std::int64_t type = 0;  ///< of AttributeType: what the attribute says it holds; 0 where it does not say
   float f = 0;
   std::int64_t i = 0;
   std::string s;
@@ -30,6 +32,9 @@ struct AttributeProto {
   HostTensor t;
   bool has_tensor = false, has_graph = false;
 };
+
+/// What an attribute may say it holds.
+enum AttributeType : std::int64_t { kFloatAttribute = 1, kIntAttribute = 2, kStringAttribute = 3, kIntsAttribute = 7 };
 
 struct NodeProto {
   std::string name, op_type, domain;

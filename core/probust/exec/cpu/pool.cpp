@@ -89,7 +89,7 @@ Kernel make_max_pool(const Graph&, const Node& node) {
         std::copy_n(plane + cells[0] * lanes, lanes, best);
         for (std::size_t t = 1; t < cells.size(); ++t) {
           const float* x = plane + cells[t] * lanes;
-          for (std::int64_t l = 0; l < lanes; ++l) best[l] = (x[l] > best[l]) | (x[l] != x[l]) ? x[l] : best[l];
+          for (std::int64_t l = 0; l < lanes; ++l) best[l] = ((x[l] > best[l]) | (x[l] != x[l])) ? x[l] : best[l];
         }
       }
     }

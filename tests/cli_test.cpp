@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The command line: what it promises to print, and how it refuses.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "datasets/npy.h"
+#include "support/command.h"
+#include "support/onnx_builder.h"
+
+namespace probust {
+namespace {
+
+using nlohmann::json;
+using test::digits;
+using test::Finished;
+using test::Folder;
+using test::lines_of;
+
+const std::string kDigits = "'" + digits("digits.onnx") + "' '" + digits("points.npz") + "'";
+
+std::vector<json> rows(const std::string& text) {
+  std::vector<json> result;
+  for (const std::string& line : lines_of(text)) result.push_back(json::parse(line));
+  return result;
+}
+
+// A refusal: the promised status, nothing on stdout, one line on stderr of the promised form.
+void expect_refusal(const Finished& finished, int status, const std::string& mentions = {}) {
+  EXPECT_EQ(finished.status, status) << finished.err;
+  EXPECT_EQ(finished.out, "");
+  EXPECT_EQ(lines_of(finished.err).size(), 1U) << finished.err;
+  EXPECT_EQ(finished.err.rfind("probust: ", 0), 0U) << finished.err;
+  EXPECT_NE(finished.err.find(mentions), std::string::npos) << finished.err;
+}
+
+TEST(Cli, EstimateGivesARowPerPointNoiseAndEstimator) {
+  const Finished finished = test::probust("estimate " + kDigits + " --limit 3 --offset 2 --sigma 0.1,0.3 --estimator taylor,mmse:4 --estimator mc:200 --quiet");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  const auto all = rows(finished.out);
+  ASSERT_EQ(all.size(), 18U);
+  const std::set<std::string> columns = {"index", "label", "predicted", "target", "noise", "sigma", "estimator", "p", "p_fail", "std_error", "ci_low", "ci_high", "forwards", "backwards", "status"};
+  for (const json& row : all) {
+    std::set<std::string> found;
+    for (const auto& [name, value] : row.items()) found.insert(name);
+    EXPECT_EQ(found, columns);
+    EXPECT_GE(row["p"].get<double>(), 0);
+    EXPECT_NEAR(row["p"].get<double>() + row["p_fail"].get<double>(), 1, 1e-12);
+  }
+  EXPECT_EQ(all[0]["index"], 2);
+  EXPECT_EQ(all[0]["estimator"], "taylor");
+  EXPECT_EQ(all[0]["forwards"], 1);
+  EXPECT_EQ(all[0]["backwards"], 9);
+  EXPECT_TRUE(all[0]["std_error"].is_null());
+  EXPECT_EQ(all[1]["estimator"], "mmse:4");
+  EXPECT_EQ(all[1]["backwards"], 36);
+  EXPECT_EQ(all[2]["forwards"], 200);
+  EXPECT_FALSE(all[2]["ci_low"].is_null());
+  EXPECT_EQ(all[3]["noise"], "gaussian:0.3");
+  EXPECT_EQ(all[17]["index"], 4);
+}
+
+TEST(Cli, CleanAccuracyIsPrintedFirst) {
+  const Finished finished = test::probust("estimate " + kDigits + " --sigma 0.1 --estimator softmax");
+  EXPECT_EQ(finished.err.rfind("clean accuracy ", 0), 0U) << finished.err;
+}
+
+TEST(Cli, RowsAreTheSameForAnyThreadsAndMemory) {
+  const std::string base = "estimate " + kDigits + " --sigma 0.2,0.4 --estimator taylor,taylor_mvs,mmse:5,mmse_mvs:5,softmax,mc:333 --quiet --seed 5 --format csv ";
+  const Finished expected = test::probust(base + "--threads 1");
+  ASSERT_EQ(expected.status, 0) << expected.err;
+  for (const char* options : {"--threads 2", "--threads 3 --memory 4M", "--threads 1 --memory 600K", "--threads 2 --memory 8G"}) {
+    EXPECT_EQ(test::probust(base + options).out, expected.out) << options;
+  }
+  EXPECT_NE(test::probust(base + "--seed 6").out, expected.out);
+}
+
+TEST(Cli, PointsKeepTheirNoiseWhereverARunStarts) {
+  const std::string base = "estimate " + kDigits + " --sigma 0.4 --estimator mc:100 --quiet ";
+  const auto all = rows(test::probust(base).out), some = rows(test::probust(base + "--offset 7 --limit 2").out);
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_EQ(some[0], all[7]);
+  EXPECT_EQ(some[1], all[8]);
+}
+
+TEST(Cli, FormatsHoldTheSameNumbers) {
+  const std::string base = "estimate " + kDigits + " --limit 2 --sigma 0.3 --estimator mc:100 --quiet ";
+  const auto lines = lines_of(test::probust(base + "--format csv").out);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status");
+  const json row = rows(test::probust(base).out)[0];
+  std::vector<std::string> cells;
+  std::istringstream stream(lines[1]);
+  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+  EXPECT_EQ(std::stod(cells[7]), row["p"].get<double>());
+  EXPECT_EQ(std::stod(cells[9]), row["std_error"].get<double>());
+  EXPECT_EQ(lines_of(test::probust(base + "--format table").out).size(), 3U);
+  const Folder folder;
+  EXPECT_EQ(test::probust(base + "-o '" + folder / "rows.csv" + "'").status, 0);
+  EXPECT_EQ(test::read_whole(folder / "rows.csv"), test::probust(base + "--format csv").out);
+}
+
+TEST(Cli, RangesAreSpacedInTheirLogarithms) {
+  const auto all = rows(test::probust("estimate " + kDigits + " --limit 1 --sigma 0.01..1:3 --estimator taylor --quiet").out);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_NEAR(all[1]["sigma"].get<double>(), 0.1, 1e-15);
+}
+
+TEST(Cli, TargetsOtherThanThePrediction) {
+  const auto fixed = rows(test::probust("estimate " + kDigits + " --limit 2 --sigma 0.1 --estimator mc:50 --quiet --target 3").out);
+  EXPECT_EQ(fixed.at(0)["target"], 3);
+  expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:50 --target 99"), 2, "99");
+}
+
+TEST(Cli, LogitsAndJacobiansAgreeWithEachOther) {
+  const Folder folder;
+  ASSERT_EQ(test::probust("logits " + kDigits + " --limit 2 --scale 1 -o '" + folder / "a.npy" + "'").status, 0);
+  ASSERT_EQ(test::probust("jacobian " + kDigits + " --limit 2 --quiet -o '" + folder / "j.npy" + "'").status, 0);
+  EXPECT_EQ(read_npy(folder / "a.npy")->shape, (Shape{2, 10}));
+  EXPECT_EQ(read_npy(folder / "j.npy")->shape, (Shape{2, 10, 256}));
+}
+
+TEST(Cli, InspectSpeaksOfTheModel) {
+  const Finished finished = test::probust("inspect '" + digits("digits.onnx") + "' --json");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const json info = json::parse(finished.out);
+  EXPECT_EQ(info["classes"], 10);
+  EXPECT_TRUE(info["runs"]);
+  EXPECT_GT(info["flops"], 1000);
+  for (const json& use : info["operators"]) EXPECT_TRUE(use["differentiable"]);
+  EXPECT_EQ(test::probust("inspect '" + digits("digits.onnx") + "'").status, 0);
+}
+
+TEST(Cli, AnUnsupportedOperatorIsStatus4AndInspectSaysWhich) {
+  test::OnnxBuilder builder;
+  builder.input("x", {1, 2}).node("Relu", {"x"}, {"r"}).node("Frobnicate", {"r"}, {"y"}).output("y");
+  const Folder folder;
+  const std::string path = folder.write("odd.onnx", builder.bytes());
+  const Finished finished = test::probust("inspect '" + path + "' --json");
+  EXPECT_EQ(finished.status, 4);
+  EXPECT_EQ(lines_of(finished.err).size(), 1U);
+  const json info = json::parse(finished.out);
+  EXPECT_TRUE(info["operators"][0]["runs"]);
+  EXPECT_FALSE(info["operators"][1]["runs"]);
+}
+
+TEST(Cli, VersionAndBench) {
+  const json version = json::parse(test::probust("version --json").out);
+  EXPECT_TRUE(version.contains("cuda"));
+  EXPECT_TRUE(version["devices"].is_array());
+  const json bench = json::parse(test::probust("bench '" + digits("digits.onnx") + "' --json --threads 1").out);
+  for (const char* key : {"forward_us", "jacobian_us", "batch", "threads"}) EXPECT_GT(bench[key].get<double>(), 0) << key;
+  EXPECT_EQ(bench["device"], "cpu");
+}
+
+TEST(Cli, MvnAnswersLineByLine) {
+  const Finished finished = test::probust("mvn", "{\"id\": 7, \"z\": [0, 0], \"R\": [[1, 0], [0, 1]]}\nnonsense\n{\"z\": [], \"R\": []}\n");
+  EXPECT_EQ(finished.status, 0);
+  const auto answers = rows(finished.out);
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[0]["id"], 7);
+  EXPECT_NEAR(answers[0]["p"].get<double>(), 0.25, 1e-12);
+  EXPECT_TRUE(answers[1]["p"].is_null());
+  EXPECT_NE(answers[1]["status"], "ok");
+  EXPECT_EQ(answers[2]["p"], 1);
+}
+
+TEST(Cli, WrongUsageIsStatus2) {
+  expect_refusal(test::probust(""), 2);
+  expect_refusal(test::probust("frobnicate"), 2);
+  expect_refusal(test::probust("estimate"), 2);
+  expect_refusal(test::probust("estimate " + kDigits + " --estimator taylor"), 2, "--sigma");
+  for (const char* sigma : {"0", "-1", "nan", "inf", "x", "0.1,", "0.1..0.2", "0.1..0.2:1", "''"}) {
+    expect_refusal(test::probust("estimate " + kDigits + " --estimator taylor --sigma " + sigma), 2);
+  }
+  for (const char* estimator : {"magic", "mc", "mc:0", "taylor:3", "mc:x", "taylor,,mc:3"}) {
+    expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator " + estimator), 2);
+  }
+  for (const char* option : {"--format xml", "--device tpu", "--memory lots", "--threads 0", "--layout abc", "--mean 1,2,3", "--std 0", "--limit -3", "--unknown", "--target cat", "-o rows.xlsx", "-o /nowhere/rows.csv", "--output-name nothing"}) {
+    expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --quiet " + option), 2);
+  }
+}
+
+TEST(Cli, TooLittleMemoryIsStatus5) {
+  expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --quiet --memory 1K"), 5, "memory");
+}
+
+struct WrongFile {
+  const char* name;
+  std::string bytes;
+};
+
+// A folder of wrong files in place of the data: one line and status 3.
+TEST(Cli, WrongDataFilesAreStatus3) {
+  const Folder folder;
+  const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", 20);
+  for (const WrongFile& wrong : {WrongFile{"empty.npy", ""}, WrongFile{"empty.csv", ""}, WrongFile{"empty.npz", ""}, WrongFile{"image.npy", png}, WrongFile{"image.png", png},
+                                 WrongFile{"text.npz", "hello\n"}, WrongFile{"words.csv", "once,upon,a time\nthere,was,a\n"}, WrongFile{"width.csv", "1,2,3,0\n4,5,6,1\n"},
+                                 WrongFile{"ragged.csv", "1,2,3\n4,5\n"}, WrongFile{"header-only.csv", "a,b,label\n"}, WrongFile{"cifar.bin", std::string(3072, 'x')}, WrongFile{"a-idx3-ubyte", std::string("\0\0\x08\x03\0\0\0\x02", 8)}}) {
+    const std::string path = folder.write(wrong.name, wrong.bytes);
+    expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + path + "' --sigma 0.1 --estimator taylor"), 3, wrong.name);
+  }
+  write_npy(folder / "none.npy", Tensor({0, 1, 16, 16}));
+  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "none.npy" + "' --sigma 0.1 --estimator taylor"), 3, "none.npy");
+  write_npy(folder / "wide.npy", Tensor({2, 1, 28, 28}));
+  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "wide.npy" + "' --sigma 0.1 --estimator taylor"), 3, "784");
+  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' /nowhere.npy --sigma 0.1 --estimator taylor"), 3, "/nowhere.npy");
+}
+
+TEST(Cli, WrongModelFilesAreStatus3) {
+  const Folder folder;
+  for (const WrongFile& wrong : {WrongFile{"empty.onnx", ""}, WrongFile{"text.onnx", "hello\n"}, WrongFile{"image.onnx", "\x89PNG\r\n"}}) {
+    expect_refusal(test::probust("inspect '" + folder.write(wrong.name, wrong.bytes) + "'"), 3, wrong.name);
+  }
+  expect_refusal(test::probust("inspect /nowhere.onnx"), 3);
+  expect_refusal(test::probust("inspect /"), 3);
+}
+
+// Every truncation of a small model file, through the program itself: a promised status, one line, never a crash.
+TEST(Cli, EveryTruncationOfAModelIsRefusedInOneLine) {
+  test::OnnxBuilder builder;
+  builder.input("x", {-1, 1, 2, 2}).weight("w", Tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})).node("Flatten", {"x"}, {"f"});
+  builder.node("Gemm", {"f", "w"}, {"y"}, {test::OnnxAttribute::integer("transB", 1)}).output("y", {-1, 2});
+  const std::string whole = builder.bytes();
+  const Folder folder;
+  ASSERT_EQ(test::probust("inspect '" + folder.write("whole.onnx", whole) + "'").status, 0);
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const Finished finished = test::probust("inspect '" + folder.write("cut.onnx", whole.substr(0, length)) + "'");
+    ASSERT_TRUE(finished.status == 3 || finished.status == 4) << "length " << length << ": status " << finished.status << " " << finished.err;
+    ASSERT_EQ(lines_of(finished.err).size(), 1U) << "length " << length << ": " << finished.err;
+  }
+}
+
+TEST(Cli, ANanRowIsNonfiniteAndTheRunGoesOn) {
+  const Folder folder;
+  Tensor x({3, 1, 16, 16});
+  x.row(1)[5] = std::numeric_limits<float>::quiet_NaN();
+  write_npy(folder / "x.npy", x);
+  const Finished finished = test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "x.npy" + "' --sigma 0.1 --estimator taylor,mc:20 --quiet");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto all = rows(finished.out);
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[0]["status"], "ok");
+  EXPECT_EQ(all[2]["status"], "nonfinite");
+  EXPECT_TRUE(all[2]["p"].is_null());
+  EXPECT_TRUE(all[2]["label"].is_null());
+  EXPECT_EQ(all[4]["status"], "ok");
+  write_npy(folder / "bad.npy", Tensor({1, 1, 16, 16}, std::vector<float>(256, std::numeric_limits<float>::infinity())));
+  const Finished nothing = test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "bad.npy" + "' --sigma 0.1 --estimator taylor --quiet");
+  EXPECT_EQ(nothing.status, 6);
+  EXPECT_EQ(lines_of(nothing.err).size(), 1U) << nothing.err;
+}
+
+// A signal ends a long run with status 130, keeping the rows that were written.
+TEST(Cli, AnInterruptedRunKeepsItsRows) {
+  const Folder folder;
+  Tensor x({400, 1, 16, 16});
+  write_npy(folder / "x.npy", x);
+  const std::string command = "timeout -s INT --preserve-status 2 " + std::string(PROBUST_PROGRAM) + " estimate '" + digits("digits.onnx") + "' '" + folder / "x.npy" +
+                              "' --sigma 0.1 --estimator mc:2000000 --threads 1 -o '" + folder / "rows.csv" + "' 2>'" + folder / "err" + "'";
+  const int raw = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(raw));
+  EXPECT_EQ(WEXITSTATUS(raw), 130);
+  EXPECT_NE(test::read_whole(folder / "err").find("interrupted"), std::string::npos);
+  EXPECT_EQ(test::read_whole(folder / "rows.csv").rfind("index,", 0), 0U);
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Every test: installs what is missing, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
+# WebAssembly, and runs all of it. The last line is "N passed, N failed" (or "..., N skipped").
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+tests/tools/install.sh test || exit 1
+export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
+passed=0 failed=0 skipped=0
+failures=()
+
+# check NAME COMMAND...: one step that either holds or does not.
+check() {
+  local name=$1
+  shift
+  echo "== $name"
+  if "$@" >build/step.log 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    failures+=("$name")
+    tail -n 60 build/step.log
+  fi
+}
+
+# run_tests PRESET [CTEST OPTIONS]: adds ctest's counts.
+run_tests() {
+  local preset=$1
+  shift
+  echo "== tests, $preset"
+  ctest --preset "$preset" -j2 "$@" >build/ctest.log 2>&1
+  # ctest counts skipped tests as passed; each test's own line tells.
+  local ok bad idle
+  ok=$(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' build/ctest.log)
+  idle=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' build/ctest.log)
+  bad=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*(Failed|Exception|Timeout|Not Run)' build/ctest.log)
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + idle))
+  echo "   $ok passed, $bad failed, $idle skipped"
+  if [ "$bad" -gt 0 ] || [ $((ok + idle)) -eq 0 ]; then
+    [ "$bad" -gt 0 ] || failed=$((failed + 1))
+    failures+=("tests, $preset")
+    grep -vE ' Passed | Start ' build/ctest.log | tail -n 150
+  fi
+}
+
+build() {
+  cmake --preset "$1" && cmake --build --preset "$1"
+}
+
+mkdir -p build
+check "formatting" tests/tools/check_format.sh
+check "build, release" build release
+check "lint" tests/tools/check_lint.sh
+run_tests release
+check "build, asan" build asan
+run_tests asan -LE slow
+check "build, wasm" build wasm
+run_tests wasm
+if [ "$skipped" -gt 0 ]; then grep -hE '\*\*\*Skipped' build/ctest.log | head -n 5; fi
+
+for failure in "${failures[@]:-}"; do [ -z "$failure" ] || echo "FAILED: $failure"; done
+echo
+if [ "$skipped" -gt 0 ]; then
+  echo "$passed passed, $failed failed, $skipped skipped"
+else
+  echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+// Runs the command line as a user's shell would, in a folder of its own.
+namespace probust::test {
+
+struct Finished {
+  int status;  ///< exit status; 128 + N where signal N ended it
+  std::string out, err;
+};
+
+/// A folder that is removed at the end of the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "probust-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path_ / name, std::ios::binary) << bytes;
+    return *this / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// `probust ARGUMENTS`, which the shell splits.
+inline Finished probust(const std::string& arguments, const std::string& input = {}) {
+  const Folder folder;
+  const std::string in = folder.write("in", input);
+  const std::string command = std::string(PROBUST_PROGRAM) + " " + arguments + " <'" + in + "' >'" + folder / "out" + "' 2>'" + folder / "err" + "'";
+  const int raw = std::system(command.c_str());
+  const int status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
+  return {status, read_whole(folder / "out"), read_whole(folder / "err")};
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+inline std::string digits(const std::string& file) { return std::string(PROBUST_SOURCE_DIR) + "/demos/digits/" + file; }
+
+}  // namespace probust::test

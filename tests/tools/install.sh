@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs from Debian 12 what is missing. Usage: install.sh build|test. "build" is what the command line needs; "test" adds
+# WebAssembly, linters, and the references that tests compare with.
+set -euo pipefail
+
+build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev)
+tests=(libgtest-dev emscripten nodejs clang-format clang-tidy python3 python3-numpy)
+
+wanted=("${build[@]}")
+[ "${1:-build}" = test ] && wanted+=("${tests[@]}")
+
+installed() {
+  # A node from elsewhere serves as well as Debian's.
+  [ "$1" = nodejs ] && command -v node >/dev/null && return 0
+  dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'
+}
+
+missing=()
+for package in "${wanted[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+command -v apt-get >/dev/null || { echo "install.sh: these are missing: ${missing[*]}; install them with your package manager" >&2; exit 1; }
+echo "installing ${missing[*]}"
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
