@@ -25,7 +25,8 @@ std::vector<double> difference_jacobian(const Graph& graph, const Tensor& x, flo
     up.data[e] += step;
     down.data[e] -= step;
     const auto a = test::evaluate(graph, {up})[0], b = test::evaluate(graph, {down})[0];
-    for (std::int64_t c = 0; c < classes; ++c) jacobian[c * d + e] = (double{a.data[c]} - double{b.data[c]}) / (double{up.data[e]} - double{down.data[e]});
+    for (std::int64_t c = 0; c < classes; ++c)
+      jacobian[c * d + e] = (double{a.data[c]} - double{b.data[c]}) / (double{up.data[e]} - double{down.data[e]});
   }
   return jacobian;
 }
@@ -39,11 +40,13 @@ void expect_jacobian(const Graph& graph, const Shape& shape, double tolerance) {
   for (const char* backend : {"cpu", "reference"}) {
     std::unique_ptr<Executor> holder;
     std::int64_t calls = 0;
-    const auto done = executor_of(holder, graph, backend).jacobian(Tensor(batched, x.data), [&](std::int64_t, std::span<const float> jacobian) {
-      ++calls;
-      ASSERT_EQ(jacobian.size(), expected.size());
-      for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(jacobian[i], expected[i], tolerance * (1 + std::fabs(expected[i]))) << backend << " element " << i;
-    });
+    const auto done =
+        executor_of(holder, graph, backend).jacobian(Tensor(batched, x.data), [&](std::int64_t, std::span<const float> jacobian) {
+          ++calls;
+          ASSERT_EQ(jacobian.size(), expected.size());
+          for (std::size_t i = 0; i < expected.size(); ++i)
+            EXPECT_NEAR(jacobian[i], expected[i], tolerance * (1 + std::fabs(expected[i]))) << backend << " element " << i;
+        });
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(calls, 1);
   }
@@ -84,7 +87,8 @@ TEST(Autodiff, GradientsWithRespectToWeights) {
         changed.nodes[weights[w]].attributes = ConstantData{std::make_shared<const Tensor>(tensor)};
         return objective(changed);
       };
-      const double expected = (with(original.data[e] + step) - with(original.data[e] - step)) / (double{original.data[e] + step} - double{original.data[e] - step});
+      const double expected = (with(original.data[e] + step) - with(original.data[e] - step)) /
+                              (double{original.data[e] + step} - double{original.data[e] - step});
       EXPECT_NEAR(values[w].data[e], expected, 5e-3 * (1 + std::fabs(expected))) << "weight " << w << " element " << e;
     }
   }

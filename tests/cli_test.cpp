@@ -38,12 +38,14 @@ void expect_refusal(const Finished& finished, int status, const std::string& men
 }
 
 TEST(Cli, EstimateGivesARowPerPointNoiseAndEstimator) {
-  const Finished finished = test::probust("estimate " + kDigits + " --limit 3 --offset 2 --sigma 0.1,0.3 --estimator taylor,mmse:4 --estimator mc:200 --quiet");
+  const Finished finished = test::probust(
+      "estimate " + kDigits + " --limit 3 --offset 2 --sigma 0.1,0.3 --estimator taylor,mmse:4 --estimator mc:200 --quiet");
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.err, "");
   const auto all = rows(finished.out);
   ASSERT_EQ(all.size(), 18U);
-  const std::set<std::string> columns = {"index", "label", "predicted", "target", "noise", "sigma", "estimator", "p", "p_fail", "std_error", "ci_low", "ci_high", "forwards", "backwards", "status"};
+  const std::set<std::string> columns = {"index",  "label",     "predicted", "target",  "noise",    "sigma",     "estimator", "p",
+                                         "p_fail", "std_error", "ci_low",    "ci_high", "forwards", "backwards", "status"};
   for (const json& row : all) {
     std::set<std::string> found;
     for (const auto& [name, value] : row.items()) found.insert(name);
@@ -70,7 +72,9 @@ TEST(Cli, CleanAccuracyIsPrintedFirst) {
 }
 
 TEST(Cli, RowsAreTheSameForAnyThreadsAndMemory) {
-  const std::string base = "estimate " + kDigits + " --sigma 0.2,0.4 --estimator taylor,taylor_mvs,mmse:5,mmse_mvs:5,softmax,mc:333 --quiet --seed 5 --format csv ";
+  const std::string base =
+      "estimate " + kDigits +
+      " --sigma 0.2,0.4 --estimator taylor,taylor_mvs,mmse:5,mmse_mvs:5,softmax,mc:333 --quiet --seed 5 --format csv ";
   const Finished expected = test::probust(base + "--threads 1");
   ASSERT_EQ(expected.status, 0) << expected.err;
   for (const char* options : {"--threads 2", "--threads 3 --memory 4M", "--threads 1 --memory 600K", "--threads 2 --memory 8G"}) {
@@ -91,7 +95,8 @@ TEST(Cli, FormatsHoldTheSameNumbers) {
   const std::string base = "estimate " + kDigits + " --limit 2 --sigma 0.3 --estimator mc:100 --quiet ";
   const auto lines = lines_of(test::probust(base + "--format csv").out);
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(lines[0], "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status");
+  EXPECT_EQ(lines[0],
+            "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status");
   const json row = rows(test::probust(base).out)[0];
   std::vector<std::string> cells;
   std::istringstream stream(lines[1]);
@@ -111,7 +116,8 @@ TEST(Cli, RangesAreSpacedInTheirLogarithms) {
 }
 
 TEST(Cli, TargetsOtherThanThePrediction) {
-  const auto fixed = rows(test::probust("estimate " + kDigits + " --limit 2 --sigma 0.1 --estimator mc:50 --quiet --target 3").out);
+  const auto fixed =
+      rows(test::probust("estimate " + kDigits + " --limit 2 --sigma 0.1 --estimator mc:50 --quiet --target 3").out);
   EXPECT_EQ(fixed.at(0)["target"], 3);
   expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:50 --target 99"), 2, "99");
 }
@@ -158,7 +164,8 @@ TEST(Cli, VersionAndBench) {
 }
 
 TEST(Cli, MvnAnswersLineByLine) {
-  const Finished finished = test::probust("mvn", "{\"id\": 7, \"z\": [0, 0], \"R\": [[1, 0], [0, 1]]}\nnonsense\n{\"z\": [], \"R\": []}\n");
+  const Finished finished =
+      test::probust("mvn", "{\"id\": 7, \"z\": [0, 0], \"R\": [[1, 0], [0, 1]]}\nnonsense\n{\"z\": [], \"R\": []}\n");
   EXPECT_EQ(finished.status, 0);
   const auto answers = rows(finished.out);
   ASSERT_EQ(answers.size(), 3U);
@@ -180,7 +187,9 @@ TEST(Cli, WrongUsageIsStatus2) {
   for (const char* estimator : {"magic", "mc", "mc:0", "taylor:3", "mc:x", "taylor,,mc:3"}) {
     expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator " + estimator), 2);
   }
-  for (const char* option : {"--format xml", "--device tpu", "--memory lots", "--threads 0", "--layout abc", "--mean 1,2,3", "--std 0", "--limit -3", "--unknown", "--target cat", "-o rows.xlsx", "-o /nowhere/rows.csv", "--output-name nothing"}) {
+  for (const char* option :
+       {"--format xml", "--device tpu", "--memory lots", "--threads 0", "--layout abc", "--mean 1,2,3", "--std 0", "--limit -3",
+        "--unknown", "--target cat", "-o rows.xlsx", "-o /nowhere/rows.csv", "--output-name nothing"}) {
     expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --quiet " + option), 2);
   }
 }
@@ -198,22 +207,32 @@ struct WrongFile {
 TEST(Cli, WrongDataFilesAreStatus3) {
   const Folder folder;
   const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", 20);
-  for (const WrongFile& wrong : {WrongFile{"empty.npy", ""}, WrongFile{"empty.csv", ""}, WrongFile{"empty.npz", ""}, WrongFile{"image.npy", png}, WrongFile{"image.png", png},
-                                 WrongFile{"text.npz", "hello\n"}, WrongFile{"words.csv", "once,upon,a time\nthere,was,a\n"}, WrongFile{"width.csv", "1,2,3,0\n4,5,6,1\n"},
-                                 WrongFile{"ragged.csv", "1,2,3\n4,5\n"}, WrongFile{"header-only.csv", "a,b,label\n"}, WrongFile{"cifar.bin", std::string(3072, 'x')}, WrongFile{"a-idx3-ubyte", std::string("\0\0\x08\x03\0\0\0\x02", 8)}}) {
+  for (const WrongFile& wrong :
+       {WrongFile{"empty.npy", ""}, WrongFile{"empty.csv", ""}, WrongFile{"empty.npz", ""}, WrongFile{"image.npy", png},
+        WrongFile{"image.png", png}, WrongFile{"text.npz", "hello\n"}, WrongFile{"words.csv", "once,upon,a time\nthere,was,a\n"},
+        WrongFile{"width.csv", "1,2,3,0\n4,5,6,1\n"}, WrongFile{"ragged.csv", "1,2,3\n4,5\n"},
+        WrongFile{"header-only.csv", "a,b,label\n"}, WrongFile{"cifar.bin", std::string(3072, 'x')},
+        WrongFile{"a-idx3-ubyte", std::string("\0\0\x08\x03\0\0\0\x02", 8)}}) {
     const std::string path = folder.write(wrong.name, wrong.bytes);
-    expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + path + "' --sigma 0.1 --estimator taylor"), 3, wrong.name);
+    expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + path + "' --sigma 0.1 --estimator taylor"), 3,
+                   wrong.name);
   }
   write_npy(folder / "none.npy", Tensor({0, 1, 16, 16}));
-  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "none.npy" + "' --sigma 0.1 --estimator taylor"), 3, "none.npy");
+  expect_refusal(
+      test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "none.npy" + "' --sigma 0.1 --estimator taylor"), 3,
+      "none.npy");
   write_npy(folder / "wide.npy", Tensor({2, 1, 28, 28}));
-  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "wide.npy" + "' --sigma 0.1 --estimator taylor"), 3, "784");
-  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' /nowhere.npy --sigma 0.1 --estimator taylor"), 3, "/nowhere.npy");
+  expect_refusal(
+      test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "wide.npy" + "' --sigma 0.1 --estimator taylor"), 3,
+      "784");
+  expect_refusal(test::probust("estimate '" + digits("digits.onnx") + "' /nowhere.npy --sigma 0.1 --estimator taylor"), 3,
+                 "/nowhere.npy");
 }
 
 TEST(Cli, WrongModelFilesAreStatus3) {
   const Folder folder;
-  for (const WrongFile& wrong : {WrongFile{"empty.onnx", ""}, WrongFile{"text.onnx", "hello\n"}, WrongFile{"image.onnx", "\x89PNG\r\n"}}) {
+  for (const WrongFile& wrong :
+       {WrongFile{"empty.onnx", ""}, WrongFile{"text.onnx", "hello\n"}, WrongFile{"image.onnx", "\x89PNG\r\n"}}) {
     expect_refusal(test::probust("inspect '" + folder.write(wrong.name, wrong.bytes) + "'"), 3, wrong.name);
   }
   expect_refusal(test::probust("inspect /nowhere.onnx"), 3);
@@ -230,7 +249,8 @@ TEST(Cli, EveryTruncationOfAModelIsRefusedInOneLine) {
   ASSERT_EQ(test::probust("inspect '" + folder.write("whole.onnx", whole) + "'").status, 0);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const Finished finished = test::probust("inspect '" + folder.write("cut.onnx", whole.substr(0, length)) + "'");
-    ASSERT_TRUE(finished.status == 3 || finished.status == 4) << "length " << length << ": status " << finished.status << " " << finished.err;
+    ASSERT_TRUE(finished.status == 3 || finished.status == 4)
+        << "length " << length << ": status " << finished.status << " " << finished.err;
     ASSERT_EQ(lines_of(finished.err).size(), 1U) << "length " << length << ": " << finished.err;
   }
 }
@@ -240,7 +260,8 @@ TEST(Cli, ANanRowIsNonfiniteAndTheRunGoesOn) {
   Tensor x({3, 1, 16, 16});
   x.row(1)[5] = std::numeric_limits<float>::quiet_NaN();
   write_npy(folder / "x.npy", x);
-  const Finished finished = test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "x.npy" + "' --sigma 0.1 --estimator taylor,mc:20 --quiet");
+  const Finished finished = test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "x.npy" +
+                                          "' --sigma 0.1 --estimator taylor,mc:20 --quiet");
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto all = rows(finished.out);
   ASSERT_EQ(all.size(), 6U);
@@ -250,7 +271,8 @@ TEST(Cli, ANanRowIsNonfiniteAndTheRunGoesOn) {
   EXPECT_TRUE(all[2]["label"].is_null());
   EXPECT_EQ(all[4]["status"], "ok");
   write_npy(folder / "bad.npy", Tensor({1, 1, 16, 16}, std::vector<float>(256, std::numeric_limits<float>::infinity())));
-  const Finished nothing = test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "bad.npy" + "' --sigma 0.1 --estimator taylor --quiet");
+  const Finished nothing = test::probust("estimate '" + digits("digits.onnx") + "' '" + folder / "bad.npy" +
+                                         "' --sigma 0.1 --estimator taylor --quiet");
   EXPECT_EQ(nothing.status, 6);
   EXPECT_EQ(lines_of(nothing.err).size(), 1U) << nothing.err;
 }
@@ -260,8 +282,10 @@ TEST(Cli, AnInterruptedRunKeepsItsRows) {
   const Folder folder;
   Tensor x({400, 1, 16, 16});
   write_npy(folder / "x.npy", x);
-  const std::string command = "timeout -s INT --preserve-status 2 " + std::string(PROBUST_PROGRAM) + " estimate '" + digits("digits.onnx") + "' '" + folder / "x.npy" +
-                              "' --sigma 0.1 --estimator mc:2000000 --threads 1 -o '" + folder / "rows.csv" + "' 2>'" + folder / "err" + "'";
+  const std::string command = "timeout -s INT --preserve-status 2 " + std::string(PROBUST_PROGRAM) + " estimate '" +
+                              digits("digits.onnx") + "' '" + folder / "x.npy" +
+                              "' --sigma 0.1 --estimator mc:2000000 --threads 1 -o '" + folder / "rows.csv" + "' 2>'" +
+                              folder / "err" + "'";
   const int raw = std::system(command.c_str());
   ASSERT_TRUE(WIFEXITED(raw));
   EXPECT_EQ(WEXITSTATUS(raw), 130);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Estimators as the paper defines them: exact on linear models, consistent with sampling, with defined answers for zero gradients,
-// ties, one and two classes, singular Gram matrices and NaN.
-#include "probust/estimators/estimator.h"
-
+// Estimators as the paper defines them: exact on linear models, consistent with sampling, with defined answers for zero
+// gradients, ties, one and two classes, singular Gram matrices and NaN.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <numeric>
 
 #include "probust/estimators/binomial.h"
+#include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
 #include "support/networks.h"
 
@@ -19,7 +18,8 @@ namespace {
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 // Estimates at one point; the target is the predicted class unless given.
-Estimate at(const Graph& graph, const std::vector<float>& x, double sigma, const std::string& estimator, std::uint64_t seed = 0, std::int64_t target = -1) {
+Estimate at(const Graph& graph, const std::vector<float>& x, double sigma, const std::string& estimator, std::uint64_t seed = 0,
+            std::int64_t target = -1) {
   const auto executor = make_executor("cpu", graph, {}).value();
   Shape shape = executor->point_shape();
   shape.insert(shape.begin(), 1);
@@ -89,7 +89,8 @@ TEST(Estimators, MmseIsItsDefinition) {
   Eigen::VectorXd gradient = Eigen::VectorXd::Zero(64);
   for (std::uint32_t j = 0; j < samples; ++j) {
     Tensor noisy = x;
-    isotropic_gaussian()->add({5, std::vector<std::uint32_t>{0}, std::vector<std::uint32_t>{j}}, 64, static_cast<float>(sigma), noisy.data.data());
+    isotropic_gaussian()->add({5, std::vector<std::uint32_t>{0}, std::vector<std::uint32_t>{j}}, 64, static_cast<float>(sigma),
+                              noisy.data.data());
     const Tensor logits = executor->logits(noisy).value();
     margin += (double{logits.data[0]} - double{logits.data[1]}) / samples;
     (void)executor->jacobian(noisy, [&](std::int64_t, std::span<const float> J) {
@@ -123,7 +124,9 @@ TEST(Estimators, TheStandardErrorOfMmseIsItsScatter) {
 TEST(Estimators, SoftmaxIsTheSoftmax) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   const double f[] = {0.4 + 0.2, -0.4 + 0.1, -0.2 - 0.1};
-  const auto softmax = [&](double t) { return std::exp(f[0] / t) / (std::exp(f[0] / t) + std::exp(f[1] / t) + std::exp(f[2] / t)); };
+  const auto softmax = [&](double t) {
+    return std::exp(f[0] / t) / (std::exp(f[0] / t) + std::exp(f[1] / t) + std::exp(f[2] / t));
+  };
   EXPECT_NEAR(at(graph, {0.4F, 0.1F}, 1, "softmax").p, softmax(1), 1e-6);
   EXPECT_NEAR(at(graph, {0.4F, 0.1F}, 1, "softmax:0.1").p, softmax(0.1), 1e-6);
   EXPECT_NEAR(at(graph, {0.4F, 0.1F}, 1, "softmax:0.1").p_fail, 1 - softmax(0.1), 1e-6);
@@ -207,9 +210,11 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
 }
 
 TEST(Estimators, TextsAreReadAndWritten) {
-  for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2"}) EXPECT_EQ(parse_estimator(text).text(), text);
+  for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2"})
+    EXPECT_EQ(parse_estimator(text).text(), text);
   EXPECT_EQ(parse_estimator("softmax:1").text(), "softmax");
-  for (const char* wrong : {"", "mc", "mc:", "mc:0", "mc:-3", "mc:1.5", "mc:1e3", "taylor:3", "softmax:0", "softmax:x", "magic", "mc:99999999999"}) {
+  for (const char* wrong :
+       {"", "mc", "mc:", "mc:0", "mc:-3", "mc:1.5", "mc:1e3", "taylor:3", "softmax:0", "softmax:x", "magic", "mc:99999999999"}) {
     EXPECT_THROW(parse_estimator(wrong), Error) << wrong;
   }
 }
@@ -232,7 +237,8 @@ TEST(Binomial, IntervalsCoverAtLeastAsOftenAsTheySay) {
     const int n = 60;
     for (int k = 0; k <= n; ++k) {
       const Interval interval = clopper_pearson(k, n);
-      const double weight = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) + (n - k) * std::log1p(-p));
+      const double weight =
+          std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) + (n - k) * std::log1p(-p));
       if (interval.low <= p && p <= interval.high) covered += weight;
     }
     EXPECT_GE(covered, 0.95) << p;

@@ -13,7 +13,8 @@
 namespace probust {
 namespace {
 
-std::vector<float> draw(std::uint64_t seed, const std::vector<std::uint32_t>& points, const std::vector<std::uint32_t>& samples, std::int64_t elements, float scale = 1) {
+std::vector<float> draw(std::uint64_t seed, const std::vector<std::uint32_t>& points, const std::vector<std::uint32_t>& samples,
+                        std::int64_t elements, float scale = 1) {
   std::vector<float> x(points.size() * elements, 0.0F);
   isotropic_gaussian()->add({seed, points, samples}, elements, scale, x.data());
   return x;
@@ -22,8 +23,10 @@ std::vector<float> draw(std::uint64_t seed, const std::vector<std::uint32_t>& po
 // Known answers from the authors' Random123 distribution (kat_vectors).
 TEST(Noise, PhiloxGivesTheKnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}), (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}), (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
+            (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 TEST(Noise, ALaneDoesNotDependOnTheOthers) {
@@ -93,7 +96,8 @@ TEST(Noise, ItIsAddedAtItsScale) {
 TEST(Noise, TextsAreReadAndWritten) {
   EXPECT_EQ(parse_noise("gaussian:0.1").text(), "gaussian:0.1");
   EXPECT_EQ(parse_noise("gaussian:2.5e-1").text(), "gaussian:0.25");
-  for (const char* wrong : {"gaussian", "gaussian:", "gaussian:0", "gaussian:-1", "gaussian:nan", "gaussian:inf", "gaussian:1x", "cauchy:1", ""}) {
+  for (const char* wrong :
+       {"gaussian", "gaussian:", "gaussian:0", "gaussian:-1", "gaussian:nan", "gaussian:inf", "gaussian:1x", "cauchy:1", ""}) {
     EXPECT_THROW(parse_noise(wrong), Error) << wrong;
   }
 }

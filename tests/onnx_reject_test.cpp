@@ -17,10 +17,14 @@ Result<Model> import_bytes(const std::string& bytes) { return import_onnx(std::a
 
 std::string small_model() {
   OnnxBuilder builder;
-  builder.input("x", {-1, 1, 4, 4}).weight("w", Tensor({2, 1, 3, 3}, std::vector<float>(18, 0.5F))).weight("b", Tensor({2}, {1, 2}));
+  builder.input("x", {-1, 1, 4, 4})
+      .weight("w", Tensor({2, 1, 3, 3}, std::vector<float>(18, 0.5F)))
+      .weight("b", Tensor({2}, {1, 2}));
   builder.node("Conv", {"x", "w", "b"}, {"c"}, {OnnxAttribute::ints("pads", {1, 1, 1, 1})}).node("Relu", {"c"}, {"r"});
   builder.node("MaxPool", {"r"}, {"p"}, {OnnxAttribute::ints("kernel_shape", {2, 2}), OnnxAttribute::ints("strides", {2, 2})});
-  builder.integers("shape", {1, -1}).node("Reshape", {"p", "shape"}, {"f"}).weight("v", Tensor({8, 3}, std::vector<float>(24, 0.25F)));
+  builder.integers("shape", {1, -1})
+      .node("Reshape", {"p", "shape"}, {"f"})
+      .weight("v", Tensor({8, 3}, std::vector<float>(24, 0.25F)));
   builder.node("MatMul", {"f", "v"}, {"logits"}).node("Softmax", {"logits"}, {"y"}).output("y", {-1, 3});
   return builder.bytes();
 }
@@ -29,16 +33,20 @@ std::string small_model() {
 void expect_clean(const Result<Model>& result, const std::string& what) {
   if (result) return;
   const Error& error = result.error();
-  EXPECT_TRUE(error.code == ErrorCode::unreadable || error.code == ErrorCode::unsupported || error.code == ErrorCode::resources) << what << error.message();
+  EXPECT_TRUE(error.code == ErrorCode::unreadable || error.code == ErrorCode::unsupported || error.code == ErrorCode::resources)
+      << what << error.message();
   EXPECT_EQ(error.message().find('\n'), std::string::npos) << what;
   EXPECT_FALSE(error.what.empty()) << what;
 }
 
-TEST(OnnxReject, TheModelItselfIsFine) { ASSERT_TRUE(import_bytes(small_model())) << import_bytes(small_model()).error().message(); }
+TEST(OnnxReject, TheModelItselfIsFine) {
+  ASSERT_TRUE(import_bytes(small_model())) << import_bytes(small_model()).error().message();
+}
 
 TEST(OnnxReject, EveryTruncation) {
   const std::string whole = small_model();
-  for (std::size_t length = 0; length < whole.size(); ++length) expect_clean(import_bytes(whole.substr(0, length)), "length " + std::to_string(length) + ": ");
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    expect_clean(import_bytes(whole.substr(0, length)), "length " + std::to_string(length) + ": ");
   EXPECT_FALSE(import_bytes(""));
   EXPECT_FALSE(import_bytes(whole.substr(0, whole.size() / 2)));
 }
@@ -59,7 +67,8 @@ TEST(OnnxReject, RandomlyFlippedBytes) {
 }
 
 TEST(OnnxReject, OtherFiles) {
-  for (const std::string& bytes : {std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), std::string("hello, this is text\n"), std::string(1000, '\0'), std::string(1000, '\xff')}) {
+  for (const std::string& bytes : {std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), std::string("hello, this is text\n"),
+                                   std::string(1000, '\0'), std::string(1000, '\xff')}) {
     const auto result = import_bytes(bytes);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::unreadable);
@@ -100,10 +109,18 @@ TEST(OnnxReject, AGraphThatReadsWhatNothingMakes) {
 
 TEST(OnnxReject, SizesThatASmallFileMustNotAskFor) {
   OnnxBuilder fill;
-  fill.input("x", {1, 2}).integers("huge", {1 << 20, 1 << 20}).node("ConstantOfShape", {"huge"}, {"c"}).node("Add", {"x", "c"}, {"y"}).output("y");
+  fill.input("x", {1, 2})
+      .integers("huge", {1 << 20, 1 << 20})
+      .node("ConstantOfShape", {"huge"}, {"c"})
+      .node("Add", {"x", "c"}, {"y"})
+      .output("y");
   EXPECT_FALSE(import_bytes(fill.bytes()));
   OnnxBuilder tile;
-  tile.input("x", {1, 2}).integers("repeats", {1, 1 << 24}).node("Tile", {"x", "repeats"}, {"t"}).node("Tile", {"t", "repeats"}, {"y"}).output("y");
+  tile.input("x", {1, 2})
+      .integers("repeats", {1, 1 << 24})
+      .node("Tile", {"x", "repeats"}, {"t"})
+      .node("Tile", {"t", "repeats"}, {"y"})
+      .output("y");
   EXPECT_FALSE(import_bytes(tile.bytes()));
   OnnxBuilder pad;
   pad.input("x", {1, 2}).integers("pads", {0, 1LL << 40, 0, 1LL << 40}).node("Pad", {"x", "pads"}, {"y"}).output("y");
@@ -125,7 +142,11 @@ TEST(OnnxReject, InputsThatAreNotOneFloatTensor) {
 TEST(OnnxReject, AttributesAndOperandsThatDoNotFit) {
   const auto conv = [](const std::vector<OnnxAttribute>& attributes) {
     OnnxBuilder builder;
-    builder.input("x", {1, 2, 4, 4}).weight("w", Tensor({2, 2, 3, 3})).node("Conv", {"x", "w"}, {"c"}, attributes).node("Flatten", {"c"}, {"y"}).output("y");
+    builder.input("x", {1, 2, 4, 4})
+        .weight("w", Tensor({2, 2, 3, 3}))
+        .node("Conv", {"x", "w"}, {"c"}, attributes)
+        .node("Flatten", {"c"}, {"y"})
+        .output("y");
     return builder;
   };
   EXPECT_TRUE(import_bytes(conv({}).bytes()));

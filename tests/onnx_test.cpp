@@ -23,15 +23,19 @@ std::vector<float> run(const Model& model, const std::vector<float>& x) {
   return test::evaluate(model.graph, {Tensor(model.graph[model.graph.inputs()[0]].shape, x)})[0].data;
 }
 
-std::vector<float> run(const OnnxBuilder& builder, const std::vector<float>& x) { return run(import_bytes(builder.bytes()).value(), x); }
+std::vector<float> run(const OnnxBuilder& builder, const std::vector<float>& x) {
+  return run(import_bytes(builder.bytes()).value(), x);
+}
 
 void expect_values(const std::vector<float>& actual, const std::vector<float>& expected, const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << what << " element " << i;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << what << " element " << i;
 }
 
 // One node on x [1, n].
-std::vector<float> unary(const std::string& op, const std::vector<float>& x, const std::vector<OnnxAttribute>& attributes = {}, std::int64_t opset = 17) {
+std::vector<float> unary(const std::string& op, const std::vector<float>& x, const std::vector<OnnxAttribute>& attributes = {},
+                         std::int64_t opset = 17) {
   OnnxBuilder builder(opset);
   builder.input("x", {-1, static_cast<std::int64_t>(x.size())}).node(op, {"x"}, {"y"}, attributes).output("y");
   return run(builder, x);
@@ -50,7 +54,8 @@ TEST(Onnx, ElementwiseFunctions) {
   expect_values(unary("Gelu", {1, -1}, {}, 20), {0.8413447F, -0.1586553F}, "Gelu");
   expect_values(unary("Gelu", {1, -1}, {OnnxAttribute::text("approximate", "tanh")}, 20), {0.8411920F, -0.1588080F}, "Gelu tanh");
   expect_values(unary("Mish", {1, 0}, {}, 18), {0.8650984F, 0}, "Mish");
-  expect_values(unary("Clip", x, {OnnxAttribute::number("min", -1), OnnxAttribute::number("max", 1)}, 7), {-1, -0.5F, 0, 1}, "Clip 7");
+  expect_values(unary("Clip", x, {OnnxAttribute::number("min", -1), OnnxAttribute::number("max", 1)}, 7), {-1, -0.5F, 0, 1},
+                "Clip 7");
   expect_values(unary("Abs", x), {2, 0.5F, 0, 1.5F}, "Abs");
   expect_values(unary("Neg", x), {2, 0.5F, 0, -1.5F}, "Neg");
   expect_values(unary("Sign", x), {-1, -1, 0, 1}, "Sign");
@@ -60,35 +65,53 @@ TEST(Onnx, ElementwiseFunctions) {
 TEST(Onnx, OperandsBroadcast) {
   OnnxBuilder builder;
   builder.input("x", {1, 2, 3}).weight("a", Tensor({3}, {1, 2, 3})).weight("b", Tensor({2, 1}, {10, 20}));
-  builder.node("Mul", {"x", "a"}, {"m"}).node("Add", {"b", "m"}, {"s"}).node("Sub", {"s", "a"}, {"d"}).node("Flatten", {"d"}, {"y"}).output("y");
+  builder.node("Mul", {"x", "a"}, {"m"})
+      .node("Add", {"b", "m"}, {"s"})
+      .node("Sub", {"s", "a"}, {"d"})
+      .node("Flatten", {"d"}, {"y"})
+      .output("y");
   expect_values(run(builder, {1, 1, 1, 2, 2, 2}), {10, 10, 10, 21, 22, 23}, "broadcast");
 }
 
 TEST(Onnx, GemmAndMatMul) {
   OnnxBuilder builder;
-  builder.input("x", {-1, 2}).weight("w", Tensor({3, 2}, {1, 2, 3, 4, 5, 6})).weight("b", Tensor({3}, {1, 1, 1})).weight("v", Tensor({3, 2}, {1, 0, 0, 1, 1, 1}));
-  builder.node("Gemm", {"x", "w", "b"}, {"h"}, {OnnxAttribute::integer("transB", 1), OnnxAttribute::number("alpha", 2), OnnxAttribute::number("beta", 3)});
+  builder.input("x", {-1, 2})
+      .weight("w", Tensor({3, 2}, {1, 2, 3, 4, 5, 6}))
+      .weight("b", Tensor({3}, {1, 1, 1}))
+      .weight("v", Tensor({3, 2}, {1, 0, 0, 1, 1, 1}));
+  builder.node("Gemm", {"x", "w", "b"}, {"h"},
+               {OnnxAttribute::integer("transB", 1), OnnxAttribute::number("alpha", 2), OnnxAttribute::number("beta", 3)});
   builder.node("MatMul", {"h", "v"}, {"y"}).output("y");
   expect_values(run(builder, {1, -1}), {-1 * 2 + 3 + (-1 * 2 + 3), -1 * 2 + 3 + (-1 * 2 + 3)}, "Gemm");
 }
 
 TEST(Onnx, MatMulOfVectors) {
   OnnxBuilder builder;
-  builder.input("x", {1, 2}).weight("v", Tensor({2}, {3, 4})).node("MatMul", {"x", "v"}, {"s"}).node("Unsqueeze", {"s", "axes"}, {"u"}).integers("axes", {0});
+  builder.input("x", {1, 2})
+      .weight("v", Tensor({2}, {3, 4}))
+      .node("MatMul", {"x", "v"}, {"s"})
+      .node("Unsqueeze", {"s", "axes"}, {"u"})
+      .integers("axes", {0});
   builder.weight("w", Tensor({1, 2}, {1, 2})).node("MatMul", {"u", "w"}, {"y"}).output("y");
   expect_values(run(builder, {1, 10}), {43, 86}, "vector");
 }
 
 TEST(Onnx, ConvolutionWithPaddingStrideAndGroups) {
   OnnxBuilder builder;
-  builder.input("x", {1, 2, 2, 2}).weight("w", Tensor({2, 1, 2, 2}, {1, 1, 1, 1, 1, 0, 0, -1})).weight("b", Tensor({2}, {100, 200}));
-  builder.node("Conv", {"x", "w", "b"}, {"c"}, {OnnxAttribute::ints("strides", {1, 1}), OnnxAttribute::ints("pads", {1, 1, 0, 0}), OnnxAttribute::integer("group", 2)});
+  builder.input("x", {1, 2, 2, 2})
+      .weight("w", Tensor({2, 1, 2, 2}, {1, 1, 1, 1, 1, 0, 0, -1}))
+      .weight("b", Tensor({2}, {100, 200}));
+  builder.node(
+      "Conv", {"x", "w", "b"}, {"c"},
+      {OnnxAttribute::ints("strides", {1, 1}), OnnxAttribute::ints("pads", {1, 1, 0, 0}), OnnxAttribute::integer("group", 2)});
   builder.node("Flatten", {"c"}, {"y"}).output("y");
   expect_values(run(builder, {1, 2, 3, 4, 5, 6, 7, 8}), {101, 103, 104, 110, 195, 194, 193, 197}, "Conv");
 }
 
 TEST(Onnx, AutomaticPadding) {
-  for (const auto& [mode, expected] : {std::pair{"SAME_UPPER", std::vector<float>{3, 5, 3}}, std::pair{"SAME_LOWER", std::vector<float>{1, 3, 5}}, std::pair{"VALID", std::vector<float>{3, 5}}}) {
+  for (const auto& [mode, expected] :
+       {std::pair{"SAME_UPPER", std::vector<float>{3, 5, 3}}, std::pair{"SAME_LOWER", std::vector<float>{1, 3, 5}},
+        std::pair{"VALID", std::vector<float>{3, 5}}}) {
     OnnxBuilder builder;
     builder.input("x", {1, 1, 3}).weight("w", Tensor({1, 1, 2}, {1, 1}));
     builder.node("Conv", {"x", "w"}, {"c"}, {OnnxAttribute::text("auto_pad", mode)}).node("Flatten", {"c"}, {"y"}).output("y");
@@ -107,10 +130,12 @@ TEST(Onnx, Pooling) {
   expect_values(pool("MaxPool", {kernel}), {5, 6, 8, 9}, "MaxPool");
   expect_values(pool("MaxPool", {kernel, strides, OnnxAttribute::integer("ceil_mode", 1)}), {5, 6, 8, 9}, "MaxPool ceil");
   expect_values(pool("AveragePool", {kernel}), {3, 4, 6, 7}, "AveragePool");
-  expect_values(pool("AveragePool", {kernel, strides, OnnxAttribute::integer("ceil_mode", 1)}), {3, 4.5F, 7.5F, 9}, "AveragePool ceil");
+  expect_values(pool("AveragePool", {kernel, strides, OnnxAttribute::integer("ceil_mode", 1)}), {3, 4.5F, 7.5F, 9},
+                "AveragePool ceil");
   const auto pads = OnnxAttribute::ints("pads", {1, 1, 0, 0});
   expect_values(pool("AveragePool", {kernel, strides, pads}), {1, 2.5F, 5.5F, 7}, "AveragePool without padding");
-  expect_values(pool("AveragePool", {kernel, strides, pads, OnnxAttribute::integer("count_include_pad", 1)}), {0.25F, 1.25F, 2.75F, 7}, "AveragePool with padding");
+  expect_values(pool("AveragePool", {kernel, strides, pads, OnnxAttribute::integer("count_include_pad", 1)}),
+                {0.25F, 1.25F, 2.75F, 7}, "AveragePool with padding");
   expect_values(pool("GlobalAveragePool", {}), {5}, "GlobalAveragePool");
   expect_values(pool("GlobalMaxPool", {}), {9}, "GlobalMaxPool");
 }
@@ -118,8 +143,12 @@ TEST(Onnx, Pooling) {
 TEST(Onnx, BatchNormalizationDisappearsIntoItsNeighbour) {
   OnnxBuilder builder;
   builder.input("x", {-1, 1, 1, 2}).weight("w", Tensor({2, 1, 1, 1}, {1, -1})).weight("b", Tensor({2}, {0, 3}));
-  builder.weight("scale", Tensor({2}, {2, 3})).weight("shift", Tensor({2}, {1, -1})).weight("mean", Tensor({2}, {0.5F, 1})).weight("var", Tensor({2}, {4, 1}));
-  builder.node("Conv", {"x", "w", "b"}, {"c"}).node("BatchNormalization", {"c", "scale", "shift", "mean", "var"}, {"n"}, {OnnxAttribute::number("epsilon", 0)});
+  builder.weight("scale", Tensor({2}, {2, 3}))
+      .weight("shift", Tensor({2}, {1, -1}))
+      .weight("mean", Tensor({2}, {0.5F, 1}))
+      .weight("var", Tensor({2}, {4, 1}));
+  builder.node("Conv", {"x", "w", "b"}, {"c"})
+      .node("BatchNormalization", {"c", "scale", "shift", "mean", "var"}, {"n"}, {OnnxAttribute::number("epsilon", 0)});
   builder.node("Flatten", {"n"}, {"y"}).output("y");
   const Model model = import_bytes(builder.bytes()).value();
   expect_values(run(model, {1, 2}), {1.5F, 2.5F, 2, -1}, "BatchNormalization");
@@ -138,18 +167,33 @@ TEST(Onnx, ShapeArithmeticIsDoneAtImport) {
 
 TEST(Onnx, SlicesSplitsAndPads) {
   OnnxBuilder builder;
-  builder.input("x", {1, 6}).node("Slice", {"x", "start", "end", "axes", "step"}, {"r"}).integers("start", {-1}).integers("end", {-9223372036854775807}).integers("axes", {1}).integers("step", {-2});
-  builder.node("Split", {"r"}, {"a", "b", "c"}, {OnnxAttribute::integer("axis", 1)}).node("Concat", {"c", "a"}, {"j"}, {OnnxAttribute::integer("axis", 1)});
-  builder.node("Pad", {"j", "pads", "value"}, {"y"}).integers("pads", {0, 1, 0, 2}).weight("value", Tensor::scalar(7)).output("y");
+  builder.input("x", {1, 6})
+      .node("Slice", {"x", "start", "end", "axes", "step"}, {"r"})
+      .integers("start", {-1})
+      .integers("end", {-9223372036854775807})
+      .integers("axes", {1})
+      .integers("step", {-2});
+  builder.node("Split", {"r"}, {"a", "b", "c"}, {OnnxAttribute::integer("axis", 1)})
+      .node("Concat", {"c", "a"}, {"j"}, {OnnxAttribute::integer("axis", 1)});
+  builder.node("Pad", {"j", "pads", "value"}, {"y"})
+      .integers("pads", {0, 1, 0, 2})
+      .weight("value", Tensor::scalar(7))
+      .output("y");
   expect_values(run(builder, {0, 1, 2, 3, 4, 5}), {7, 1, 5, 7, 7}, "Slice, Split, Pad");
 }
 
 TEST(Onnx, ReductionsAndSoftmax) {
   OnnxBuilder builder(11);
-  builder.input("x", {1, 2, 2}).node("ReduceMean", {"x"}, {"m"}, {OnnxAttribute::ints("axes", {-1}), OnnxAttribute::integer("keepdims", 0)}).output("m");
+  builder.input("x", {1, 2, 2})
+      .node("ReduceMean", {"x"}, {"m"}, {OnnxAttribute::ints("axes", {-1}), OnnxAttribute::integer("keepdims", 0)})
+      .output("m");
   expect_values(run(builder, {1, 3, 5, 9}), {2, 7}, "ReduceMean");
   OnnxBuilder inner(13);
-  inner.input("x", {1, 2}).node("Softmax", {"x"}, {"s"}).weight("w", Tensor({2, 2}, {1, 0, 0, 1})).node("MatMul", {"s", "w"}, {"y"}).output("y");
+  inner.input("x", {1, 2})
+      .node("Softmax", {"x"}, {"s"})
+      .weight("w", Tensor({2, 2}, {1, 0, 0, 1}))
+      .node("MatMul", {"s", "w"}, {"y"})
+      .output("y");
   expect_values(run(inner, {0, std::log(3.F)}), {0.25F, 0.75F}, "inner Softmax stays");
 }
 
@@ -175,7 +219,11 @@ TEST(Onnx, WeightsOfOtherTypesAreWidened) {
 
 OnnxBuilder with_head(const std::string& head) {
   OnnxBuilder builder;
-  builder.input("x", {-1, 2}).weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6})).node("MatMul", {"x", "w"}, {"logits"}).node(head, {"logits"}, {"y"}).output("y", {-1, 3});
+  builder.input("x", {-1, 2})
+      .weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6}))
+      .node("MatMul", {"x", "w"}, {"logits"})
+      .node(head, {"logits"}, {"y"})
+      .output("y", {-1, 3});
   return builder;
 }
 
@@ -193,7 +241,12 @@ TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
   OnnxBuilder builder = with_head("Relu");
   builder.node("ReduceSum", {"y"}, {"total"}).output("total");
   OnnxBuilder reversed;
-  reversed.input("x", {-1, 2}).weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6})).node("MatMul", {"x", "w"}, {"logits"}).node("ReduceSum", {"logits"}, {"total"}).output("total").output("logits");
+  reversed.input("x", {-1, 2})
+      .weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6}))
+      .node("MatMul", {"x", "w"}, {"logits"})
+      .node("ReduceSum", {"logits"}, {"total"})
+      .output("total")
+      .output("logits");
   const Model model = import_bytes(reversed.bytes()).value();
   EXPECT_EQ(model.output_name, "logits");
   EXPECT_EQ(model.classes, 3);

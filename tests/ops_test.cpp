@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every operator, by the table in support/op_cases.h: its derivative against finite differences, its derivative's derivative, and
 // its kernels against its definition. An operator that is missing from the table fails by name.
-#include "probust/ops/op.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/ops/op.h"
 #include "support/evaluate.h"
 #include "support/op_cases.h"
 
@@ -46,7 +45,8 @@ std::vector<Tensor> spread(const Graph& graph, float low, float high, std::mt199
   std::size_t total = 0;
   for (const ValueId id : graph.inputs()) total += tensors.emplace_back(graph[id].shape).data.size();
   std::vector<float> values(total);
-  for (std::size_t i = 0; i < total; ++i) values[i] = low + (high - low) * (static_cast<float>(i) + 0.5F) / static_cast<float>(total);
+  for (std::size_t i = 0; i < total; ++i)
+    values[i] = low + (high - low) * (static_cast<float>(i) + 0.5F) / static_cast<float>(total);
   std::shuffle(values.begin(), values.end(), random);
   auto next = values.begin();
   for (Tensor& tensor : tensors) {
@@ -57,7 +57,8 @@ std::vector<Tensor> spread(const Graph& graph, float low, float high, std::mt199
 
 double dot(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += std::inner_product(a[i].data.begin(), a[i].data.end(), b[i].data.begin(), 0.0);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += std::inner_product(a[i].data.begin(), a[i].data.end(), b[i].data.begin(), 0.0);
   return sum;
 }
 
@@ -83,7 +84,8 @@ void expect_derivative(const Graph& graph, float low, float high, double step, d
       const double down = dot(test::evaluate(graph, inputs), cotangents);
       inputs[i].data[e] = kept;
       const double expected = (up - down) / (double{above} - double{below});
-      EXPECT_NEAR(gradients[i].data[e], expected, tolerance * (1 + std::fabs(expected))) << name << ", operand " << i << ", element " << e;
+      EXPECT_NEAR(gradients[i].data[e], expected, tolerance * (1 + std::fabs(expected)))
+          << name << ", operand " << i << ", element " << e;
     }
   }
 }
@@ -133,7 +135,9 @@ std::vector<std::vector<Extent>> extent_choices(std::size_t operands) {
     }
     choices = longer;
   }
-  std::erase_if(choices, [](const auto& choice) { return std::all_of(choice.begin(), choice.end(), [](Extent e) { return e == Extent::constant; }); });
+  std::erase_if(choices, [](const auto& choice) {
+    return std::all_of(choice.begin(), choice.end(), [](Extent e) { return e == Extent::constant; });
+  });
   return choices;
 }
 
@@ -142,21 +146,24 @@ Graph with_constants(const OpCase& row, const std::vector<Extent>& extents, std:
   Graph graph;
   std::vector<ValueId> operands;
   for (std::size_t i = 0; i < row.operands.size(); ++i) {
-    operands.push_back(extents[i] == Extent::constant ? append_constant(graph, test::random_tensor(row.operands[i], random, row.low, row.high))
-                                                      : append_input(graph, row.operands[i], extents[i], "x"));
+    operands.push_back(extents[i] == Extent::constant
+                           ? append_constant(graph, test::random_tensor(row.operands[i], random, row.low, row.high))
+                           : append_input(graph, row.operands[i], extents[i], "x"));
   }
   graph.outputs = {append(graph, row.op, operands, row.attributes)};
   return graph;
 }
 
-std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch, const std::vector<std::vector<float>>& inputs) {
+std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch,
+                                    const std::vector<std::vector<float>>& inputs) {
   Extent largest = Extent::example;
   for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
   std::vector<std::vector<float>> outputs;
   std::vector<const float*> in;
   std::vector<float*> out;
   for (const auto& input : inputs) in.push_back(input.data());
-  for (const ValueId id : graph.outputs) outputs.emplace_back(static_cast<std::size_t>(element_count(graph[id].shape) * batch.lanes(largest)));
+  for (const ValueId id : graph.outputs)
+    outputs.emplace_back(static_cast<std::size_t>(element_count(graph[id].shape) * batch.lanes(largest)));
   for (auto& output : outputs) out.push_back(output.data());
   Workspace workspace;
   program.run(batch, in, out, workspace);
@@ -177,7 +184,8 @@ TEST(Ops, KernelsAgreeWithDefinitionsForAllExtents) {
       const auto expected = run(*compile_reference(graph), graph, batch, inputs);
       const auto actual = run(*compile_cpu(graph), graph, batch, inputs);
       for (std::size_t e = 0; e < expected[0].size(); ++e) {
-        ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << describe(row) << " extents " << static_cast<int>(extents[0]) << " element " << e;
+        ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e])))
+            << describe(row) << " extents " << static_cast<int>(extents[0]) << " element " << e;
       }
     }
   }
@@ -195,19 +203,22 @@ TEST(Ops, KernelsGiveTheSameBitsForAnyNumberOfLanes) {
     const auto program = compile_cpu(graph);
     const std::int64_t many = 211;
     std::vector<std::vector<float>> inputs;
-    for (const ValueId id : graph.inputs()) inputs.push_back(test::random_tensor({element_count(graph[id].shape), many}, random, row.low, row.high).data);
+    for (const ValueId id : graph.inputs())
+      inputs.push_back(test::random_tensor({element_count(graph[id].shape), many}, random, row.low, row.high).data);
     const auto all = run(*program, graph, {many, 1}, inputs)[0];
     for (const std::int64_t lanes : {1, 2, 17, 48, 50, 113}) {
       for (const std::int64_t first : {std::int64_t{0}, many - lanes}) {
         std::vector<std::vector<float>> part;
         for (const auto& input : inputs) {
           std::vector<float>& piece = part.emplace_back();
-          for (std::size_t e = 0; e < input.size() / many; ++e) piece.insert(piece.end(), input.begin() + e * many + first, input.begin() + e * many + first + lanes);
+          for (std::size_t e = 0; e < input.size() / many; ++e)
+            piece.insert(piece.end(), input.begin() + e * many + first, input.begin() + e * many + first + lanes);
         }
         const auto some = run(*program, graph, {lanes, 1}, part)[0];
         for (std::size_t e = 0; e < some.size() / lanes; ++e) {
           for (std::int64_t lane = 0; lane < lanes; ++lane) {
-            ASSERT_EQ(some[e * lanes + lane], all[e * many + first + lane]) << describe(row) << ", " << lanes << " lanes, element " << e;
+            ASSERT_EQ(some[e * lanes + lane], all[e * many + first + lane])
+                << describe(row) << ", " << lanes << " lanes, element " << e;
           }
         }
       }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Models that others trained and exported, against the outputs that ONNX Runtime computed for them.
+#include "support/shared_models.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
-
-#include "support/shared_models.h"
 
 namespace probust {
 namespace {
@@ -20,7 +20,8 @@ void apply_softmax(std::span<float> row, bool logarithm) {
   double largest = -INFINITY, sum = 0;
   for (const float value : row) largest = std::max(largest, double{value});
   for (const float value : row) sum += std::exp(value - largest);
-  for (float& value : row) value = static_cast<float>(logarithm ? value - largest - std::log(sum) : std::exp(value - largest) / sum);
+  for (float& value : row)
+    value = static_cast<float>(logarithm ? value - largest - std::log(sum) : std::exp(value - largest) / sum);
 }
 
 TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
@@ -43,7 +44,8 @@ TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
   float largest = 0;
   double worst = 0;
   for (const float value : oracle.data) largest = std::max(largest, std::fabs(value));
-  for (std::int64_t i = 0; i < logits.size(); ++i) worst = std::max(worst, std::fabs(double{logits.data[i]} - double{oracle.data[i]}));
+  for (std::int64_t i = 0; i < logits.size(); ++i)
+    worst = std::max(worst, std::fabs(double{logits.data[i]} - double{oracle.data[i]}));
   RecordProperty("worst", std::to_string(worst / largest));
   EXPECT_LE(worst, 1e-4 * largest) << "worst difference over largest logit: " << worst / largest;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a page or a node program can call. Values in, values out; an Error becomes a plain object, nothing is thrown at JavaScript.
+// What a page or a node program can call. Values in, values out; an Error becomes a plain object, nothing is thrown at
+// JavaScript.
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
 
@@ -38,12 +39,14 @@ probust::Layout layout_of(const val& options) {
 class Classifier {
  public:
   Classifier(const probust::Model& model, const probust::Shape& point_shape, const probust::Preprocessing& preprocessing)
-      : executor_(probust::make_executor("cpu", probust::with_preprocessing(model, point_shape, preprocessing).value(), {}).value()) {}
+      : executor_(
+            probust::make_executor("cpu", probust::with_preprocessing(model, point_shape, preprocessing).value(), {}).value()) {}
 
   int classes() const { return static_cast<int>(executor_->classes()); }
 
   val estimate(const val& x, const std::string& noise, const std::string& estimator, double seed) {
-    const auto row = probust::guarded("estimate", [&] { return estimate_row(x, noise, estimator, static_cast<std::uint64_t>(seed)); });
+    const auto row =
+        probust::guarded("estimate", [&] { return estimate_row(x, noise, estimator, static_cast<std::uint64_t>(seed)); });
     if (row) return *row;
     val object = val::object();
     object.set("error", error_object(row.error()));
@@ -92,7 +95,8 @@ val load_model(const val& bytes, const val& options) {
       shape.clear();
       for (const double extent : numbers(options, "shape")) shape.push_back(static_cast<std::int64_t>(extent));
     }
-    return std::make_shared<Classifier>(model, shape, probust::Preprocessing{numbers(options, "mean"), numbers(options, "std"), layout_of(options)});
+    return std::make_shared<Classifier>(
+        model, shape, probust::Preprocessing{numbers(options, "mean"), numbers(options, "std"), layout_of(options)});
   });
   if (loaded) {
     object.set("classifier", *loaded);

@@ -60,7 +60,8 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 std::int64_t parse_memory(const std::string& text) {
   const std::string units = "KMGT";
-  const std::size_t unit = text.empty() ? std::string::npos : units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
+  const std::size_t unit =
+      text.empty() ? std::string::npos : units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
   const auto number = parse_double(unit == std::string::npos ? text : text.substr(0, text.size() - 1));
   const double bytes = number.value_or(0) * std::pow(1024.0, unit == std::string::npos ? 0 : static_cast<double>(unit + 1));
   if (!number || !(bytes >= 1) || bytes > 9e18) {
@@ -74,7 +75,8 @@ std::vector<Noise> parse_noises(const Arguments& arguments) {
   for (const std::string& list : arguments.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) {
       if (!std::isfinite(sigma) || sigma <= 0) {
-        throw Error{ErrorCode::usage, "--sigma", "'" + list + "' holds a value that is not a positive number", "write for example 0.1,0.2"};
+        throw Error{ErrorCode::usage, "--sigma", "'" + list + "' holds a value that is not a positive number",
+                    "write for example 0.1,0.2"};
       }
       noises.push_back({isotropic_gaussian(), sigma});
     }

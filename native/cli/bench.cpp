@@ -87,7 +87,9 @@ int run_bench(const Arguments& arguments) {
     if (!executor) continue;
     const std::int64_t lanes = executor->forward_batch().examples, samples = lanes * threads;
     const Points one = random_points(shape, 1);
-    forward.keep_better(1e6 * seconds_per_call([&] { (void)executor->sample(one, noise, samples).value(); }) / static_cast<double>(samples), lanes);
+    forward.keep_better(
+        1e6 * seconds_per_call([&] { (void)executor->sample(one, noise, samples).value(); }) / static_cast<double>(samples),
+        lanes);
   }
   for (const std::int64_t batch : {0, 4, 8, 16, 32, 64, 128}) {
     const auto executor = try_executor(model, shape, arguments, batch);
@@ -95,7 +97,9 @@ int run_bench(const Arguments& arguments) {
     (void)executor->linearize(random_points(shape, 1), *noise.shape).value();
     const std::int64_t examples = executor->gradient_batch().examples, count = examples * threads;
     const Points points = random_points(shape, count);
-    jacobian.keep_better(1e6 * seconds_per_call([&] { (void)executor->linearize(points, *noise.shape).value(); }) / static_cast<double>(count), examples);
+    jacobian.keep_better(
+        1e6 * seconds_per_call([&] { (void)executor->linearize(points, *noise.shape).value(); }) / static_cast<double>(count),
+        examples);
   }
   nlohmann::ordered_json json;
   json["model"] = arguments.model;
@@ -111,8 +115,8 @@ int run_bench(const Arguments& arguments) {
   } else {
     fmt::print("{}, {} thread{}\n", arguments.model, threads, threads == 1 ? "" : "s");
     fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward.microseconds, forward.batch);
-    fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian.microseconds, jacobian.batch,
-               jacobian.microseconds / forward.microseconds);
+    fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian.microseconds,
+               jacobian.batch, jacobian.microseconds / forward.microseconds);
   }
   return 0;
 }

@@ -52,11 +52,14 @@ class Destination {
       const std::size_t dot = arguments.output.rfind('.');
       const std::string ending = dot == std::string::npos ? "" : arguments.output.substr(dot + 1);
       if (ending != "csv" && ending != "jsonl") {
-        throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv or .jsonl", "name for example rows.jsonl"};
+        throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv or .jsonl",
+                    "name for example rows.jsonl"};
       }
       if (format.empty()) format = ending;
       file_ = std::fopen(arguments.output.c_str(), "w");
-      if (file_ == nullptr) throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' cannot be written", "give a path in a folder that exists"};
+      if (file_ == nullptr)
+        throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' cannot be written",
+                    "give a path in a folder that exists"};
     }
     if (format.empty()) format = isatty(STDOUT_FILENO) != 0 ? "table" : "jsonl";
     writer_ = make_row_writer(format, file_, class_names);
@@ -69,7 +72,8 @@ class Destination {
 
   void write(const Row& row) { writer_->write(row); }
   void flush() {
-    if (std::fflush(file_) != 0) throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
+    if (std::fflush(file_) != 0)
+      throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
   }
 
  private:
@@ -88,7 +92,8 @@ void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
   std::int64_t correct = 0;
   const std::int64_t n = logits.shape[0];
   for (std::int64_t i = 0; i < n; ++i) correct += argmax(logits.row(i)) == data.labels[i] ? 1 : 0;
-  fmt::print(stderr, "clean accuracy {:.2f}% ({} of {})\n", 100.0 * static_cast<double>(correct) / static_cast<double>(n), correct, n);
+  fmt::print(stderr, "clean accuracy {:.2f}% ({} of {})\n", 100.0 * static_cast<double>(correct) / static_cast<double>(n),
+             correct, n);
 }
 
 // The class whose survival is estimated, per point.
@@ -102,12 +107,15 @@ std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& dat
     result = data.labels;
   } else {
     const auto fixed = parse_integer(arguments.target);
-    if (!fixed) throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known", "use predicted, label or a class number"};
+    if (!fixed)
+      throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known",
+                  "use predicted, label or a class number"};
     std::fill(result.begin(), result.end(), *fixed);
   }
   for (const std::int64_t target : result) {
     if (target < 0 || target >= classes) {
-      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist", "the model has classes 0.." + std::to_string(classes - 1)};
+      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist",
+                  "the model has classes 0.." + std::to_string(classes - 1)};
     }
   }
   return result;
@@ -124,12 +132,16 @@ Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
 class Run {
  public:
   Run(const Arguments& arguments, Plan plan, Dataset data, Executor& executor)
-      : arguments_(arguments), plan_(std::move(plan)), data_(std::move(data)), executor_(executor), destination_(arguments, data_.class_names) {}
+      : arguments_(arguments),
+        plan_(std::move(plan)),
+        data_(std::move(data)),
+        executor_(executor),
+        destination_(arguments, data_.class_names) {}
 
   int go() {
     logits_ = executor_.logits(data_.x).value();
-    report_accuracy(data_, logits_, arguments_.quiet);
     targets_ = targets(arguments_, data_, logits_);
+    report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
     for (std::int64_t first = 0; first < n; first += kBlock) {
@@ -171,7 +183,8 @@ class Run {
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.scale, estimator.text(), columns[column++][in_block]};
+        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.scale, estimator.text(),
+                columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status == "ok") row.estimate.status = "tie";
         computed_ += std::isnan(row.estimate.p) ? 0 : 1;
@@ -203,7 +216,8 @@ int run_estimate(const Arguments& arguments) {
   const int status = run.go();
   if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
   if (status == static_cast<int>(ErrorCode::numerical)) {
-    throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed", "are there points without NaN or infinite values?"};
+    throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed",
+                "are there points without NaN or infinite values?"};
   }
   return status;
 }

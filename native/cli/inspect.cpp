@@ -33,7 +33,8 @@ std::string with_unit(double count) {
 
 std::string shape_text(const Shape& shape) {
   std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
   return text + "]";
 }
 
@@ -54,7 +55,11 @@ void print_json(const ModelSummary& summary, const Result<Model>& model) {
   json["outputs"] = ports_json(summary.outputs);
   json["operators"] = nlohmann::ordered_json::array();
   for (const OperatorUse& use : summary.operators) {
-    json["operators"].push_back({{"op_type", use.op_type}, {"domain", use.domain}, {"count", use.count}, {"runs", use.runs}, {"differentiable", use.differentiable}});
+    json["operators"].push_back({{"op_type", use.op_type},
+                                 {"domain", use.domain},
+                                 {"count", use.count},
+                                 {"runs", use.runs},
+                                 {"differentiable", use.differentiable}});
   }
   json["runs"] = static_cast<bool>(model);
   if (model) {

@@ -9,12 +9,14 @@
 namespace probust::cli {
 namespace {
 
-// Says which file or option an error belongs to.
+// Says which file an error belongs to, where it does not name an option.
 template <class T>
 T named(Result<T> result, const std::string& file) {
   if (result) return std::move(result).value();
   Error error = result.error();
-  error.where = error.where.empty() || error.where == file ? file : file + ": " + error.where;
+  if (error.where.rfind("--", 0) == 0) throw error;
+  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data";
+  error.where = redundant ? file : file + ": " + error.where;
   throw error;
 }
 
@@ -37,7 +39,8 @@ std::vector<std::byte> read_file(const std::string& path) {
   if (problem) throw Error{ErrorCode::unreadable, path, "is not a regular file", "give an ONNX file"};
   std::vector<std::byte> bytes(size);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-  if (static_cast<std::uintmax_t>(file.gcount()) != size) throw Error{ErrorCode::unreadable, path, "could not be read to its end", ""};
+  if (static_cast<std::uintmax_t>(file.gcount()) != size)
+    throw Error{ErrorCode::unreadable, path, "could not be read to its end", ""};
   return bytes;
 }
 
@@ -62,12 +65,13 @@ Dataset load_data(const DataArguments& data) {
 
 Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
 
-std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments, std::int64_t batch) {
+std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
+                                        std::int64_t batch) {
   Preprocessing preprocessing;
   preprocessing.mean = arguments.data.mean;
   preprocessing.std = arguments.data.std;
   preprocessing.layout = parse_layout(arguments.data.layout);
-  const Graph graph = with_preprocessing(model, point_shape, preprocessing).value();
+  const Graph graph = named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
   ExecutorOptions options;
   options.threads = thread_count(arguments.device);
   options.memory = parse_memory(arguments.device.memory);

@@ -22,7 +22,8 @@ Model load_model(const std::string& path, const std::string& output_name);
 Dataset load_data(const DataArguments& data);
 
 /// The model as a function of the data's natural space, compiled for the chosen device.
-std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments, std::int64_t batch = 0);
+std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
+                                        std::int64_t batch = 0);
 
 /// Shape of one point of x [N, ...].
 Shape point_shape(const Tensor& x);

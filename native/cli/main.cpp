@@ -19,7 +19,8 @@ void add_data_options(CLI::App& command, Arguments& arguments, bool data_needed)
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
   command.add_option("--mean", data.mean, "subtracted after --scale, per channel or one for all")->delimiter(',');
   command.add_option("--std", data.std, "divided by after --mean, per channel or one for all")->delimiter(',');
-  command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")->capture_default_str();
+  command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")
+      ->capture_default_str();
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
   command.add_option("--limit", data.limit, "at most this many points")->check(CLI::NonNegativeNumber);
   command.add_option("--offset", data.offset, "skip this many points")->check(CLI::NonNegativeNumber);
@@ -27,7 +28,8 @@ void add_data_options(CLI::App& command, Arguments& arguments, bool data_needed)
 
 void add_device_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--device", arguments.device.device, "cpu, reference or auto")->capture_default_str();
-  command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(CLI::PositiveNumber);
+  command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")
+      ->check(CLI::PositiveNumber);
   command.add_option("--memory", arguments.device.memory, "for activations and gradients, e.g. 512M")->capture_default_str();
 }
 
@@ -66,8 +68,10 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_device_options(*estimate, arguments);
   estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20");
   estimate->add_option("--noise", arguments.noise, "noise models: gaussian:0.1");
-  estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, softmax[:T]")->required();
-  estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")->capture_default_str();
+  estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, softmax[:T]")
+      ->required();
+  estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
+      ->capture_default_str();
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
   estimate->add_option("-o,--output", arguments.output, "write rows to this .csv or .jsonl file");
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");

@@ -20,7 +20,8 @@ int run_mvn(const Arguments& arguments) {
     lines.clear();
     std::string line;
     while (lines.size() < block && (more = static_cast<bool>(std::getline(std::cin, line)))) lines.push_back(line);
-    parallel_for(static_cast<std::int64_t>(lines.size()), threads, [&](std::int64_t i, int) { lines[i] = answer_mvn_line(lines[i]); });
+    parallel_for(static_cast<std::int64_t>(lines.size()), threads,
+                 [&](std::int64_t i, int) { lines[i] = answer_mvn_line(lines[i]); });
     for (const std::string& answer : lines) std::cout << answer << '\n';
     std::cout.flush();
   }

@@ -31,7 +31,11 @@ std::string duration_text(double seconds) {
 }
 
 ProgressLine::ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet)
-    : title_(std::move(title)), done_(done), start_(done), total_(std::max<std::int64_t>(1, total)), terminal_(isatty(STDERR_FILENO) != 0) {
+    : title_(std::move(title)),
+      done_(done),
+      start_(done),
+      total_(std::max<std::int64_t>(1, total)),
+      terminal_(isatty(STDERR_FILENO) != 0) {
   if (!quiet) thread_ = std::thread([this] { watch(); });
 }
 

@@ -11,8 +11,8 @@
 
 namespace probust::cli {
 
-/// Shows how far a run has come, on stderr: a bar on a terminal, a line every few seconds elsewhere; nothing if `quiet`. Ends, and
-/// clears its bar, when it goes out of scope.
+/// Shows how far a run has come, on stderr: a bar on a terminal, a line every few seconds elsewhere; nothing if `quiet`. Ends,
+/// and clears its bar, when it goes out of scope.
 class ProgressLine {
  public:
   /// `done` is counted up to `total` by somebody else.

@@ -49,13 +49,15 @@ class JsonLines final : public RowWriter {
 class Csv final : public RowWriter {
  public:
   explicit Csv(std::FILE* file) : file_(file) {
-    fmt::print(file_, "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status\n");
+    fmt::print(
+        file_,
+        "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status\n");
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
-    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index, row.label ? std::to_string(*row.label) : "", row.predicted,
-               row.target, row.noise, or_empty(row.sigma), row.estimator, or_empty(e.p), or_empty(e.p_fail), or_empty(e.std_error),
-               or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards, e.status);
+    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index, row.label ? std::to_string(*row.label) : "",
+               row.predicted, row.target, row.noise, or_empty(row.sigma), row.estimator, or_empty(e.p), or_empty(e.p_fail),
+               or_empty(e.std_error), or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards, e.status);
   }
 
  private:
@@ -71,16 +73,17 @@ std::string readable(double p) {
 class Table final : public RowWriter {
  public:
   Table(std::FILE* file, const std::vector<std::string>& class_names) : file_(file), class_names_(class_names) {
-    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}\n", "index", "label", "predicted", "noise",
-               "estimator", "p", "p_fail", "+-", "95% interval", "forwards", "backwards", "status");
+    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}\n", "index", "label",
+               "predicted", "noise", "estimator", "p", "p_fail", "+-", "95% interval", "forwards", "backwards", "status");
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
     const std::string interval = e.ci_low ? fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high) : "";
     const std::string target = row.target == row.predicted ? "" : " target " + name(row.target);
-    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}{}\n", row.index, row.label ? name(*row.label) : "-",
-               name(row.predicted), row.noise, row.estimator, readable(e.p), readable(e.p_fail), e.std_error ? readable(*e.std_error) : "-",
-               interval, e.forwards, e.backwards, e.status, target);
+    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}{}\n", row.index,
+               row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator, readable(e.p),
+               readable(e.p_fail), e.std_error ? readable(*e.std_error) : "-", interval, e.forwards, e.backwards, e.status,
+               target);
   }
 
  private:
@@ -94,7 +97,8 @@ class Table final : public RowWriter {
 
 }  // namespace
 
-std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file, const std::vector<std::string>& class_names) {
+std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file,
+                                           const std::vector<std::string>& class_names) {
   if (format == "jsonl") return std::make_unique<JsonLines>(file);
   if (format == "csv") return std::make_unique<Csv>(file);
   if (format == "table") return std::make_unique<Table>(file, class_names);

@@ -51,7 +51,8 @@ inline std::string read_whole(const std::string& path) {
 inline Finished probust(const std::string& arguments, const std::string& input = {}) {
   const Folder folder;
   const std::string in = folder.write("in", input);
-  const std::string command = std::string(PROBUST_PROGRAM) + " " + arguments + " <'" + in + "' >'" + folder / "out" + "' 2>'" + folder / "err" + "'";
+  const std::string command =
+      std::string(PROBUST_PROGRAM) + " " + arguments + " <'" + in + "' >'" + folder / "out" + "' 2>'" + folder / "err" + "'";
   const int raw = std::system(command.c_str());
   const int status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
   return {status, read_whole(folder / "out"), read_whole(folder / "err")};

@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <string>
 
-// Test data that is not part of the project: real models, data sets and reference values, in the folder that PROBUST_SHARED names.
+// Test data that is not part of the project: real models, data sets and reference values, in the folder that PROBUST_SHARED
+// names.
 namespace probust::test {
 
 inline std::filesystem::path shared_folder() {

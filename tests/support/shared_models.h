@@ -62,8 +62,10 @@ inline SharedModel shared_model(const nlohmann::json& entry) {
 
 inline Shape shape_of_point(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
 
-inline std::unique_ptr<Executor> shared_executor(const Model& model, const SharedModel& shared, const ExecutorOptions& options = {}, std::string_view backend = "cpu") {
-  return make_executor(backend, with_preprocessing(model, shape_of_point(shared.x), shared.preprocessing).value(), options).value();
+inline std::unique_ptr<Executor> shared_executor(const Model& model, const SharedModel& shared,
+                                                 const ExecutorOptions& options = {}, std::string_view backend = "cpu") {
+  return make_executor(backend, with_preprocessing(model, shape_of_point(shared.x), shared.preprocessing).value(), options)
+      .value();
 }
 
 }  // namespace probust::test

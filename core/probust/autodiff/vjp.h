@@ -10,9 +10,9 @@ namespace probust {
 
 /// A graph that also computes pulled-back cotangents.
 struct Vjp {
-  Graph graph;                        ///< the given graph, the sweep appended; outputs: the given ones, then `gradients`
-  std::vector<ValueId> cotangents;    ///< one `seeded` input per differentiated output, of that output's shape
-  std::vector<ValueId> gradients;     ///< one value per entry of `wrt`, of that value's shape: sum over outputs (dy/dw)ᵀ c
+  Graph graph;                      ///< the given graph, the sweep appended; outputs: the given ones, then `gradients`
+  std::vector<ValueId> cotangents;  ///< one `seeded` input per differentiated output, of that output's shape
+  std::vector<ValueId> gradients;   ///< one value per entry of `wrt`, of that value's shape: sum over outputs (dy/dw)ᵀ c
 };
 
 /// Reverse-mode differentiation as a transform from graph to graph.

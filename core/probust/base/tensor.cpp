@@ -12,7 +12,8 @@ std::int64_t element_count(const Shape& shape) {
   for (const std::int64_t extent : shape) {
     if (extent < 0) throw Error{ErrorCode::unreadable, "shape " + to_string(shape), "has a negative extent", ""};
     if (extent > 0 && count > kMaxElements / extent) {
-      throw Error{ErrorCode::resources, "shape " + to_string(shape), "has more than " + std::to_string(kMaxElements) + " elements", ""};
+      throw Error{ErrorCode::resources, "shape " + to_string(shape),
+                  "has more than " + std::to_string(kMaxElements) + " elements", ""};
     }
     count *= extent;
   }

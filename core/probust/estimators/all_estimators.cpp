@@ -20,9 +20,20 @@ constexpr EstimatorDefinition kEstimators[] = {
     {"mc", "share of N noisy copies that keep the answer", Parameter::samples, {}, estimate_monte_carlo, passes_sampled},
     {"taylor", "normal CDF of the classifier linearised at x", Parameter::none, {}, estimate_taylor, passes_linearized},
     {"taylor_mvs", "mv-sigmoid of the classifier linearised at x", Parameter::none, {}, estimate_taylor_mvs, passes_linearized},
-    {"mmse", "normal CDF of the linearisation averaged over N noisy copies", Parameter::samples, {}, estimate_mmse, passes_averaged},
-    {"mmse_mvs", "mv-sigmoid of the linearisation averaged over N noisy copies", Parameter::samples, {}, estimate_mmse_mvs, passes_averaged},
-    {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, estimate_softmax, passes_one},
+    {"mmse",
+     "normal CDF of the linearisation averaged over N noisy copies",
+     Parameter::samples,
+     {},
+     estimate_mmse,
+     passes_averaged},
+    {"mmse_mvs",
+     "mv-sigmoid of the linearisation averaged over N noisy copies",
+     Parameter::samples,
+     {},
+     estimate_mmse_mvs,
+     passes_averaged},
+    {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, estimate_softmax,
+     passes_one},
 };
 
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // the noise is keyed by 32-bit sample numbers
@@ -30,7 +41,8 @@ constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // the noise is ke
 std::string known_names() {
   std::string names;
   for (const EstimatorDefinition& entry : kEstimators) {
-    names += std::string(names.empty() ? "" : ", ") + std::string(entry.name) + (entry.parameter == Parameter::samples ? ":N" : "");
+    names +=
+        std::string(names.empty() ? "" : ", ") + std::string(entry.name) + (entry.parameter == Parameter::samples ? ":N" : "");
   }
   return names;
 }
@@ -40,12 +52,14 @@ double parse_parameter(const EstimatorDefinition& entry, const std::string& text
   if (entry.parameter == Parameter::samples) {
     const auto samples = parse_integer(text);
     if (!samples || *samples < 1 || *samples > kMostSamples) {
-      throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples", "write for example " + std::string(entry.name) + ":100"};
+      throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples",
+                  "write for example " + std::string(entry.name) + ":100"};
     }
     return static_cast<double>(*samples);
   }
   if (!value || !std::isfinite(*value) || *value <= 0) {
-    throw Error{ErrorCode::usage, where, "'" + text + "' is not a positive temperature", "write for example " + std::string(entry.name) + ":1"};
+    throw Error{ErrorCode::usage, where, "'" + text + "' is not a positive temperature",
+                "write for example " + std::string(entry.name) + ":1"};
   }
   return *value;
 }
@@ -57,7 +71,8 @@ std::span<const EstimatorDefinition> all_estimators() { return kEstimators; }
 std::string EstimatorSpec::text() const {
   std::string name(definition->name);
   if (definition->parameter == Parameter::samples) return name + ":" + std::to_string(static_cast<std::int64_t>(parameter));
-  if (definition->parameter == Parameter::temperature && parameter != definition->default_parameter) return name + ":" + shortest_text(parameter);
+  if (definition->parameter == Parameter::temperature && parameter != definition->default_parameter)
+    return name + ":" + shortest_text(parameter);
   return name;
 }
 
@@ -67,7 +82,8 @@ EstimatorSpec parse_estimator(const std::string& text) {
   for (const EstimatorDefinition& entry : kEstimators) {
     if (text.substr(0, colon) != entry.name) continue;
     if (colon != std::string::npos) {
-      if (entry.parameter == Parameter::none) throw Error{ErrorCode::usage, where, "takes no parameter", "write " + std::string(entry.name)};
+      if (entry.parameter == Parameter::none)
+        throw Error{ErrorCode::usage, where, "takes no parameter", "write " + std::string(entry.name)};
       return {&entry, parse_parameter(entry, text.substr(colon + 1), where)};
     }
     if (entry.parameter != Parameter::none && !entry.default_parameter) {

@@ -60,7 +60,8 @@ double incomplete_beta(double a, double b, double x) {
 Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double confidence) {
   const double tail = (1 - confidence) / 2;
   const auto k = static_cast<double>(successes), n = static_cast<double>(trials);
-  return {successes == 0 ? 0 : beta_quantile(k, n - k + 1, tail), successes == trials ? 1 : beta_quantile(k + 1, n - k, 1 - tail)};
+  return {successes == 0 ? 0 : beta_quantile(k, n - k + 1, tail),
+          successes == trials ? 1 : beta_quantile(k + 1, n - k, 1 - tail)};
 }
 
 }  // namespace probust

@@ -48,14 +48,16 @@ Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
   return gradient;
 }
 
-// Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is smaller by
-// about the dimension of the input and left out.
-double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz, double sigma, std::int64_t samples) {
+// Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is smaller
+// by about the dimension of the input and left out.
+double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
+                       double sigma, std::int64_t samples) {
   double variance = 0;
   for (Eigen::Index a = 0; a < dp_dz.size(); ++a) {
     for (Eigen::Index b = 0; b < dp_dz.size(); ++b) {
       const std::int64_t i = problem.rows[a], j = problem.rows[b];
-      variance += dp_dz[a] * dp_dz[b] * linearization.sample_covariance(i, j) / std::sqrt(linearization.gram(i, i)) / std::sqrt(linearization.gram(j, j));
+      variance += dp_dz[a] * dp_dz[b] * linearization.sample_covariance(i, j) / std::sqrt(linearization.gram(i, i)) /
+                  std::sqrt(linearization.gram(j, j));
     }
   }
   return std::sqrt(std::max(0.0, variance / static_cast<double>(samples))) / sigma;
@@ -79,7 +81,8 @@ Estimate nonfinite_estimate() {
   return estimate;
 }
 
-Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf, std::int64_t samples) {
+Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
+                            std::int64_t samples) {
   const NormalProblem problem = normal_problem(linearization, target, sigma);
   if (!problem.finite) return nonfinite_estimate();
   Estimate estimate = certain(problem.always_fails ? 0 : 1);
@@ -91,14 +94,16 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
     estimate.p = probability.p;
     estimate.p_fail = probability.p_fail;
     if (!probability.valid()) return invalid_problem(probability.status);
-    if (probability.status == normal::Status::not_reached) estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
+    if (probability.status == normal::Status::not_reached)
+      estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
   } else {
     const normal::MvSigmoid probability = normal::mv_sigmoid(problem.z);
     estimate.p = probability.p;
     estimate.p_fail = probability.p_fail;
   }
   if (samples > 1) {
-    const Eigen::VectorXd gradient = cdf == NormalCdf::exact ? normal_gradient(problem) : mv_sigmoid_gradient(problem, estimate.p);
+    const Eigen::VectorXd gradient =
+        cdf == NormalCdf::exact ? normal_gradient(problem) : mv_sigmoid_gradient(problem, estimate.p);
     estimate.std_error = delta_std_error(problem, linearization, gradient, sigma, samples);
   }
   return estimate;

@@ -18,7 +18,8 @@ enum class NormalCdf { exact, mv_sigmoid };
 /// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid; certain, degenerate and
 /// non-finite linearizations have their defined answers. Where margins were sampled, also the standard error of p that their
 /// scatter causes, by the delta method.
-Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf, std::int64_t samples);
+Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
+                            std::int64_t samples);
 
 // Each estimator's function, by file.
 std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);

@@ -16,12 +16,12 @@ namespace probust {
 
 /// What an estimator says of one point under one noise model.
 struct Estimate {
-  double p = 0;       ///< probability that the target is kept; NaN where it could not be computed
-  double p_fail = 0;  ///< 1 - p, computed directly
+  double p = 0;                           ///< probability that the target is kept; NaN where it could not be computed
+  double p_fail = 0;                      ///< 1 - p, computed directly
   std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
   std::optional<double> ci_low, ci_high;  ///< 95% interval of p, where the estimator has one
-  std::int64_t forwards = 0;              ///< passes that this estimate rests on; the forward that found the prediction is not counted
-  std::int64_t backwards = 0;             ///< a sweep with S seeds counts S
+  std::int64_t forwards = 0;   ///< passes that this estimate rests on; the forward that found the prediction is not counted
+  std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
   std::string status = "ok";
 };
 

@@ -10,12 +10,12 @@ namespace probust {
 
 /// The multivariate normal problem that a linearised classifier poses: p_robust = Phi_R(z) (Lemma 1 of Han et al.).
 struct NormalProblem {
-  std::vector<double> z;         ///< g_i / (sigma |u_i|) for the rivals whose boundary can be crossed
-  Eigen::MatrixXd R;             ///< u_i . u_j / (|u_i| |u_j|), the correlations of those boundaries
-  std::vector<std::int64_t> rows;///< which rivals these are, as rows of the linearization
-  bool always_fails = false;     ///< a boundary that the noise cannot move has the point on its wrong side
-  bool degenerate = false;       ///< there are rivals, and no margin has a gradient
-  bool finite = true;            ///< false where a margin or gradient is NaN or infinite
+  std::vector<double> z;           ///< g_i / (sigma |u_i|) for the rivals whose boundary can be crossed
+  Eigen::MatrixXd R;               ///< u_i . u_j / (|u_i| |u_j|), the correlations of those boundaries
+  std::vector<std::int64_t> rows;  ///< which rivals these are, as rows of the linearization
+  bool always_fails = false;       ///< a boundary that the noise cannot move has the point on its wrong side
+  bool degenerate = false;         ///< there are rivals, and no margin has a gradient
+  bool finite = true;              ///< false where a margin or gradient is NaN or infinite
 };
 
 /// The one place where margins and Gram matrix become z and R, at noise scale `sigma`.

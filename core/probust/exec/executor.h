@@ -21,9 +21,9 @@ namespace probust {
 
 /// Points at which a classifier is asked, with what keys their noise.
 struct Points {
-  Tensor x;                         ///< [N, ...] in the natural space
-  std::vector<std::int64_t> index;  ///< [N] position in the data: part of the noise's key
-  std::vector<std::int64_t> target; ///< [N] the class t whose survival is asked for
+  Tensor x;                          ///< [N, ...] in the natural space
+  std::vector<std::int64_t> index;   ///< [N] position in the data: part of the noise's key
+  std::vector<std::int64_t> target;  ///< [N] the class t whose survival is asked for
   std::uint64_t seed = 0;
 
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
@@ -41,7 +41,7 @@ struct Linearization {
 struct ExecutorOptions {
   int threads = 1;
   std::int64_t memory = std::int64_t{2} << 30;  ///< bytes that activations and gradients may take, all threads together
-  std::int64_t batch = 0;  ///< lanes per run; 0: chosen from the memory and the model
+  std::int64_t batch = 0;                       ///< lanes per run; 0: chosen from the memory and the model
 };
 
 /// What a caller may watch and stop from another thread or a signal handler.
@@ -67,16 +67,19 @@ class Executor {
   virtual Result<Tensor> logits(const Tensor& x) = 0;
 
   /// Calls `take(i, jacobian)` for each point in order, with the Jacobian of the logits [C, d], row-major.
-  virtual Result<std::monostate> jacobian(const Tensor& x, const std::function<void(std::int64_t, std::span<const float>)>& take) = 0;
+  virtual Result<std::monostate> jacobian(const Tensor& x,
+                                          const std::function<void(std::int64_t, std::span<const float>)>& take) = 0;
 
   /// At x: one forward and m backwards per point.
   virtual Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) = 0;
 
   /// Margins and their gradients averaged over `samples` noisy copies: that many forwards and m times that many backwards.
-  virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) = 0;
+  virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise,
+                                                                std::int64_t samples) = 0;
 
   /// How often each class wins among `samples` noisy copies: [N][C] counts; a copy with a NaN logit counts for no class.
-  virtual Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples) = 0;
+  virtual Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise,
+                                                                std::int64_t samples) = 0;
 
   Progress progress;
 };
@@ -89,6 +92,7 @@ std::span<const std::string_view> backends();
 
 /// Compiles a classifier (one input, one output [C]) for a backend ("cpu" or "reference").
 /// Error{usage} for an unknown backend, Error{resources} where a single example does not fit the memory.
-Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier, const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
+                                                const ExecutorOptions& options);
 
 }  // namespace probust

@@ -17,7 +17,7 @@ namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr std::int64_t kPreferredLanes = 960;             // enough for every kernel to run at full speed
+constexpr std::int64_t kPreferredLanes = 960;                // enough for every kernel to run at full speed
 constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;  // a workspace that stays near the core
 
 // Copies row-major points [N, elements], rows first .. first + count - 1, to lanes.
@@ -28,8 +28,8 @@ void to_lanes(const Tensor& x, std::int64_t first, std::int64_t count, std::int6
   }
 }
 
-// Adds to `gram` the products of one lane's gradients: gradients[e * lanes + s * examples + b], rows s, columns e. The sum runs in
-// fixed blocks of elements, so its rounding does not depend on the chunk.
+// Adds to `gram` the products of one lane's gradients: gradients[e * lanes + s * examples + b], rows s, columns e. The sum runs
+// in fixed blocks of elements, so its rounding does not depend on the chunk.
 class GramAccumulator {
  public:
   explicit GramAccumulator(std::int64_t rows) : block_(rows, kBlock) {}
@@ -52,7 +52,8 @@ class GramAccumulator {
 };
 
 // Logits as margins f_t - f_i over the rivals i of t.
-void store_margins(const float* logits, std::int64_t lanes, std::int64_t lane, std::int64_t classes, std::int64_t target, double* margins) {
+void store_margins(const float* logits, std::int64_t lanes, std::int64_t lane, std::int64_t classes, std::int64_t target,
+                   double* margins) {
   const double own = logits[target * lanes + lane];
   for (std::int64_t i = 0, row = 0; i < classes; ++i) {
     if (i != target) margins[row++] = own - double{logits[i * lanes + lane]};
@@ -101,7 +102,8 @@ class HostExecutor final : public Executor {
     });
   }
 
-  Result<std::monostate> jacobian(const Tensor& x, const std::function<void(std::int64_t, std::span<const float>)>& take) override {
+  Result<std::monostate> jacobian(const Tensor& x,
+                                  const std::function<void(std::int64_t, std::span<const float>)>& take) override {
     return guarded("model", [&] {
       const std::int64_t n = checked_rows(x);
       prepare_gradient();
@@ -109,12 +111,13 @@ class HostExecutor final : public Executor {
       for (std::int64_t i = 0; i < n; ++i) {
         Buffers& buffers = workspaces_[0];
         to_lanes(x, i, 1, elements_, buffers.input(elements_));
-        sweep(1, classes_, buffers, [&](std::int64_t, std::int64_t row, std::int64_t c) { return c == row ? 1.0F : 0.0F; },
-              [&](std::int64_t first_seed, std::int64_t seeds, const float* gradients) {
-                for (std::int64_t s = 0; s < seeds; ++s) {
-                  for (std::int64_t e = 0; e < elements_; ++e) rows[(first_seed + s) * elements_ + e] = gradients[e * seeds + s];
-                }
-              });
+        sweep(
+            1, classes_, buffers, [&](std::int64_t, std::int64_t row, std::int64_t c) { return c == row ? 1.0F : 0.0F; },
+            [&](std::int64_t first_seed, std::int64_t seeds, const float* gradients) {
+              for (std::int64_t s = 0; s < seeds; ++s) {
+                for (std::int64_t e = 0; e < elements_; ++e) rows[(first_seed + s) * elements_ + e] = gradients[e * seeds + s];
+              }
+            });
         take(i, rows);
       }
       return std::monostate{};
@@ -131,7 +134,8 @@ class HostExecutor final : public Executor {
         to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
         std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
         const auto targets = std::span(points.target).subspan(first, count);
-        sweep_margins(count, targets, shape, buffers, [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
+        sweep_margins(count, targets, shape, buffers,
+                      [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
         GramAccumulator accumulator(classes_ - 1);
         for (std::int64_t b = 0; b < count; ++b) {
           Linearization& out = result[first + b];
@@ -149,9 +153,8 @@ class HostExecutor final : public Executor {
       check_points(points);
       prepare_gradient();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-      parallel_for(points.size(), options_.threads, [&](std::int64_t i, int worker) {
-        result[i] = average_at(points, i, noise, samples, workspaces_[worker]);
-      });
+      parallel_for(points.size(), options_.threads,
+                   [&](std::int64_t i, int worker) { result[i] = average_at(points, i, noise, samples, workspaces_[worker]); });
       return result;
     });
   }
@@ -160,7 +163,8 @@ class HostExecutor final : public Executor {
     return guarded("model", [&] {
       check_points(points);
       const std::int64_t n = points.size();
-      std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(n), std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
+      std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(n),
+                                                    std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
       std::mutex mutex;
       // One lane per pair (point, sample), pairs in lexicographic order.
       for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
@@ -196,7 +200,8 @@ class HostExecutor final : public Executor {
   std::int64_t checked_rows(const Tensor& x) const {
     const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
     if (x.shape.empty() || element_count(per_point) != elements_) {
-      throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point), "the model takes " + to_string(point_shape_)};
+      throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
+                  "the model takes " + to_string(point_shape_)};
     }
     return x.shape[0];
   }
@@ -206,7 +211,9 @@ class HostExecutor final : public Executor {
       throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
     }
     for (const std::int64_t target : points.target) {
-      if (target < 0 || target >= classes_) throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist", "the model has " + std::to_string(classes_) + " classes"};
+      if (target < 0 || target >= classes_)
+        throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
+                    "the model has " + std::to_string(classes_) + " classes"};
     }
   }
 
@@ -234,7 +241,8 @@ class HostExecutor final : public Executor {
   }
 
   // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer.
-  void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count, Buffers& buffers) const {
+  void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count,
+                  Buffers& buffers) const {
     buffers.points.resize(static_cast<std::size_t>(count));
     buffers.samples.resize(static_cast<std::size_t>(count));
     float* x = buffers.input(elements_ * count);
@@ -286,7 +294,8 @@ class HostExecutor final : public Executor {
 
   // The sweep for the margins of each example's target; store(b, row, element, value).
   template <class Store>
-  void sweep_margins(std::int64_t count, std::span<const std::int64_t> targets, const NoiseShape& shape, Buffers& buffers, Store store) {
+  void sweep_margins(std::int64_t count, std::span<const std::int64_t> targets, const NoiseShape& shape, Buffers& buffers,
+                     Store store) {
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
       const std::int64_t rival = row < targets[b] ? row : row + 1;
       return c == targets[b] ? 1.0F : c == rival ? -1.0F : 0.0F;
@@ -311,8 +320,10 @@ class HostExecutor final : public Executor {
       const std::int64_t count = std::min(step, samples - first);
       fill_noisy(points, noise, samples, i * samples + first, count, buffers);
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
-      sweep_margins(count, targets, *noise.shape, buffers, [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; });
-      for (std::int64_t b = 0; b < count; ++b) store_margins(buffers.logits.data(), count, b, classes_, targets[b], margins.col(first + b).data());
+      sweep_margins(count, targets, *noise.shape, buffers,
+                    [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; });
+      for (std::int64_t b = 0; b < count; ++b)
+        store_margins(buffers.logits.data(), count, b, classes_, targets[b], margins.col(first + b).data());
     }
     Linearization out;
     out.margins = margins.rowwise().mean();
@@ -335,14 +346,17 @@ class HostExecutor final : public Executor {
   }
 
   [[noreturn]] void too_little_memory(std::int64_t needed) const {
-    throw Error{ErrorCode::resources, "--memory", "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread, which is more than the given memory",
+    throw Error{ErrorCode::resources, "--memory",
+                "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread, which is more than the given memory",
                 "give at least " + std::to_string((needed * options_.threads >> 10) + 1) + "K or use fewer --threads"};
   }
 
   Batch fit_forward() const {
     const std::int64_t budget = options_.memory / options_.threads;
     std::int64_t lanes = options_.batch > 0 ? options_.batch : kPreferredLanes;
-    while (lanes > 1 && (forward_bytes(lanes) > budget || (options_.batch == 0 && lanes > 48 && forward_bytes(lanes) > kCacheBytes))) lanes /= 2;
+    while (lanes > 1 &&
+           (forward_bytes(lanes) > budget || (options_.batch == 0 && lanes > 48 && forward_bytes(lanes) > kCacheBytes)))
+      lanes /= 2;
     if (forward_bytes(lanes) > budget) too_little_memory(forward_bytes(lanes));
     return {lanes, 1};
   }
@@ -396,7 +410,8 @@ std::int64_t argmax(std::span<const float> logits) {
 
 std::span<const std::string_view> backends() { return kBackendNames; }
 
-Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier, const ExecutorOptions& options) {
+Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
+                                                const ExecutorOptions& options) {
   return guarded("model", [&]() -> std::unique_ptr<Executor> {
     for (const Backend& entry : kBackends) {
       if (entry.name == backend) return std::make_unique<HostExecutor>(entry.name, entry.compile, classifier, options);

@@ -10,8 +10,18 @@
 
 namespace probust {
 
+namespace {
+
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+constexpr bool kThreads = false;  // a page without shared memory has one
+#else
+constexpr bool kThreads = true;
+#endif
+
+}  // namespace
+
 void parallel_for(std::int64_t tasks, int threads, const std::function<void(std::int64_t, int)>& body) {
-  const int workers = static_cast<int>(std::min<std::int64_t>(threads, tasks));
+  const int workers = kThreads ? static_cast<int>(std::min<std::int64_t>(threads, tasks)) : 1;
   if (workers <= 1) {
     for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
     return;

@@ -39,7 +39,8 @@ class Program {
   /// Runs the graph. inputs[i] and outputs[i] belong to the graph's i-th input and output and are laid out [elements][lanes],
   /// where lanes is that of the input's extent; outputs are always given one lane per seed and example if any input is seeded,
   /// one per example otherwise.
-  virtual void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace& workspace) const = 0;
+  virtual void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs,
+                   Workspace& workspace) const = 0;
 };
 
 /// Evaluates node by node, one example at a time, with the operators' own definitions: slow, and the oracle for the others.

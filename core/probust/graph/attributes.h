@@ -25,12 +25,12 @@ struct MatmulAttributes {
 /// How a kernel slides over an image: shared by convolutions and pooling, and by their transposes, which need the sizes of
 /// both sides. All vectors have one entry per spatial axis.
 struct Window {
-  Shape image;       ///< spatial extents of the large side
-  Shape kernel;      ///< spatial extents of the kernel
-  Shape stride;      ///< step between neighbouring windows
-  Shape dilation;    ///< step between neighbouring taps of one window
-  Shape pad_low;     ///< cells added before the image (zeros; for maxima, cells that never win)
-  Shape pad_high;    ///< cells added behind it
+  Shape image;     ///< spatial extents of the large side
+  Shape kernel;    ///< spatial extents of the kernel
+  Shape stride;    ///< step between neighbouring windows
+  Shape dilation;  ///< step between neighbouring taps of one window
+  Shape pad_low;   ///< cells added before the image (zeros; for maxima, cells that never win)
+  Shape pad_high;  ///< cells added behind it
   std::int64_t groups = 1;
   bool operator==(const Window&) const = default;
 

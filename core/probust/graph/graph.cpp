@@ -24,7 +24,8 @@ Extent largest_extent(const Graph& graph, const std::vector<ValueId>& inputs) {
 
 [[noreturn]] void broken(ValueId id, const Node& node, const std::string& what) {
   const std::string name = node.name.empty() ? "" : " (" + node.name + ")";
-  throw Error{ErrorCode::unreadable, "node %" + std::to_string(id) + " " + std::string(definition(node.op).name) + name, what, ""};
+  throw Error{ErrorCode::unreadable, "node %" + std::to_string(id) + " " + std::string(definition(node.op).name) + name, what,
+              ""};
 }
 
 void require_operands(const Graph& graph, ValueId id, const Node& node) {
@@ -32,7 +33,8 @@ void require_operands(const Graph& graph, ValueId id, const Node& node) {
   const int operands = static_cast<int>(node.inputs.size());
   if (operands < op.min_inputs || operands > op.max_inputs) broken(id, node, "has " + std::to_string(operands) + " operands");
   for (const ValueId input : node.inputs) {
-    if (input < 0 || input >= id || input >= static_cast<ValueId>(graph.nodes.size())) broken(id, node, "reads a value that does not come before it");
+    if (input < 0 || input >= id || input >= static_cast<ValueId>(graph.nodes.size()))
+      broken(id, node, "reads a value that does not come before it");
   }
 }
 
@@ -87,15 +89,19 @@ void check(const Graph& graph) {
     const Node& node = graph[id];
     require_operands(graph, id, node);
     try {
-      if (definition(node.op).infer(node.attributes, operand_shapes(graph, node.inputs)) != node.shape) broken(id, node, "has a shape that its operands do not give");
+      if (definition(node.op).infer(node.attributes, operand_shapes(graph, node.inputs)) != node.shape)
+        broken(id, node, "has a shape that its operands do not give");
     } catch (const std::bad_variant_access&) {
       broken(id, node, "has the attributes of another operator");
     }
-    if (node.op != Op::input && node.extent != largest_extent(graph, node.inputs)) broken(id, node, "has an extent that its operands do not give");
-    if (node.op == Op::constant && constant_value(graph, id).size() != element_count(node.shape)) broken(id, node, "has the wrong number of values");
+    if (node.op != Op::input && node.extent != largest_extent(graph, node.inputs))
+      broken(id, node, "has an extent that its operands do not give");
+    if (node.op == Op::constant && constant_value(graph, id).size() != element_count(node.shape))
+      broken(id, node, "has the wrong number of values");
   }
   for (const ValueId id : graph.outputs) {
-    if (id < 0 || id >= static_cast<ValueId>(graph.nodes.size())) throw Error{ErrorCode::unreadable, "graph", "an output does not exist", ""};
+    if (id < 0 || id >= static_cast<ValueId>(graph.nodes.size()))
+      throw Error{ErrorCode::unreadable, "graph", "an output does not exist", ""};
   }
 }
 

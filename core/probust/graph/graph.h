@@ -87,8 +87,8 @@ struct Node {
   Op op;
   std::vector<ValueId> inputs;
   Attributes attributes;
-  Shape shape;    ///< of the value, for one example (and one seed)
-  Extent extent;  ///< the largest among the operands' extents
+  Shape shape;       ///< of the value, for one example (and one seed)
+  Extent extent;     ///< the largest among the operands' extents
   std::string name;  ///< where it came from, for messages; may be empty
 };
 

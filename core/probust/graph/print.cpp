@@ -18,8 +18,9 @@ struct Describe {
     return std::string(a.transpose_a ? " transpose_a=" + text(true) : "") + (a.transpose_b ? " transpose_b=" + text(true) : "");
   }
   std::string operator()(const Window& a) const {
-    return " kernel=" + to_string(a.kernel) + " stride=" + to_string(a.stride) + " pad=" + to_string(a.pad_low) + to_string(a.pad_high) +
-           " dilation=" + to_string(a.dilation) + (a.groups == 1 ? "" : " groups=" + std::to_string(a.groups));
+    return " kernel=" + to_string(a.kernel) + " stride=" + to_string(a.stride) + " pad=" + to_string(a.pad_low) +
+           to_string(a.pad_high) + " dilation=" + to_string(a.dilation) +
+           (a.groups == 1 ? "" : " groups=" + std::to_string(a.groups));
   }
   std::string operator()(const AxesAttributes& a) const { return " axes=" + to_string(a.axes); }
   std::string operator()(const AxisAttribute& a) const { return " axis=" + std::to_string(a.axis); }
@@ -36,9 +37,12 @@ struct Describe {
 
 std::string_view text(Extent extent) {
   switch (extent) {
-    case Extent::constant: return "constant";
-    case Extent::example: return "example";
-    case Extent::seeded: return "seeded";
+    case Extent::constant:
+      return "constant";
+    case Extent::example:
+      return "example";
+    case Extent::seeded:
+      return "seeded";
   }
   return "";
 }
@@ -51,7 +55,8 @@ std::string to_text(const Graph& graph) {
     const Node& node = graph.nodes[i];
     result += "%" + std::to_string(i) + " = " + std::string(definition(node.op).name) + "(";
     for (std::size_t j = 0; j < node.inputs.size(); ++j) result += (j ? ", %" : "%") + std::to_string(node.inputs[j]);
-    result += ")" + std::visit(Describe{}, node.attributes) + " : " + to_string(node.shape) + " " + std::string(text(node.extent));
+    result +=
+        ")" + std::visit(Describe{}, node.attributes) + " : " + to_string(node.shape) + " " + std::string(text(node.extent));
     if (!node.name.empty()) result += "  # " + node.name;
     result += "\n";
   }

@@ -17,7 +17,8 @@ constexpr double kMostFoldedFlops = 1e9;
 // One pass: rebuilds the graph node by node and tries one rule at each.
 class Rewriter {
  public:
-  explicit Rewriter(const Graph& from) : from_(from), uses_(use_counts(from)), map_(from.nodes.size(), kNoValue), live_(live_nodes(from)) {}
+  explicit Rewriter(const Graph& from)
+      : from_(from), uses_(use_counts(from)), map_(from.nodes.size(), kNoValue), live_(live_nodes(from)) {}
 
   Graph run() {
     for (ValueId id = 0; id < static_cast<ValueId>(from_.nodes.size()); ++id) {
@@ -56,9 +57,10 @@ class Rewriter {
 
   // The first rule that applies gives a value in the new graph.
   std::optional<ValueId> rewrite(ValueId id) {
-    for (const auto rule : {&Rewriter::fold_constant, &Rewriter::join_reshapes, &Rewriter::join_transposes, &Rewriter::drop_neutral,
-                            &Rewriter::subtract_as_add, &Rewriter::constant_last, &Rewriter::scale_through_shift, &Rewriter::scale_into_filter,
-                            &Rewriter::scale_into_weights, &Rewriter::join_shifts}) {
+    for (const auto rule :
+         {&Rewriter::fold_constant, &Rewriter::join_reshapes, &Rewriter::join_transposes, &Rewriter::drop_neutral,
+          &Rewriter::subtract_as_add, &Rewriter::constant_last, &Rewriter::scale_through_shift, &Rewriter::scale_into_filter,
+          &Rewriter::scale_into_weights, &Rewriter::join_shifts}) {
       if (const auto value = (this->*rule)(id)) return value;
     }
     return std::nullopt;
@@ -119,7 +121,8 @@ class Rewriter {
   // x + 0, x 1, x / 1, where the constant does not widen x.
   std::optional<ValueId> drop_neutral(ValueId id) {
     const Node& node = from_[id];
-    const bool additive = node.op == Op::add || node.op == Op::subtract, multiplicative = node.op == Op::multiply || node.op == Op::divide;
+    const bool additive = node.op == Op::add || node.op == Op::subtract,
+               multiplicative = node.op == Op::multiply || node.op == Op::divide;
     if (!additive && !multiplicative) return std::nullopt;
     if (!is_constant(node.inputs[1]) || from_[node.inputs[0]].shape != node.shape) return std::nullopt;
     if (!all_equal(node.inputs[1], additive ? 0.0F : 1.0F)) return std::nullopt;
@@ -191,7 +194,8 @@ class Rewriter {
     for (std::int64_t o = 0; o < filter.shape[0]; ++o) {
       for (float& weight : filter.row(o)) weight *= factor.data[factor.size() == 1 ? 0 : o];
     }
-    return append(to_, Op::conv, {map_[conv.inputs[0]], append_constant(to_, std::move(filter), from_[conv.inputs[1]].name)}, conv.attributes, conv.name);
+    return append(to_, Op::conv, {map_[conv.inputs[0]], append_constant(to_, std::move(filter), from_[conv.inputs[1]].name)},
+                  conv.attributes, conv.name);
   }
 
   // matmul(x, W) s = matmul(x, W s) for one factor per column.
@@ -201,14 +205,16 @@ class Rewriter {
     if (!is_constant(product.inputs[1]) || product.shape != scale.shape) return std::nullopt;
     const Tensor& factor = constant_value(from_, scale.inputs[1]);
     Tensor weights = constant_value(from_, product.inputs[1]);
-    if (weights.shape.size() != 2 || !varies_along(factor.shape, scale.shape, static_cast<std::int64_t>(scale.shape.size()) - 1)) return std::nullopt;
+    if (weights.shape.size() != 2 || !varies_along(factor.shape, scale.shape, static_cast<std::int64_t>(scale.shape.size()) - 1))
+      return std::nullopt;
     const bool transposed = std::get<MatmulAttributes>(product.attributes).transpose_b;
     for (std::int64_t i = 0; i < weights.size(); ++i) {
       const std::int64_t column = transposed ? i / weights.shape[1] : i % weights.shape[1];
       weights.data[i] *= factor.data[factor.size() == 1 ? 0 : column];
     }
-    return append(to_, Op::matmul, {map_[product.inputs[0]], append_constant(to_, std::move(weights), from_[product.inputs[1]].name)}, product.attributes,
-                  product.name);
+    return append(to_, Op::matmul,
+                  {map_[product.inputs[0]], append_constant(to_, std::move(weights), from_[product.inputs[1]].name)},
+                  product.attributes, product.name);
   }
 
   const Graph& from_;

@@ -28,7 +28,8 @@ Noise parse_noise(const std::string& text) {
     if (text.substr(0, colon) != entry.name) continue;
     const auto scale = colon == std::string::npos ? std::nullopt : parse_double(text.substr(colon + 1));
     if (!scale || !std::isfinite(*scale) || *scale <= 0) {
-      throw Error{ErrorCode::usage, "noise '" + text + "'", "the scale is not a positive number", "write for example gaussian:0.1"};
+      throw Error{ErrorCode::usage, "noise '" + text + "'", "the scale is not a positive number",
+                  "write for example gaussian:0.1"};
     }
     return {entry.shape(), *scale};
   }

@@ -61,7 +61,8 @@ class IsotropicGaussian final : public NoiseShape {
         const std::int64_t width = std::min(kBlock, count - first);
         std::array<std::array<float, kBlock>, 4> z;
         for (std::int64_t i = 0; i < width; ++i) {
-          const PhiloxCounter words = philox({static_cast<std::uint32_t>(quad), lanes.samples[first + i], lanes.points[first + i], kNoiseStream}, key);
+          const PhiloxCounter words =
+              philox({static_cast<std::uint32_t>(quad), lanes.samples[first + i], lanes.points[first + i], kNoiseStream}, key);
           box_muller(words[0], words[1], z[0][i], z[1][i]);
           box_muller(words[2], words[3], z[2][i], z[3][i]);
         }

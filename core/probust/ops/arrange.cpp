@@ -43,7 +43,8 @@ Shape infer_transpose(const Attributes& attributes, std::span<const Shape> in) {
 Shape infer_slice(const Attributes& attributes, std::span<const Shape> in) {
   const auto& s = std::get<SliceAttributes>(attributes);
   const std::size_t rank = in[0].size();
-  if (s.start.size() != rank || s.size.size() != rank || s.step.size() != rank) misfit("slice", "attributes do not have the operand's rank");
+  if (s.start.size() != rank || s.size.size() != rank || s.step.size() != rank)
+    misfit("slice", "attributes do not have the operand's rank");
   for (std::size_t i = 0; i < rank; ++i) {
     const bool fits = s.start[i] >= 0 && s.step[i] >= 1 && s.size[i] >= 0 &&
                       (s.size[i] == 0 || s.start[i] + (s.size[i] - 1) * s.step[i] < in[0][i]);
@@ -80,7 +81,8 @@ Shape infer_concat(const Attributes& attributes, std::span<const Shape> in) {
 
 void require_indices(std::string_view op, const GatherAttributes& gather) {
   for (const std::int64_t index : gather.indices) {
-    if (index < 0 || index >= gather.extent) misfit(op, "index " + std::to_string(index) + " is outside 0.." + std::to_string(gather.extent - 1));
+    if (index < 0 || index >= gather.extent)
+      misfit(op, "index " + std::to_string(index) + " is outside 0.." + std::to_string(gather.extent - 1));
   }
 }
 
@@ -97,7 +99,8 @@ Shape infer_gather(const Attributes& attributes, std::span<const Shape> in) {
 Shape infer_scatter_add(const Attributes& attributes, std::span<const Shape> in) {
   const auto& gather = std::get<GatherAttributes>(attributes);
   require_axis("scatter_add", gather.axis, in[0]);
-  if (in[0][gather.axis] != static_cast<std::int64_t>(gather.indices.size())) misfit("scatter_add", "there is not one index per slice");
+  if (in[0][gather.axis] != static_cast<std::int64_t>(gather.indices.size()))
+    misfit("scatter_add", "there is not one index per slice");
   require_indices("scatter_add", gather);
   Shape shape = in[0];
   shape[gather.axis] = gather.extent;
@@ -105,7 +108,8 @@ Shape infer_scatter_add(const Attributes& attributes, std::span<const Shape> in)
 }
 
 // Offset of the element at `start` + coordinate * `step` for each coordinate of `shape`, in row-major order of the coordinates.
-void for_each_offset(const Shape& shape, const Shape& strides, std::int64_t start, const std::function<void(std::int64_t, std::int64_t)>& visit) {
+void for_each_offset(const Shape& shape, const Shape& strides, std::int64_t start,
+                     const std::function<void(std::int64_t, std::int64_t)>& visit) {
   const std::int64_t count_all = element_count(shape);
   for (std::int64_t index = 0; index < count_all; ++index) {
     std::int64_t rest = index, offset = start;
@@ -239,21 +243,27 @@ ValueId vjp_concat(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   return append(g, Op::slice, {c}, s);
 }
 
-ValueId vjp_gather(Graph& g, ValueId y, std::size_t, ValueId c) { return append(g, Op::scatter_add, {c}, Attributes(g[y].attributes)); }
+ValueId vjp_gather(Graph& g, ValueId y, std::size_t, ValueId c) {
+  return append(g, Op::scatter_add, {c}, Attributes(g[y].attributes));
+}
 
-ValueId vjp_scatter_add(Graph& g, ValueId y, std::size_t, ValueId c) { return append(g, Op::gather, {c}, Attributes(g[y].attributes)); }
+ValueId vjp_scatter_add(Graph& g, ValueId y, std::size_t, ValueId c) {
+  return append(g, Op::gather, {c}, Attributes(g[y].attributes));
+}
 
 constexpr int kAny = 1 << 20;
 
 constexpr OpDefinition kFamily[] = {
     {Op::reshape, "reshape", "y = a's elements under another shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none},
-    {Op::transpose, "transpose", "y's axis i is a's axis permutation[i]", 1, 1, infer_transpose, eval_transpose, vjp_transpose, flops_none},
+    {Op::transpose, "transpose", "y's axis i is a's axis permutation[i]", 1, 1, infer_transpose, eval_transpose, vjp_transpose,
+     flops_none},
     {Op::slice, "slice", "y[i] = a[start + i step]", 1, 1, infer_slice, eval_slice, vjp_slice, flops_none},
     {Op::pad, "pad", "y[low + i (interior + 1)] = a[i], zero elsewhere", 1, 1, infer_pad, eval_pad, vjp_pad, flops_none},
-    {Op::concat, "concat", "y = a, b, ... one behind the other along an axis", 1, kAny, infer_concat, eval_concat, vjp_concat, flops_none},
+    {Op::concat, "concat", "y = a, b, ... one behind the other along an axis", 1, kAny, infer_concat, eval_concat, vjp_concat,
+     flops_none},
     {Op::gather, "gather", "y[i] = a[indices[i]] along an axis", 1, 1, infer_gather, eval_gather, vjp_gather, flops_none},
-    {Op::scatter_add, "scatter_add", "y[indices[i]] += a[i] along an axis", 1, 1, infer_scatter_add, eval_scatter_add, vjp_scatter_add,
-     flops_elementwise},
+    {Op::scatter_add, "scatter_add", "y[indices[i]] += a[i] along an axis", 1, 1, infer_scatter_add, eval_scatter_add,
+     vjp_scatter_add, flops_elementwise},
 };
 
 }  // namespace

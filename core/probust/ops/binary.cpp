@@ -101,7 +101,8 @@ constexpr OpDefinition kFamily[] = {
     {Op::maximum, "maximum", "y = max(a, b)", 2, 2, infer, eval<maximum>, vjp_maximum, flops_elementwise},
     {Op::minimum, "minimum", "y = min(a, b)", 2, 2, infer, eval<minimum>, vjp_minimum, flops_elementwise},
     {Op::power, "power", "y = a^b", 2, 2, infer, eval<power>, vjp_power, flops_elementwise},
-    {Op::greater_equal, "greater_equal", "y = 1 where a >= b, else 0", 2, 2, infer, eval<greater_equal>, vjp_zero, flops_elementwise},
+    {Op::greater_equal, "greater_equal", "y = 1 where a >= b, else 0", 2, 2, infer, eval<greater_equal>, vjp_zero,
+     flops_elementwise},
     {Op::less, "less", "y = 1 where a < b, else 0", 2, 2, infer, eval<less>, vjp_zero, flops_elementwise},
 };
 

@@ -79,7 +79,8 @@ void for_each_tap(const Window& window, const std::function<void(std::int64_t, s
       std::int64_t image = 0, stride = 1, rest_q = q, rest_t = t;
       bool inside = true;
       for (std::size_t i = rank; i-- > 0;) {
-        const std::int64_t at = rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
+        const std::int64_t at =
+            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
         rest_q /= output[i];
         rest_t /= window.kernel[i];
         inside = inside && at >= 0 && at < window.image[i];
@@ -92,15 +93,18 @@ void for_each_tap(const Window& window, const std::function<void(std::int64_t, s
 }
 
 // Visits every term of the trilinear form: offsets into x, w and c.
-void for_each_term(const Window& window, const Sizes& s, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
-  const std::int64_t image = element_count(window.image), kernel = element_count(window.kernel), output = element_count(window.output());
+void for_each_term(const Window& window, const Sizes& s,
+                   const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
+  const std::int64_t image = element_count(window.image), kernel = element_count(window.kernel),
+                     output = element_count(window.output());
   const std::int64_t in_group = s.in_channels / window.groups, out_group = s.out_channels / window.groups;
   for_each_tap(window, [&](std::int64_t at, std::int64_t t, std::int64_t q) {
     for (std::int64_t n = 0; n < s.batch; ++n) {
       for (std::int64_t o = 0; o < s.out_channels; ++o) {
         for (std::int64_t i = 0; i < in_group; ++i) {
           const std::int64_t channel = o / out_group * in_group + i;
-          visit((n * s.in_channels + channel) * image + at, (o * in_group + i) * kernel + t, (n * s.out_channels + o) * output + q);
+          visit((n * s.in_channels + channel) * image + at, (o * in_group + i) * kernel + t,
+                (n * s.out_channels + o) * output + q);
         }
       }
     }
@@ -158,7 +162,8 @@ ValueId vjp_conv_filter_grad(Graph& g, ValueId y, std::size_t operand, ValueId w
 
 // Terms of the trilinear form, those on the padding included.
 double flops_of(const Window& window, std::int64_t batch, std::int64_t in_channels, std::int64_t out_channels) {
-  return 2.0 * static_cast<double>(batch * in_channels / window.groups * out_channels) * count(window.kernel) * count(window.output());
+  return 2.0 * static_cast<double>(batch * in_channels / window.groups * out_channels) * count(window.kernel) *
+         count(window.output());
 }
 double flops_conv(const Attributes& a, std::span<const Shape> in, const Shape& y) {
   return flops_of(std::get<Window>(a), in[0][0], in[0][1], y[1]);

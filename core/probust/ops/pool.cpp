@@ -46,7 +46,8 @@ Shape infer_max_scatter(const Attributes& attributes, std::span<const Shape> in)
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_scatter", in[0], window.image);
   require_cells(window);
-  if (in[1] != with_spatial(in[0], window.output())) misfit("max_scatter", "cotangent " + to_string(in[1]) + " is not the pooled shape");
+  if (in[1] != with_spatial(in[0], window.output()))
+    misfit("max_scatter", "cotangent " + to_string(in[1]) + " is not the pooled shape");
   return in[0];
 }
 
@@ -79,7 +80,8 @@ void for_each_cell(const Window& window, const std::function<void(std::int64_t, 
       std::int64_t image = 0, stride = 1, rest_q = q, rest_t = t;
       bool inside = true;
       for (std::size_t i = output.size(); i-- > 0;) {
-        const std::int64_t at = rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
+        const std::int64_t at =
+            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
         rest_q /= output[i];
         rest_t /= window.kernel[i];
         inside = inside && at >= 0 && at < window.image[i];
@@ -93,7 +95,8 @@ void for_each_cell(const Window& window, const std::function<void(std::int64_t, 
 
 // Offset of the chosen cell of x for every output element.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
-  const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image), output = element_count(window.output());
+  const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image),
+                     output = element_count(window.output());
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(planes * output), -1);
   for_each_cell(window, [&](std::int64_t q, std::int64_t at) {
     for (std::int64_t plane = 0; plane < planes; ++plane) {
@@ -127,7 +130,8 @@ void eval_max_gather(const Attributes& attributes, std::span<const Tensor* const
 
 void eval_sum_pool(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto& window = std::get<Window>(attributes);
-  const std::int64_t planes = y.shape[0] * y.shape[1], image = element_count(window.image), output = element_count(window.output());
+  const std::int64_t planes = y.shape[0] * y.shape[1], image = element_count(window.image),
+                     output = element_count(window.output());
   std::vector<double> sums(y.data.size());
   for_each_cell(window, [&](std::int64_t q, std::int64_t at) {
     for (std::int64_t plane = 0; plane < planes; ++plane) sums[plane * output + q] += in[0]->data[plane * image + at];
@@ -137,7 +141,8 @@ void eval_sum_pool(const Attributes& attributes, std::span<const Tensor* const> 
 
 void eval_sum_unpool(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto& window = std::get<Window>(attributes);
-  const std::int64_t planes = y.shape[0] * y.shape[1], image = element_count(window.image), output = element_count(window.output());
+  const std::int64_t planes = y.shape[0] * y.shape[1], image = element_count(window.image),
+                     output = element_count(window.output());
   std::vector<double> sums(y.data.size());
   for_each_cell(window, [&](std::int64_t q, std::int64_t at) {
     for (std::int64_t plane = 0; plane < planes; ++plane) sums[plane * image + at] += in[0]->data[plane * output + q];
@@ -160,9 +165,13 @@ ValueId vjp_max_gather(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   return operand == 0 ? kNoValue : append(g, Op::max_scatter, {node.inputs[0], c}, node.attributes);
 }
 
-ValueId vjp_sum_pool(Graph& g, ValueId y, std::size_t, ValueId c) { return append(g, Op::sum_unpool, {c}, Attributes(g[y].attributes)); }
+ValueId vjp_sum_pool(Graph& g, ValueId y, std::size_t, ValueId c) {
+  return append(g, Op::sum_unpool, {c}, Attributes(g[y].attributes));
+}
 
-ValueId vjp_sum_unpool(Graph& g, ValueId y, std::size_t, ValueId c) { return append(g, Op::sum_pool, {c}, Attributes(g[y].attributes)); }
+ValueId vjp_sum_unpool(Graph& g, ValueId y, std::size_t, ValueId c) {
+  return append(g, Op::sum_pool, {c}, Attributes(g[y].attributes));
+}
 
 double flops_windows(const Attributes& attributes, std::span<const Shape> in, const Shape&) {
   const auto& window = std::get<Window>(attributes);
@@ -172,14 +181,14 @@ double flops_windows(const Attributes& attributes, std::span<const Shape> in, co
 constexpr OpDefinition kFamily[] = {
     {Op::max_pool, "max_pool", "y[q] = max_t a[q stride - pad + t dilation]", 1, 1, infer_max_pool, eval_max_pool, vjp_max_pool,
      flops_windows},
-    {Op::max_scatter, "max_scatter", "y[argmax of a's window q] += b[q]", 2, 2, infer_max_scatter, eval_max_scatter, vjp_max_scatter,
-     flops_windows},
+    {Op::max_scatter, "max_scatter", "y[argmax of a's window q] += b[q]", 2, 2, infer_max_scatter, eval_max_scatter,
+     vjp_max_scatter, flops_windows},
     {Op::max_gather, "max_gather", "y[q] = b[argmax of a's window q]", 2, 2, infer_max_gather, eval_max_gather, vjp_max_gather,
      flops_windows},
     {Op::sum_pool, "sum_pool", "y[q] = sum_t a[q stride - pad + t dilation]", 1, 1, infer_sum_pool, eval_sum_pool, vjp_sum_pool,
      flops_windows},
-    {Op::sum_unpool, "sum_unpool", "y[q stride - pad + t dilation] += a[q]", 1, 1, infer_sum_unpool, eval_sum_unpool, vjp_sum_unpool,
-     flops_windows},
+    {Op::sum_unpool, "sum_unpool", "y[q stride - pad + t dilation] += a[q]", 1, 1, infer_sum_unpool, eval_sum_unpool,
+     vjp_sum_unpool, flops_windows},
 };
 
 }  // namespace

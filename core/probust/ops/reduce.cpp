@@ -11,7 +11,8 @@ namespace {
 Shape infer_reduce_sum(const Attributes& attributes, std::span<const Shape> in) {
   Shape shape = in[0];
   for (const std::int64_t axis : std::get<AxesAttributes>(attributes).axes) {
-    if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size())) misfit("reduce_sum", "axis " + std::to_string(axis) + " does not exist");
+    if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
+      misfit("reduce_sum", "axis " + std::to_string(axis) + " does not exist");
     shape[axis] = 1;
   }
   return shape;
@@ -67,7 +68,8 @@ double flops_reduce(const Attributes&, std::span<const Shape> in, const Shape&) 
 constexpr OpDefinition kFamily[] = {
     {Op::reduce_sum, "reduce_sum", "y = sum of a over axes, which keep extent 1", 1, 1, infer_reduce_sum, eval_reduce_sum,
      vjp_reduce_sum, flops_reduce},
-    {Op::broadcast, "broadcast", "y = a repeated up to a shape", 1, 1, infer_broadcast, eval_broadcast, vjp_broadcast, flops_none},
+    {Op::broadcast, "broadcast", "y = a repeated up to a shape", 1, 1, infer_broadcast, eval_broadcast, vjp_broadcast,
+     flops_none},
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 Shape infer(const Attributes& attributes, std::span<const Shape> in) {
   const std::int64_t axis = std::get<AxisAttribute>(attributes).axis;
-  if (axis < 0 || axis >= static_cast<std::int64_t>(in[0].size())) misfit("softmax", "axis " + std::to_string(axis) + " does not exist");
+  if (axis < 0 || axis >= static_cast<std::int64_t>(in[0].size()))
+    misfit("softmax", "axis " + std::to_string(axis) + " does not exist");
   return in[0];
 }
 

@@ -48,9 +48,7 @@ ValueId d_exp(Graph&, ValueId, ValueId y) { return y; }
 ValueId d_log(Graph& g, ValueId a, ValueId) { return append(g, Op::reciprocal, {a}); }
 ValueId d_sqrt(Graph& g, ValueId, ValueId y) { return build::divide(g, build::constant(g, 0.5F), y); }
 ValueId d_reciprocal(Graph& g, ValueId, ValueId y) { return build::negate(g, build::multiply(g, y, y)); }
-ValueId d_sigmoid(Graph& g, ValueId, ValueId y) {
-  return build::multiply(g, y, build::subtract(g, build::constant(g, 1), y));
-}
+ValueId d_sigmoid(Graph& g, ValueId, ValueId y) { return build::multiply(g, y, build::subtract(g, build::constant(g, 1), y)); }
 ValueId d_tanh(Graph& g, ValueId, ValueId y) { return build::subtract(g, build::constant(g, 1), build::multiply(g, y, y)); }
 ValueId d_erf(Graph& g, ValueId a, ValueId) {
   const ValueId bell = append(g, Op::exp, {build::negate(g, build::multiply(g, a, a))});

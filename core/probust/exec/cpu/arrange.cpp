@@ -28,7 +28,8 @@ std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const 
   const Tensor* operand = &numbers;
   definition(op).eval(attributes, std::span(&operand, 1), moved);
   std::vector<std::int64_t> sources(moved.data.size());
-  std::transform(moved.data.begin(), moved.data.end(), sources.begin(), [](float number) { return static_cast<std::int64_t>(number) - 1; });
+  std::transform(moved.data.begin(), moved.data.end(), sources.begin(),
+                 [](float number) { return static_cast<std::int64_t>(number) - 1; });
   return sources;
 }
 
@@ -81,13 +82,15 @@ Kernel make_concat(const Graph&, const Node& node) {
   const std::int64_t axis = std::get<AxisAttribute>(node.attributes).axis;
   return [axis](const Call& call) {
     std::int64_t outer = 1, inner = 1;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(call.shape->size()); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : (*call.shape)[i];
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(call.shape->size()); ++i)
+      (i < axis ? outer : inner) *= i == axis ? 1 : (*call.shape)[i];
     const std::int64_t row = (*call.shape)[axis] * inner;
     std::int64_t before = 0;
     for (std::size_t operand = 0; operand < call.in.size(); ++operand) {
       const std::int64_t block = (*call.in[operand].shape)[axis] * inner;
       for (std::int64_t o = 0; o < outer; ++o) {
-        expand(call, operand, call.in[operand].data + o * block * call.lanes_of(operand), block, call.out + (o * row + before) * call.lanes);
+        expand(call, operand, call.in[operand].data + o * block * call.lanes_of(operand), block,
+               call.out + (o * row + before) * call.lanes);
       }
       before += block;
     }

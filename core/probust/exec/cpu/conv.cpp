@@ -41,8 +41,10 @@ void for_each_cell(const Shape& extents, Visit visit) {
 }
 
 // filter[o, c, t] of one group as [(tap, in), out]; for a transposed convolution the filter's outputs are what is read.
-Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t group, std::int64_t groups, bool transposed) {
-  const std::int64_t outs = filter.shape[0] / groups, channels = filter.shape[1], kernel = filter.size() / (filter.shape[0] * channels);
+Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t group, std::int64_t groups,
+                       bool transposed) {
+  const std::int64_t outs = filter.shape[0] / groups, channels = filter.shape[1],
+                     kernel = filter.size() / (filter.shape[0] * channels);
   const std::int64_t read = transposed ? outs : channels, written = transposed ? channels : outs;
   Weights w(static_cast<std::int64_t>(taps.size()) * read, written);
   for (std::size_t t = 0; t < taps.size(); ++t) {
@@ -57,8 +59,10 @@ Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& ta
   return w;
 }
 
-void arrange_filters(Gather& gather, const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t groups, bool transposed) {
-  for (std::int64_t group = 0; group < groups; ++group) gather.filters.push_back(arrange_filter(filter, taps, group, groups, transposed));
+void arrange_filters(Gather& gather, const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t groups,
+                     bool transposed) {
+  for (std::int64_t group = 0; group < groups; ++group)
+    gather.filters.push_back(arrange_filter(filter, taps, group, groups, transposed));
 }
 
 std::vector<Gather> plan_conv(const Window& window, const Tensor& filter) {
@@ -132,8 +136,8 @@ std::vector<Gather> plan_conv_transpose(const Window& window, const Tensor& filt
 }
 
 // Copies product columns [rows, n] to their pixels; rows begin .. end - 1 of the gather.
-void scatter_rows(const Gather& gather, const float* product, std::int64_t product_stride, std::int64_t n, std::int64_t lanes, std::int64_t begin,
-                  std::int64_t end, std::int64_t pixels, float* out) {
+void scatter_rows(const Gather& gather, const float* product, std::int64_t product_stride, std::int64_t n, std::int64_t lanes,
+                  std::int64_t begin, std::int64_t end, std::int64_t pixels, float* out) {
   for (std::int64_t channel = 0; channel < n; ++channel) {
     const float* from = product + channel * product_stride;
     float* plane = out + channel * pixels * lanes;
@@ -147,11 +151,14 @@ void scatter_rows(const Gather& gather, const float* product, std::int64_t produ
 }
 
 // One group of one image: in [channels, in_pixels, lanes], out [n, out_pixels, lanes].
-void run_group(const Call& call, const Gather& gather, const Weights& w, const float* in, std::int64_t in_pixels, float* out, std::int64_t out_pixels) {
-  const std::int64_t lanes = call.lanes, rows = static_cast<std::int64_t>(gather.cells.size()) * lanes, k = w.rows(), n = w.cols();
+void run_group(const Call& call, const Gather& gather, const Weights& w, const float* in, std::int64_t in_pixels, float* out,
+               std::int64_t out_pixels) {
+  const std::int64_t lanes = call.lanes, rows = static_cast<std::int64_t>(gather.cells.size()) * lanes, k = w.rows(),
+                     n = w.cols();
   const std::int64_t channels = gather.taps.empty() ? 0 : k / static_cast<std::int64_t>(gather.taps.size());
   const std::int64_t group = row_group();
-  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k) / group * group;
+  const std::int64_t fitting =
+      kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k) / group * group;
   const std::int64_t block = std::min(std::max(2 * group, fitting), (rows + group - 1) / group * group);
   float* columns = call.scratch_of(block * (k + n));
   float* product = columns + block * k;
@@ -179,7 +186,8 @@ void run_group(const Call& call, const Gather& gather, const Weights& w, const f
 Kernel gather_kernel(std::vector<Gather> gathers) {
   return [gathers = std::move(gathers)](const Call& call) {
     const Shape &from = *call.in[0].shape, &to = *call.shape;
-    const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}), out_pixels = element_count({to.begin() + 2, to.end()});
+    const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}),
+                       out_pixels = element_count({to.begin() + 2, to.end()});
     for (std::int64_t image = 0; image < from[0]; ++image) {
       for (const Gather& gather : gathers) {
         const auto groups = static_cast<std::int64_t>(gather.filters.size());

@@ -41,7 +41,8 @@ class CpuProgram final : public Program {
     return floats * static_cast<std::int64_t>(sizeof(float));
   }
 
-  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace& workspace) const override {
+  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs,
+           Workspace& workspace) const override {
     std::vector<float*> slots(slots_.size());
     std::int64_t size = 0;
     for (const Slot& slot : slots_) size += padded(slot.elements * batch.lanes(slot.extent));
@@ -65,7 +66,8 @@ class CpuProgram final : public Program {
       for (const ValueId input : node.inputs) operands.push_back({address(input), &graph_[input].shape, graph_[input].extent});
       step.kernel({operands, slots[slot_of_[step.value]], &node.shape, batch, batch.lanes(node.extent), &workspace.scratch});
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) write_output(batch, graph_.outputs[i], address(graph_.outputs[i]), outputs[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      write_output(batch, graph_.outputs[i], address(graph_.outputs[i]), outputs[i]);
   }
 
  private:
@@ -83,7 +85,8 @@ class CpuProgram final : public Program {
       if (node.op == Op::input || node.op == Op::constant || node.op == Op::reshape) continue;
       const cpu::KernelEntry entry = cpu::kernel_entry(node.op);
       steps_.push_back({id, entry.make(graph_, node)});
-      slot_of_[id] = entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);
+      slot_of_[id] =
+          entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) release(storage(node.inputs[i]), id, last_use, free_slots);
     }
   }
@@ -113,7 +116,8 @@ class CpuProgram final : public Program {
     auto best = free_slots.end();
     for (auto it = free_slots.begin(); it != free_slots.end(); ++it) {
       if (slots_[*it].extent != node.extent) continue;
-      const bool fits = slots_[*it].elements >= elements, best_fits = best != free_slots.end() && slots_[*best].elements >= elements;
+      const bool fits = slots_[*it].elements >= elements,
+                 best_fits = best != free_slots.end() && slots_[*best].elements >= elements;
       const bool better = best == free_slots.end() || (fits && (!best_fits || slots_[*it].elements < slots_[*best].elements)) ||
                           (!fits && !best_fits && slots_[*it].elements > slots_[*best].elements);
       if (better) best = it;

@@ -88,13 +88,15 @@ void combine_lanes(F f, const Call& call, const float* a, const float* b, float*
   if (full_a && full_b) return combine(f, a, scalar_a, b, scalar_b, out, call.lanes);
   const std::int64_t examples = call.batch.examples;
   for (std::int64_t first = 0; first < call.lanes; first += examples) {
-    combine(f, full_a && !scalar_a ? a + first : a, scalar_a, full_b && !scalar_b ? b + first : b, scalar_b, out + first, examples);
+    combine(f, full_a && !scalar_a ? a + first : a, scalar_a, full_b && !scalar_b ? b + first : b, scalar_b, out + first,
+            examples);
   }
 }
 
 template <class F>
 Kernel binary_kernel(const Graph& graph, const Node& node, F f) {
-  auto table_a = element_table(graph[node.inputs[0]].shape, node.shape), table_b = element_table(graph[node.inputs[1]].shape, node.shape);
+  auto table_a = element_table(graph[node.inputs[0]].shape, node.shape),
+       table_b = element_table(graph[node.inputs[1]].shape, node.shape);
   return [f, table_a = std::move(table_a), table_b = std::move(table_b)](const Call& call) {
     const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), elements = element_count(*call.shape);
     if (table_a.empty() && table_b.empty() && lanes_a == call.lanes && lanes_b == call.lanes) {
@@ -111,37 +113,63 @@ Kernel binary_kernel(const Graph& graph, const Node& node, F f) {
 
 Kernel make_unary(const Graph& graph, const Node& node) {
   switch (node.op) {
-    case Op::negate: return scalar_kernel([](float x) { return -x; });
-    case Op::absolute: return scalar_kernel([](float x) { return std::fabs(x); });
-    case Op::sign: return scalar_kernel(ops::sign);
-    case Op::step: return scalar_kernel([](float x) { return x > 0 ? 1.0F : 0.0F; });
-    case Op::relu: return scalar_kernel([](float x) { return x < 0 ? 0.0F : x; });
-    case Op::reciprocal: return scalar_kernel([](float x) { return 1.0F / x; });
-    case Op::sqrt: return scalar_kernel([](float x) { return std::sqrt(x); });
-    case Op::exp: return block_kernel([](const Block& x) -> Block { return x.exp(); });
-    case Op::log: return block_kernel([](const Block& x) -> Block { return x.log(); });
-    case Op::tanh: return block_kernel([](const Block& x) -> Block { return x.tanh(); });
-    case Op::sigmoid: return block_kernel(sigmoid_block);
-    case Op::erf: return scalar_kernel([](float x) { return std::erf(x); });
-    case Op::softplus: return scalar_kernel(ops::softplus);
-    case Op::sine: return scalar_kernel([](float x) { return std::sin(x); });
-    case Op::cosine: return scalar_kernel([](float x) { return std::cos(x); });
-    default: return make_reference(graph, node);
+    case Op::negate:
+      return scalar_kernel([](float x) { return -x; });
+    case Op::absolute:
+      return scalar_kernel([](float x) { return std::fabs(x); });
+    case Op::sign:
+      return scalar_kernel(ops::sign);
+    case Op::step:
+      return scalar_kernel([](float x) { return x > 0 ? 1.0F : 0.0F; });
+    case Op::relu:
+      return scalar_kernel([](float x) { return x < 0 ? 0.0F : x; });
+    case Op::reciprocal:
+      return scalar_kernel([](float x) { return 1.0F / x; });
+    case Op::sqrt:
+      return scalar_kernel([](float x) { return std::sqrt(x); });
+    case Op::exp:
+      return block_kernel([](const Block& x) -> Block { return x.exp(); });
+    case Op::log:
+      return block_kernel([](const Block& x) -> Block { return x.log(); });
+    case Op::tanh:
+      return block_kernel([](const Block& x) -> Block { return x.tanh(); });
+    case Op::sigmoid:
+      return block_kernel(sigmoid_block);
+    case Op::erf:
+      return scalar_kernel([](float x) { return std::erf(x); });
+    case Op::softplus:
+      return scalar_kernel(ops::softplus);
+    case Op::sine:
+      return scalar_kernel([](float x) { return std::sin(x); });
+    case Op::cosine:
+      return scalar_kernel([](float x) { return std::cos(x); });
+    default:
+      return make_reference(graph, node);
   }
 }
 
 Kernel make_binary(const Graph& graph, const Node& node) {
   switch (node.op) {
-    case Op::add: return binary_kernel(graph, node, [](float a, float b) { return a + b; });
-    case Op::subtract: return binary_kernel(graph, node, [](float a, float b) { return a - b; });
-    case Op::multiply: return binary_kernel(graph, node, [](float a, float b) { return a * b; });
-    case Op::divide: return binary_kernel(graph, node, [](float a, float b) { return a / b; });
-    case Op::maximum: return binary_kernel(graph, node, [](float a, float b) { return b > a || b != b ? b : a; });
-    case Op::minimum: return binary_kernel(graph, node, [](float a, float b) { return b < a || b != b ? b : a; });
-    case Op::power: return binary_kernel(graph, node, [](float a, float b) { return std::pow(a, b); });
-    case Op::greater_equal: return binary_kernel(graph, node, [](float a, float b) { return a >= b ? 1.0F : 0.0F; });
-    case Op::less: return binary_kernel(graph, node, [](float a, float b) { return a < b ? 1.0F : 0.0F; });
-    default: return make_reference(graph, node);
+    case Op::add:
+      return binary_kernel(graph, node, [](float a, float b) { return a + b; });
+    case Op::subtract:
+      return binary_kernel(graph, node, [](float a, float b) { return a - b; });
+    case Op::multiply:
+      return binary_kernel(graph, node, [](float a, float b) { return a * b; });
+    case Op::divide:
+      return binary_kernel(graph, node, [](float a, float b) { return a / b; });
+    case Op::maximum:
+      return binary_kernel(graph, node, [](float a, float b) { return b > a || b != b ? b : a; });
+    case Op::minimum:
+      return binary_kernel(graph, node, [](float a, float b) { return b < a || b != b ? b : a; });
+    case Op::power:
+      return binary_kernel(graph, node, [](float a, float b) { return std::pow(a, b); });
+    case Op::greater_equal:
+      return binary_kernel(graph, node, [](float a, float b) { return a >= b ? 1.0F : 0.0F; });
+    case Op::less:
+      return binary_kernel(graph, node, [](float a, float b) { return a < b ? 1.0F : 0.0F; });
+    default:
+      return make_reference(graph, node);
   }
 }
 
@@ -154,7 +182,9 @@ Kernel make_softmax(const Graph& graph, const Node& node) {
     const std::int64_t lanes = call.lanes, elements = element_count(*call.shape);
     float* extreme = call.scratch_of(lanes);
     const auto line_start = [&](std::int64_t line) { return line / stride * stride * extent + line % stride; };
-    const auto row = [&](auto* base, std::int64_t line, std::int64_t i) { return base + (line_start(line) + i * stride) * lanes; };
+    const auto row = [&](auto* base, std::int64_t line, std::int64_t i) {
+      return base + (line_start(line) + i * stride) * lanes;
+    };
     for (std::int64_t line = 0; line < elements / extent; ++line) {
       std::copy_n(row(call.in[0].data, line, 0), lanes, extreme);
       for (std::int64_t i = 1; i < extent; ++i) {

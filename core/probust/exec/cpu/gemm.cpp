@@ -16,9 +16,12 @@ constexpr std::int64_t kRowGroup =
 
 std::int64_t row_group() { return kRowGroup; }
 
-std::int64_t multiply_scratch(std::int64_t k, std::int64_t n) { return kRowGroup * (k + n) * static_cast<std::int64_t>(sizeof(float)); }
+std::int64_t multiply_scratch(std::int64_t k, std::int64_t n) {
+  return kRowGroup * (k + n) * static_cast<std::int64_t>(sizeof(float));
+}
 
-void multiply_whole(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out, std::int64_t out_stride) {
+void multiply_whole(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out,
+                    std::int64_t out_stride) {
   if (rows == 0) return;
   Strided result(out, rows, w.cols(), Eigen::OuterStride<>(out_stride));
   const ConstStrided left(a, rows, w.rows(), Eigen::OuterStride<>(a_stride));
@@ -36,7 +39,8 @@ void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const We
   const std::int64_t whole = rows / kRowGroup * kRowGroup, rest = rows - whole, k = w.rows(), n = w.cols();
   multiply_whole(whole, a, a_stride, w, out, out_stride);
   if (rest == 0) return;
-  if (static_cast<std::int64_t>(scratch.size()) < kRowGroup * (k + n)) scratch.resize(static_cast<std::size_t>(kRowGroup * (k + n)));
+  if (static_cast<std::int64_t>(scratch.size()) < kRowGroup * (k + n))
+    scratch.resize(static_cast<std::size_t>(kRowGroup * (k + n)));
   float* padded = scratch.data();
   float* product = padded + kRowGroup * k;
   for (std::int64_t column = 0; column < k; ++column) {
@@ -44,7 +48,8 @@ void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const We
     std::fill_n(padded + column * kRowGroup + rest, kRowGroup - rest, 0.0F);
   }
   multiply_whole(kRowGroup, padded, kRowGroup, w, product, kRowGroup);
-  for (std::int64_t column = 0; column < n; ++column) std::copy_n(product + column * kRowGroup, rest, out + column * out_stride + whole);
+  for (std::int64_t column = 0; column < n; ++column)
+    std::copy_n(product + column * kRowGroup, rest, out + column * out_stride + whole);
 }
 
 }  // namespace probust::cpu

@@ -24,6 +24,7 @@ void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const We
               std::vector<float>& scratch);
 
 /// The same for a whole number of row groups.
-void multiply_whole(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out, std::int64_t out_stride);
+void multiply_whole(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out,
+                    std::int64_t out_stride);
 
 }  // namespace probust::cpu

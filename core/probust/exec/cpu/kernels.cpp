@@ -26,16 +26,26 @@ Kernel make_reference(const Graph&, const Node& node) {
 KernelEntry kernel_entry(Op op) {
   switch (op) {
     case Op::input:
-    case Op::constant: return {};
-    case Op::matmul: return {make_matmul};
-    case Op::conv: return {make_conv};
-    case Op::conv_transpose: return {make_conv_transpose};
-    case Op::conv_filter_grad: return {make_reference};
-    case Op::max_pool: return {make_max_pool};
-    case Op::max_scatter: return {make_max_scatter};
-    case Op::max_gather: return {make_max_gather};
-    case Op::sum_pool: return {make_sum_pool};
-    case Op::sum_unpool: return {make_sum_unpool};
+    case Op::constant:
+      return {};
+    case Op::matmul:
+      return {make_matmul};
+    case Op::conv:
+      return {make_conv};
+    case Op::conv_transpose:
+      return {make_conv_transpose};
+    case Op::conv_filter_grad:
+      return {make_reference};
+    case Op::max_pool:
+      return {make_max_pool};
+    case Op::max_scatter:
+      return {make_max_scatter};
+    case Op::max_gather:
+      return {make_max_gather};
+    case Op::sum_pool:
+      return {make_sum_pool};
+    case Op::sum_unpool:
+      return {make_sum_unpool};
     case Op::negate:
     case Op::absolute:
     case Op::sign:
@@ -50,7 +60,8 @@ KernelEntry kernel_entry(Op op) {
     case Op::erf:
     case Op::softplus:
     case Op::sine:
-    case Op::cosine: return {make_unary, true};
+    case Op::cosine:
+      return {make_unary, true};
     case Op::add:
     case Op::subtract:
     case Op::multiply:
@@ -59,18 +70,25 @@ KernelEntry kernel_entry(Op op) {
     case Op::minimum:
     case Op::power:
     case Op::greater_equal:
-    case Op::less: return {make_binary, true};
+    case Op::less:
+      return {make_binary, true};
     case Op::reduce_sum:
-    case Op::scatter_add: return {make_reduce_sum};
-    case Op::broadcast: return {make_broadcast};
+    case Op::scatter_add:
+      return {make_reduce_sum};
+    case Op::broadcast:
+      return {make_broadcast};
     case Op::reshape:
     case Op::transpose:
     case Op::slice:
     case Op::pad:
-    case Op::gather: return {make_moves};
-    case Op::concat: return {make_concat};
-    case Op::softmax: return {make_softmax};
-    case Op::log_softmax: return {make_reference};
+    case Op::gather:
+      return {make_moves};
+    case Op::concat:
+      return {make_concat};
+    case Op::softmax:
+      return {make_softmax};
+    case Op::log_softmax:
+      return {make_reference};
   }
   return {};
 }

@@ -21,7 +21,8 @@ std::int64_t leading_count(const Shape& shape) { return element_count({shape.beg
 // The constant as [k, n] (or its transpose) where it is a single matrix.
 Weights as_weights(const Tensor& tensor, bool transpose) {
   const auto [rows, columns] = last_two(tensor.shape);
-  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> map(tensor.data.data(), rows, columns);
+  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> map(tensor.data.data(), rows,
+                                                                                                    columns);
   if (transpose) return map.transpose();
   return map;
 }
@@ -89,7 +90,8 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
 
 Kernel lane_by_lane(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
-  auto offsets_a = matrix_offsets(graph[node.inputs[0]].shape, node.shape), offsets_b = matrix_offsets(graph[node.inputs[1]].shape, node.shape);
+  auto offsets_a = matrix_offsets(graph[node.inputs[0]].shape, node.shape),
+       offsets_b = matrix_offsets(graph[node.inputs[1]].shape, node.shape);
   return [t, offsets_a = std::move(offsets_a), offsets_b = std::move(offsets_b)](const Call& call) {
     const auto [m, n] = last_two(*call.shape);
     const auto [rows_a, columns_a] = last_two(*call.in[0].shape);
@@ -102,8 +104,8 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
       for (std::int64_t i = 0; i < m; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
           for (std::int64_t l = 0; l < k; ++l) {
-            add_products(call, a + (t.transpose_a ? l * m + i : i * k + l) * lanes_a, b + (t.transpose_b ? j * k + l : l * n + j) * lanes_b,
-                         y + (i * n + j) * call.lanes);
+            add_products(call, a + (t.transpose_a ? l * m + i : i * k + l) * lanes_a,
+                         b + (t.transpose_b ? j * k + l : l * n + j) * lanes_b, y + (i * n + j) * call.lanes);
           }
         }
       }
@@ -117,7 +119,8 @@ Kernel make_matmul(const Graph& graph, const Node& node) {
   const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
   if (b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent) return right_constant(graph, node);
   const auto t = std::get<MatmulAttributes>(node.attributes);
-  if (a.op == Op::constant && leading_count(a.shape) == 1 && !t.transpose_b && b.extent == node.extent) return left_constant(graph, node);
+  if (a.op == Op::constant && leading_count(a.shape) == 1 && !t.transpose_b && b.extent == node.extent)
+    return left_constant(graph, node);
   return lane_by_lane(graph, node);
 }
 

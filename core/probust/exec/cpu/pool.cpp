@@ -33,7 +33,8 @@ Windows plan(const Window& window) {
       std::int64_t cell = 0, stride = 1, rest_q = q, rest_t = t;
       bool inside = true;
       for (std::size_t i = output.size(); i-- > 0;) {
-        const std::int64_t at = rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
+        const std::int64_t at =
+            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
         rest_q /= output[i];
         rest_t /= window.kernel[i];
         inside = inside && at >= 0 && at < window.image[i];
@@ -105,7 +106,8 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
     float* best = call.scratch_of(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
     const bool assign = !windows.overlap;
-    if (!assign || static_cast<std::int64_t>(windows.cells.size()) < windows.image) std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    if (!assign || static_cast<std::int64_t>(windows.cells.size()) < windows.image)
+      std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
       for (std::int64_t q = 0; q < windows.count(); ++q) {
         const auto cells = windows.of(q);
@@ -138,7 +140,8 @@ Kernel make_max_gather(const Graph& graph, const Node& node) {
         float* to = call.out + (p * windows.count() + q) * lanes;
         for (std::size_t t = 0; t < cells.size(); ++t) {
           const float* v = call.in[1].data + (p * windows.image + cells[t]) * lanes;
-          for (std::int64_t first = 0; first < lanes; first += own) add_chosen(v + first, which, static_cast<std::int32_t>(t), to + first, own);
+          for (std::int64_t first = 0; first < lanes; first += own)
+            add_chosen(v + first, which, static_cast<std::int32_t>(t), to + first, own);
         }
       }
     }

@@ -15,6 +15,7 @@ struct Run {
 std::vector<Run> to_runs(const std::vector<std::int64_t>& sources);
 
 /// Copies rows begin .. end - 1, where a row is an element and one of its `lanes`, from an operand to `to`.
-void copy_rows(const std::vector<Run>& runs, const float* from, std::int64_t lanes, std::int64_t begin, std::int64_t end, float* to);
+void copy_rows(const std::vector<Run>& runs, const float* from, std::int64_t lanes, std::int64_t begin, std::int64_t end,
+               float* to);
 
 }  // namespace probust::cpu
