@@ -47,7 +47,8 @@ ModelSummary summarize(const ModelProto& model) {
 
 class Importer {
  public:
-  Importer(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) : proto_(proto), options_(options), budget_(file_bytes) {
+  Importer(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes)
+      : proto_(proto), options_(options), budget_(file_bytes) {
     model_.summary = summarize(proto);
   }
 
@@ -70,7 +71,9 @@ class Importer {
  private:
   void require_opset() const {
     const std::int64_t opset = opset_of(proto_);
-    const bool only_other_domains = opset == 0 && !proto_.nodes.empty() && std::all_of(proto_.nodes.begin(), proto_.nodes.end(), [](const NodeProto& n) { return !n.domain.empty(); });
+    const bool only_other_domains =
+        opset == 0 && !proto_.nodes.empty() &&
+        std::all_of(proto_.nodes.begin(), proto_.nodes.end(), [](const NodeProto& n) { return !n.domain.empty(); });
     if (only_other_domains) return;  // the first node says what is unsupported
     if (opset < kOldestOpset || opset > kNewestOpset) {
       throw Error{ErrorCode::unsupported, "model", "uses opset " + std::to_string(opset),
@@ -83,7 +86,9 @@ class Importer {
     const ValueInfo* chosen = nullptr;
     for (const ValueInfo& input : proto_.inputs) {
       if (proto_.initializers.count(input.name) != 0) continue;
-      if (chosen != nullptr) throw Error{ErrorCode::unsupported, "model", "has two inputs, '" + chosen->name + "' and '" + input.name + "'", "only one is supported"};
+      if (chosen != nullptr)
+        throw Error{ErrorCode::unsupported, "model", "has two inputs, '" + chosen->name + "' and '" + input.name + "'",
+                    "only one is supported"};
       chosen = &input;
     }
     if (chosen == nullptr) throw Error{ErrorCode::unreadable, "model", "has no input", ""};
@@ -91,11 +96,14 @@ class Importer {
     if (chosen->type != "float32" && chosen->type != "float64" && chosen->type != "float16") {
       throw Error{ErrorCode::unsupported, where, "takes " + chosen->type + " values", "only floating-point inputs are supported"};
     }
-    if (!chosen->has_shape) throw Error{ErrorCode::unsupported, where, "declares no shape", "export the model with an input shape"};
+    if (!chosen->has_shape)
+      throw Error{ErrorCode::unsupported, where, "declares no shape", "export the model with an input shape"};
     Shape shape = chosen->shape;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       if (shape[i] > 0) continue;
-      if (i > 0) throw Error{ErrorCode::unsupported, where, "has no fixed extent along axis " + std::to_string(i), "export the model with fixed extents behind the batch"};
+      if (i > 0)
+        throw Error{ErrorCode::unsupported, where, "has no fixed extent along axis " + std::to_string(i),
+                    "export the model with fixed extents behind the batch"};
       shape[i] = 1;
     }
     element_count(shape);
@@ -109,7 +117,8 @@ class Importer {
     for (std::size_t i = 0; i < proto_.nodes.size(); ++i) {
       for (const std::string& name : proto_.nodes[i].outputs) {
         if (name.empty()) continue;
-        if (values_.count(name) != 0 || !producers_.emplace(name, i).second) at(proto_.nodes[i]).malformed("makes '" + name + "', which already exists");
+        if (values_.count(name) != 0 || !producers_.emplace(name, i).second)
+          at(proto_.nodes[i]).malformed("makes '" + name + "', which already exists");
       }
     }
   }
@@ -126,7 +135,8 @@ class Importer {
     while (!wanted.empty()) {
       const auto producer = producers_.find(wanted.back());
       wanted.pop_back();
-      if (producer == producers_.end() || lowered_.count(producer->second) != 0 || !needed.insert(producer->second).second) continue;
+      if (producer == producers_.end() || lowered_.count(producer->second) != 0 || !needed.insert(producer->second).second)
+        continue;
       for (const std::string& name : proto_.nodes[producer->second].inputs) wanted.push_back(name);
     }
     for (const std::size_t i : needed) {
@@ -134,8 +144,10 @@ class Importer {
       lower_node(proto_.nodes[i]);
     }
     const auto found = values_.find(output);
-    if (found == values_.end()) throw Error{ErrorCode::unreadable, "output '" + output + "'", "is made by no node", "the model may be damaged"};
-    if (found->second.id == kNoValue) throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
+    if (found == values_.end())
+      throw Error{ErrorCode::unreadable, "output '" + output + "'", "is made by no node", "the model may be damaged"};
+    if (found->second.id == kNoValue)
+      throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
     return found->second.id;
   }
 
@@ -144,7 +156,8 @@ class Importer {
     const OnnxOperator* known = find_operator(node.op_type, node.domain);
     if (known == nullptr) {
       const std::string domain = node.domain.empty() ? "" : node.domain + ".";
-      throw Error{ErrorCode::unsupported, lowering.where(), "operator " + domain + node.op_type + " is not supported", "see probust inspect for what the model uses"};
+      throw Error{ErrorCode::unsupported, lowering.where(), "operator " + domain + node.op_type + " is not supported",
+                  "see probust inspect for what the model uses"};
     }
     try {
       known->lower(lowering);
@@ -165,14 +178,20 @@ class Importer {
 
   // [1, C], [C] or [1, C, 1, 1]: at most one extent is not 1.
   static bool is_vector(const Shape& shape) {
-    return std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; }) <= 1 && element_count(shape) >= 1;
+    return std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; }) <= 1 &&
+           element_count(shape) >= 1;
   }
 
   void choose_output() {
     if (!options_.output_name.empty()) {
-      const bool listed = std::any_of(proto_.outputs.begin(), proto_.outputs.end(), [&](const ValueInfo& o) { return o.name == options_.output_name; });
-      const bool inner = std::any_of(proto_.nodes.begin(), proto_.nodes.end(), [&](const NodeProto& n) { return std::count(n.outputs.begin(), n.outputs.end(), options_.output_name) > 0; });
-      if (!listed && !inner) throw Error{ErrorCode::usage, "--output-name", "the model has no output '" + options_.output_name + "'", "its outputs are " + output_names()};
+      const bool listed = std::any_of(proto_.outputs.begin(), proto_.outputs.end(),
+                                      [&](const ValueInfo& o) { return o.name == options_.output_name; });
+      const bool inner = std::any_of(proto_.nodes.begin(), proto_.nodes.end(), [&](const NodeProto& n) {
+        return std::count(n.outputs.begin(), n.outputs.end(), options_.output_name) > 0;
+      });
+      if (!listed && !inner)
+        throw Error{ErrorCode::usage, "--output-name", "the model has no output '" + options_.output_name + "'",
+                    "its outputs are " + output_names()};
       return take_output(options_.output_name, "output '" + options_.output_name + "' was asked for");
     }
     if (proto_.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
@@ -186,28 +205,35 @@ class Importer {
           if (single.empty()) single = output.name;
           continue;
         }
-        return take_output(output.name, proto_.outputs.size() > 1 ? "output '" + output.name + "' is the first of shape [1, C]" : "");
+        return take_output(output.name,
+                           proto_.outputs.size() > 1 ? "output '" + output.name + "' is the first of shape [1, C]" : "");
       } catch (const Error& error) {
         failures.push_back(error);
       }
     }
     if (!single.empty()) return take_output(single, "output '" + single + "' is one number, not classes");
     if (!failures.empty()) throw failures.front();
-    throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]", fixed_batch() + "name one with --output-name; its outputs are " + output_names()};
+    throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]",
+                fixed_batch() + "name one with --output-name; its outputs are " + output_names()};
   }
 
   // A model for 64 examples at once is not a function of one.
   std::string fixed_batch() const {
     const std::int64_t first = model_.input_shape.empty() ? 1 : model_.input_shape[0];
-    return first <= 1 ? "" : "export it for batches of one or of any size (its input's first extent is " + std::to_string(first) + "), or ";
+    return first <= 1
+               ? ""
+               : "export it for batches of one or of any size (its input's first extent is " + std::to_string(first) + "), or ";
   }
 
   void take_output(const std::string& name, const std::string& note) {
     const ValueId id = lower(name);
     if (!is_vector(model_.graph[id].shape)) {
-      throw Error{ErrorCode::unsupported, "output '" + name + "'", "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits", fixed_batch() + "name another with --output-name"};
+      throw Error{ErrorCode::unsupported, "output '" + name + "'",
+                  "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits",
+                  fixed_batch() + "name another with --output-name"};
     }
-    if (model_.graph[id].extent == Extent::constant) throw Error{ErrorCode::unsupported, "output '" + name + "'", "does not depend on the input", ""};
+    if (model_.graph[id].extent == Extent::constant)
+      throw Error{ErrorCode::unsupported, "output '" + name + "'", "does not depend on the input", ""};
     model_.output_name = name;
     model_.graph.outputs = {id};
     if (!note.empty()) model_.notes.push_back(note);
@@ -229,7 +255,8 @@ class Importer {
       const std::int64_t axis = std::get<AxisAttribute>(graph[id].attributes).axis;
       if (graph[id].shape[axis] != element_count(graph[id].shape)) return;
       graph.outputs[0] = graph[id].inputs[0];
-      model_.notes.push_back(std::string("the final ") + (op == Op::softmax ? "Softmax" : "LogSoftmax") + " is left out: margins need logits");
+      model_.notes.push_back(std::string("the final ") + (op == Op::softmax ? "Softmax" : "LogSoftmax") +
+                             " is left out: margins need logits");
     } else if (op == Op::sigmoid) {
       model_.notes.push_back("the output passes through a Sigmoid, which saturates: margins are those of its values");
     }

@@ -39,9 +39,9 @@ struct ModelSummary {
 /// A classifier as a function of one example.
 struct Model {
   ModelSummary summary;
-  Graph graph;              ///< one input of the ONNX input's shape at batch one; one output, the logits [C]
+  Graph graph;  ///< one input of the ONNX input's shape at batch one; one output, the logits [C]
   std::string input_name, output_name;
-  Shape input_shape;        ///< at batch one, e.g. [1, 3, 32, 32]
+  Shape input_shape;  ///< at batch one, e.g. [1, 3, 32, 32]
   std::int64_t classes = 0;
   std::vector<std::string> notes;  ///< what was decided on the way, one sentence each
 };
@@ -50,8 +50,8 @@ struct ImportOptions {
   std::string output_name;  ///< which output to take as logits; empty: the first that is [1, C]
 };
 
-/// Imports an ONNX model (opsets 7 to 21). Models are imported at batch size one, whatever batch they were exported with; executors
-/// run the graph for any number of examples. A final Softmax or LogSoftmax is removed, since margins need logits.
+/// Imports an ONNX model (opsets 7 to 21). Models are imported at batch size one, whatever batch they were exported with;
+/// executors run the graph for any number of examples. A final Softmax or LogSoftmax is removed, since margins need logits.
 /// Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 

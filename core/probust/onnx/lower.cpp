@@ -13,7 +13,8 @@ namespace {
 // Integers are carried as float32, which is exact up to 2^24; sentinels of 2^30 and more only mean "to the end".
 void require_exact(Lowering& l, const Tensor& integers) {
   for (const float value : integers.data) {
-    if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F) l.unsupported("computes an integer beyond 2^24", "such integers are not represented");
+    if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F)
+      l.unsupported("computes an integer beyond 2^24", "such integers are not represented");
   }
 }
 
@@ -26,7 +27,8 @@ void Budget::spend(std::int64_t elements, double flops) {
   elements_ -= static_cast<double>(elements);
   flops_ -= flops;
   if (elements_ < 0 || flops_ < 0) {
-    throw Error{ErrorCode::resources, "import", "computing the constants of this model takes more memory or time than a file of its size may ask for", ""};
+    throw Error{ErrorCode::resources, "import",
+                "computing the constants of this model takes more memory or time than a file of its size may ask for", ""};
   }
 }
 
@@ -60,9 +62,13 @@ std::string Lowering::where() const {
   return "node '" + name + "' (" + node.op_type + ", " + domain + "opset " + std::to_string(opset) + ")";
 }
 
-void Lowering::malformed(const std::string& what) const { throw Error{ErrorCode::unreadable, where(), what, "the model may be damaged"}; }
+void Lowering::malformed(const std::string& what) const {
+  throw Error{ErrorCode::unreadable, where(), what, "the model may be damaged"};
+}
 
-void Lowering::unsupported(const std::string& what, const std::string& hint) const { throw Error{ErrorCode::unsupported, where(), what, hint}; }
+void Lowering::unsupported(const std::string& what, const std::string& hint) const {
+  throw Error{ErrorCode::unsupported, where(), what, hint};
+}
 
 const Named& Lowering::named(std::size_t i) const {
   if (!has(i)) malformed("operand " + std::to_string(i) + " is missing");
@@ -73,7 +79,8 @@ const Named& Lowering::named(std::size_t i) const {
 }
 
 const Tensor& Lowering::constant(std::size_t i) const {
-  if (!is_constant(i)) unsupported("operand " + std::to_string(i) + " depends on the input", "only constants are supported there");
+  if (!is_constant(i))
+    unsupported("operand " + std::to_string(i) + " depends on the input", "only constants are supported there");
   return constant_value(graph, in(i));
 }
 
@@ -135,7 +142,8 @@ void Lowering::set(ValueId value) {
 ValueId Lowering::scalar(float value) { return tensor(Tensor::scalar(value)); }
 
 std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
-  if (value < -rank || value >= rank) malformed("axis " + std::to_string(value) + " does not exist in a tensor of rank " + std::to_string(rank));
+  if (value < -rank || value >= rank)
+    malformed("axis " + std::to_string(value) + " does not exist in a tensor of rank " + std::to_string(rank));
   return value < 0 ? value + rank : value;
 }
 

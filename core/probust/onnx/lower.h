@@ -49,7 +49,7 @@ class Lowering {
   bool integer(std::size_t i) const { return named(i).integer; }
   Shape shape(std::size_t i) const { return graph[in(i)].shape; }
   bool is_constant(std::size_t i) const { return is_constant_value(in(i)); }
-  const Tensor& constant(std::size_t i) const;           ///< fails unless operand i is one
+  const Tensor& constant(std::size_t i) const;              ///< fails unless operand i is one
   std::vector<std::int64_t> integers(std::size_t i) const;  ///< a constant operand as integers; huge values saturate
 
   // Attributes.
@@ -78,7 +78,7 @@ class Lowering {
 
   /// "node 'conv1' (Conv, opset 17)".
   std::string where() const;
-  [[noreturn]] void malformed(const std::string& what) const;                            ///< Error{unreadable}
+  [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 
   /// A possibly negative axis as one of 0..rank-1.

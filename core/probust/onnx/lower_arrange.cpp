@@ -23,7 +23,8 @@ ValueId integer_tensor(Lowering& l, const std::vector<std::int64_t>& values, Sha
 void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0)); }
 
 void dropout(Lowering& l) {
-  if (l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0) l.unsupported("is in training mode", "export the model for inference");
+  if (l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0)
+    l.unsupported("is in training mode", "export the model for inference");
   identity(l);
 }
 
@@ -43,7 +44,8 @@ void cast(Lowering& l) {
 void constant(Lowering& l) {
   for (const auto& [name, attribute] : l.node.attributes) {
     const auto count = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
-    if (name == "value" && attribute.has_tensor) return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer);
+    if (name == "value" && attribute.has_tensor)
+      return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer);
     if (name == "value_float") return l.set(0, l.scalar(attribute.f));
     if (name == "value_int") return l.set(0, integer_tensor(l, {attribute.i}, {}), true);
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
@@ -54,7 +56,9 @@ void constant(Lowering& l) {
 
 void shape(Lowering& l) {
   const Shape all = l.shape(0);
-  const auto clamp = [&](std::int64_t value) { return std::clamp<std::int64_t>(value < 0 ? value + rank_of(l) : value, 0, rank_of(l)); };
+  const auto clamp = [&](std::int64_t value) {
+    return std::clamp<std::int64_t>(value < 0 ? value + rank_of(l) : value, 0, rank_of(l));
+  };
   const std::int64_t start = clamp(l.attribute("start", std::int64_t{0})), end = clamp(l.attribute("end", rank_of(l)));
   const Shape part(all.begin() + start, all.begin() + std::max(start, end));
   l.set(0, integer_tensor(l, part, {static_cast<std::int64_t>(part.size())}), true);
@@ -91,7 +95,8 @@ void flatten(Lowering& l) {
   std::int64_t axis = l.attribute("axis", std::int64_t{1});
   if (axis < 0) axis += rank_of(l);
   if (axis < 0 || axis > rank_of(l)) l.malformed("axis is out of range");
-  l.set(build::reshape(l.graph, l.in(0), {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
+  l.set(build::reshape(l.graph, l.in(0),
+                       {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
 }
 
 // 0 keeps an extent, -1 takes what is left.
@@ -153,7 +158,8 @@ void unsqueeze(Lowering& l) {
   const std::int64_t rank = rank_of(l) + static_cast<std::int64_t>(axes->size());
   std::vector<bool> added(static_cast<std::size_t>(rank), false);
   for (const std::int64_t axis : *axes) added[l.axis(axis, rank)] = true;
-  if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size())) l.malformed("names an axis twice");
+  if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size()))
+    l.malformed("names an axis twice");
   Shape to;
   std::size_t next = 0;
   for (const bool is_new : added) to.push_back(is_new ? 1 : l.shape(0)[next++]);
@@ -171,7 +177,7 @@ ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start
   const Shape from = l.graph[x].shape;
   const std::int64_t extent = from[axis];
   if (step == 0) l.malformed("has a step of 0");
-  if (extent == 0) return x;  // nothing to pick
+  if (extent == 0) return x;                               // nothing to pick
   step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also picks one element
   if (start < 0) start += extent;
   if (end < 0) end += extent;
@@ -200,7 +206,8 @@ void slice(Lowering& l) {
   const auto steps = l.has(4) ? l.integers(4) : std::vector<std::int64_t>(starts->size(), 1);
   if (axes.size() != starts->size() || steps.size() != starts->size()) l.malformed("axes or steps do not match starts");
   ValueId x = l.in(0);
-  for (std::size_t i = 0; i < axes.size(); ++i) x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
   l.set(x);
 }
 
@@ -212,7 +219,8 @@ void split(Lowering& l) {
     const std::int64_t each = (extent + parts - 1) / parts;
     for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<std::int64_t>(extent - i * each, 0, each));
   }
-  if (static_cast<std::int64_t>(sizes.size()) != parts) l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
+  if (static_cast<std::int64_t>(sizes.size()) != parts)
+    l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
     if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("its parts are larger than the whole");
@@ -225,7 +233,8 @@ void gather(Lowering& l) {
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l)), extent = l.shape(0)[axis];
   GatherAttributes g{axis, l.integers(1), extent};
   for (std::int64_t& index : g.indices) {
-    if (index < -extent || index >= extent) l.malformed("index " + std::to_string(index) + " is outside an axis of " + std::to_string(extent));
+    if (index < -extent || index >= extent)
+      l.malformed("index " + std::to_string(index) + " is outside an axis of " + std::to_string(extent));
     if (index < 0) index += extent;
   }
   const ValueId picked = l.add_node(Op::gather, {l.in(0)}, g);
@@ -236,14 +245,18 @@ void gather(Lowering& l) {
   l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
 }
 
-void expand(Lowering& l) { l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.integers(1), l.where())), l.integer(0)); }
+void expand(Lowering& l) {
+  l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.integers(1), l.where())), l.integer(0));
+}
 
 void tile(Lowering& l) {
   const auto repeats = l.integers(1);
-  if (static_cast<std::int64_t>(repeats.size()) != rank_of(l)) l.malformed("has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(rank_of(l)));
+  if (static_cast<std::int64_t>(repeats.size()) != rank_of(l))
+    l.malformed("has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(rank_of(l)));
   ValueId x = l.in(0);
   for (std::int64_t axis = 0; axis < rank_of(l); ++axis) {
-    if (repeats[axis] < 0 || repeats[axis] > kMaxElements) l.malformed("repeats an axis " + std::to_string(repeats[axis]) + " times");
+    if (repeats[axis] < 0 || repeats[axis] > kMaxElements)
+      l.malformed("repeats an axis " + std::to_string(repeats[axis]) + " times");
     if (repeats[axis] == 1) continue;
     Shape larger = l.graph[x].shape;
     const std::int64_t extent = larger[axis];
@@ -270,7 +283,9 @@ std::int64_t padded_source(std::int64_t position, std::int64_t extent, const std
 ValueId crop(Lowering& l, ValueId x, std::vector<std::int64_t>& low, std::vector<std::int64_t>& high) {
   for (std::size_t i = 0; i < low.size(); ++i) {
     const std::int64_t extent = l.graph[x].shape[i];
-    if (low[i] < 0 || high[i] < 0) x = slice_axis(l, x, static_cast<std::int64_t>(i), std::max<std::int64_t>(0, -low[i]), extent - std::max<std::int64_t>(0, -high[i]), 1);
+    if (low[i] < 0 || high[i] < 0)
+      x = slice_axis(l, x, static_cast<std::int64_t>(i), std::max<std::int64_t>(0, -low[i]),
+                     extent - std::max<std::int64_t>(0, -high[i]), 1);
     low[i] = std::max<std::int64_t>(0, low[i]);
     high[i] = std::max<std::int64_t>(0, high[i]);
   }
@@ -325,26 +340,16 @@ void pad(Lowering& l) {
 }
 
 constexpr OnnxOperator kTable[] = {
-    {"Cast", cast, true},
-    {"Concat", concat, true},
-    {"Constant", constant, true},
-    {"ConstantOfShape", constant_of_shape, true},
-    {"Dropout", dropout, true},
-    {"Expand", expand, true},
-    {"Flatten", flatten, true},
-    {"Gather", gather, true},
-    {"Identity", identity, true},
-    {"Pad", pad, true},
-    {"Range", range, true},
-    {"Reshape", reshape, true},
-    {"Shape", shape, true},
-    {"Size", size, true},
-    {"Slice", slice, true},
-    {"Split", split, true},
-    {"Squeeze", squeeze, true},
-    {"Tile", tile, true},
-    {"Transpose", transpose, true},
-    {"Unsqueeze", unsqueeze, true},
+    {"Cast", cast, true},           {"Concat", concat, true},
+    {"Constant", constant, true},   {"ConstantOfShape", constant_of_shape, true},
+    {"Dropout", dropout, true},     {"Expand", expand, true},
+    {"Flatten", flatten, true},     {"Gather", gather, true},
+    {"Identity", identity, true},   {"Pad", pad, true},
+    {"Range", range, true},         {"Reshape", reshape, true},
+    {"Shape", shape, true},         {"Size", size, true},
+    {"Slice", slice, true},         {"Split", split, true},
+    {"Squeeze", squeeze, true},     {"Tile", tile, true},
+    {"Transpose", transpose, true}, {"Unsqueeze", unsqueeze, true},
 };
 
 }  // namespace

@@ -116,8 +116,10 @@ void gelu(Lowering& l) {
 void clip(Lowering& l) {
   const bool old = l.opset < 11;
   ValueId x = l.in(0);
-  if (old ? l.has_attribute("min") : l.has(1)) x = l.add_node(Op::maximum, {x, old ? l.scalar(l.attribute("min", 0.0F)) : l.in(1)});
-  if (old ? l.has_attribute("max") : l.has(2)) x = l.add_node(Op::minimum, {x, old ? l.scalar(l.attribute("max", 0.0F)) : l.in(2)});
+  if (old ? l.has_attribute("min") : l.has(1))
+    x = l.add_node(Op::maximum, {x, old ? l.scalar(l.attribute("min", 0.0F)) : l.in(1)});
+  if (old ? l.has_attribute("max") : l.has(2))
+    x = l.add_node(Op::minimum, {x, old ? l.scalar(l.attribute("max", 0.0F)) : l.in(2)});
   l.set(0, x, l.integer(0));
 }
 
@@ -136,7 +138,9 @@ void swish(Lowering& l) {
 }
 
 // x tanh(softplus(x)).
-void mish(Lowering& l) { l.set(l.add_node(Op::multiply, {l.in(0), l.add_node(Op::tanh, {l.add_node(Op::softplus, {l.in(0)})})})); }
+void mish(Lowering& l) {
+  l.set(l.add_node(Op::multiply, {l.in(0), l.add_node(Op::tanh, {l.add_node(Op::softplus, {l.in(0)})})}));
+}
 
 // ONNX MatMul promotes vectors to matrices and takes the extra axis away again.
 void matmul(Lowering& l) {
@@ -233,8 +237,8 @@ void equal(Lowering& l) {
 
 void logical_not(Lowering& l) { l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.in(0)}), true); }
 
-// Elements of operand i where the condition (or its inverse) is 1, zero elsewhere. A constant is cut out, not multiplied: masks are
-// full of infinities, and 0 times infinity is not a number.
+// Elements of operand i where the condition (or its inverse) is 1, zero elsewhere. A constant is cut out, not multiplied: masks
+// are full of infinities, and 0 times infinity is not a number.
 ValueId masked(Lowering& l, std::size_t i, ValueId mask) {
   if (!l.is_constant(i) || l.graph[mask].op != Op::constant) return l.add_node(Op::multiply, {l.in(i), mask});
   const Shape shape = broadcast_shapes(l.shape(i), l.graph[mask].shape, l.where());

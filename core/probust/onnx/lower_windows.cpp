@@ -18,7 +18,8 @@ void require_image(Lowering& l) {
 }
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
-  if (value.size() != rank) l.malformed("attribute " + name + " has " + std::to_string(value.size()) + " entries for " + std::to_string(rank) + " axes");
+  if (value.size() != rank)
+    l.malformed("attribute " + name + " has " + std::to_string(value.size()) + " entries for " + std::to_string(rank) + " axes");
   return value;
 }
 
@@ -59,7 +60,8 @@ Window window_of(Lowering& l, const Shape& image, const Shape& kernel) {
   w.pad_high.assign(pads.begin() + static_cast<std::ptrdiff_t>(rank), pads.end());
   for (std::size_t i = 0; i < rank; ++i) {
     const auto sane = [](std::int64_t value, std::int64_t least) { return value >= least && value < (std::int64_t{1} << 28); };
-    if (!sane(w.kernel[i], 1) || !sane(w.stride[i], 1) || !sane(w.dilation[i], 1) || !sane(w.pad_low[i], 0) || !sane(w.pad_high[i], 0)) {
+    if (!sane(w.kernel[i], 1) || !sane(w.stride[i], 1) || !sane(w.dilation[i], 1) || !sane(w.pad_low[i], 0) ||
+        !sane(w.pad_high[i], 0)) {
       l.malformed("kernel, strides, dilations or pads are out of range");
     }
   }
@@ -79,8 +81,10 @@ ValueId add_channel_bias(Lowering& l, ValueId y, std::size_t operand) {
 void conv(Lowering& l) {
   require_image(l);
   const Shape filter = l.shape(1);
-  if (filter.size() != l.shape(0).size()) l.malformed("image " + to_string(l.shape(0)) + " and filter " + to_string(filter) + " differ in rank");
-  if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter)) l.malformed("kernel_shape is not the filter's");
+  if (filter.size() != l.shape(0).size())
+    l.malformed("image " + to_string(l.shape(0)) + " and filter " + to_string(filter) + " differ in rank");
+  if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
+    l.malformed("kernel_shape is not the filter's");
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
@@ -112,9 +116,7 @@ Window pool_window(Lowering& l) {
   return w;
 }
 
-void max_pool(Lowering& l) {
-  l.set(l.add_node(Op::max_pool, {l.in(0)}, pool_window(l)));
-}
+void max_pool(Lowering& l) { l.set(l.add_node(Op::max_pool, {l.in(0)}, pool_window(l))); }
 
 // How many taps of the windows along one axis fall on the cells low <= cell < high.
 std::vector<std::int64_t> taps_on(const Window& w, std::size_t axis, std::int64_t low, std::int64_t high) {
@@ -141,7 +143,8 @@ Tensor window_counts(Lowering& l, const Window& w) {
   std::fill(result.data.begin(), result.data.end(), 1.0F);
   std::int64_t inner = element_count(output);
   for (std::size_t axis = 0; axis < output.size(); ++axis) {
-    const auto counts = taps_on(w, axis, with_padding ? -declared.pad_low[axis] : 0, w.image[axis] + (with_padding ? declared.pad_high[axis] : 0));
+    const auto counts = taps_on(w, axis, with_padding ? -declared.pad_low[axis] : 0,
+                                w.image[axis] + (with_padding ? declared.pad_high[axis] : 0));
     inner /= output[axis];
     for (std::int64_t i = 0; i < result.size(); ++i) result.data[i] *= static_cast<float>(counts[i / inner % output[axis]]);
   }
@@ -152,7 +155,8 @@ void average_pool(Lowering& l) {
   const Window w = pool_window(l);
   Tensor shares = window_counts(l, w);
   for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // a window that lies on padding alone sums to 0
-  if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; })) shares = Tensor::scalar(shares.data[0]);
+  if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; }))
+    shares = Tensor::scalar(shares.data[0]);
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));
 }
 
@@ -174,11 +178,13 @@ void global_max_pool(Lowering& l) {
 void batch_normalization(Lowering& l) {
   if (l.attribute("training_mode", std::int64_t{0}) != 0) l.unsupported("is in training mode", "export the model for inference");
   const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
-  if (l.attribute("spatial", std::int64_t{1}) != 1) l.unsupported("has statistics per cell (spatial = 0)", "export it with opset 9 or later");
+  if (l.attribute("spatial", std::int64_t{1}) != 1)
+    l.unsupported("has statistics per cell (spatial = 0)", "export it with opset 9 or later");
   if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
   const std::int64_t channels = l.shape(0)[1];
   for (const Tensor* part : {&scale, &bias, &mean, &variance}) {
-    if (part->size() != channels) l.malformed("has statistics of " + std::to_string(part->size()) + " channels for " + std::to_string(channels));
+    if (part->size() != channels)
+      l.malformed("has statistics of " + std::to_string(part->size()) + " channels for " + std::to_string(channels));
   }
   const double epsilon = l.attribute("epsilon", 1e-5F);
   Shape shape(l.shape(0).size(), 1);

@@ -12,7 +12,8 @@ namespace {
 Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, const std::string& option) {
   const std::int64_t channels = data_shape.empty() ? 1 : data_shape[0];
   if (values.size() != 1 && static_cast<std::int64_t>(values.size()) != channels) {
-    throw Error{ErrorCode::usage, option, "has " + std::to_string(values.size()) + " values for data of shape " + to_string(data_shape),
+    throw Error{ErrorCode::usage, option,
+                "has " + std::to_string(values.size()) + " values for data of shape " + to_string(data_shape),
                 "give one, or " + std::to_string(channels) + " (one per channel)"};
   }
   Shape shape(data_shape.size(), 1);
@@ -36,7 +37,8 @@ ValueId arrange(Graph& graph, ValueId x, Layout layout, const Shape& input_shape
   const Shape data = graph[x].shape;
   if (layout == Layout::automatic) layout = looks_like_nhwc(input_shape, data) ? Layout::nhwc : Layout::nchw;
   if (layout == Layout::nchw) return x;
-  if (data.size() != 3) throw Error{ErrorCode::usage, "--layout", "needs images [C, H, W], not points of shape " + to_string(data), ""};
+  if (data.size() != 3)
+    throw Error{ErrorCode::usage, "--layout", "needs images [C, H, W], not points of shape " + to_string(data), ""};
   if (layout == Layout::nhwc) return build::transpose(graph, x, {1, 2, 0});
   // Column-major over (H, W, C): H runs fastest, then W, then C, which is row-major over (C, W, H).
   return build::transpose(graph, x, {0, 2, 1});
@@ -70,11 +72,13 @@ Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, co
     }
     Graph graph;
     ValueId x = append_input(graph, data_shape, Extent::example, "x");
-    if (!preprocessing.mean.empty()) x = build::subtract(graph, x, append_constant(graph, per_channel(preprocessing.mean, data_shape, "--mean")));
+    if (!preprocessing.mean.empty())
+      x = build::subtract(graph, x, append_constant(graph, per_channel(preprocessing.mean, data_shape, "--mean")));
     if (!preprocessing.std.empty()) {
       const Tensor scale = per_channel(preprocessing.std, data_shape, "--std");
       for (const float value : scale.data) {
-        if (!(value > 0)) throw Error{ErrorCode::usage, "--std", "holds a value that is not positive", "give standard deviations"};
+        if (!(value > 0))
+          throw Error{ErrorCode::usage, "--std", "holds a value that is not positive", "give standard deviations"};
       }
       x = build::divide(graph, x, append_constant(graph, scale));
     }

@@ -21,38 +21,79 @@ using protozero::pbf_wire_type;
 }
 
 enum DataType : std::int32_t {
-  kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8, kBool = 9, kFloat16 = 10,
-  kDouble = 11, kUint32 = 12, kUint64 = 13, kBfloat16 = 16
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kBfloat16 = 16
 };
 
 std::string type_name(std::int32_t type) {
   switch (type) {
-    case kFloat: return "float32";
-    case kUint8: return "uint8";
-    case kInt8: return "int8";
-    case kUint16: return "uint16";
-    case kInt16: return "int16";
-    case kInt32: return "int32";
-    case kInt64: return "int64";
-    case kString: return "string";
-    case kBool: return "bool";
-    case kFloat16: return "float16";
-    case kDouble: return "float64";
-    case kUint32: return "uint32";
-    case kUint64: return "uint64";
-    case kBfloat16: return "bfloat16";
-    default: return "type " + std::to_string(type);
+    case kFloat:
+      return "float32";
+    case kUint8:
+      return "uint8";
+    case kInt8:
+      return "int8";
+    case kUint16:
+      return "uint16";
+    case kInt16:
+      return "int16";
+    case kInt32:
+      return "int32";
+    case kInt64:
+      return "int64";
+    case kString:
+      return "string";
+    case kBool:
+      return "bool";
+    case kFloat16:
+      return "float16";
+    case kDouble:
+      return "float64";
+    case kUint32:
+      return "uint32";
+    case kUint64:
+      return "uint64";
+    case kBfloat16:
+      return "bfloat16";
+    default:
+      return "type " + std::to_string(type);
   }
 }
 
 // Bytes of one element in raw_data; 0 for types that hold no numbers.
 std::size_t type_size(std::int32_t type) {
   switch (type) {
-    case kUint8: case kInt8: case kBool: return 1;
-    case kUint16: case kInt16: case kFloat16: case kBfloat16: return 2;
-    case kFloat: case kInt32: case kUint32: return 4;
-    case kInt64: case kDouble: case kUint64: return 8;
-    default: return 0;
+    case kUint8:
+    case kInt8:
+    case kBool:
+      return 1;
+    case kUint16:
+    case kInt16:
+    case kFloat16:
+    case kBfloat16:
+      return 2;
+    case kFloat:
+    case kInt32:
+    case kUint32:
+      return 4;
+    case kInt64:
+    case kDouble:
+    case kUint64:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -62,7 +103,8 @@ float widen_float16(std::uint16_t bits) {
   const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
   const int exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  if (exponent == 31) return fraction == 0 ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  if (exponent == 31)
+    return fraction == 0 ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
   return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
 }
 
@@ -71,7 +113,8 @@ float widen_bfloat16(std::uint16_t bits) { return __builtin_bit_cast(float, stat
 float exact_integer(std::int64_t value, const std::string& where) {
   constexpr std::int64_t kExact = std::int64_t{1} << 24, kSentinel = std::int64_t{1} << 30;
   if ((value > kExact && value < kSentinel) || (value < -kExact && value > -kSentinel)) {
-    throw Error{ErrorCode::unsupported, where, "holds the integer " + std::to_string(value), "integers beyond 2^24 are not represented"};
+    throw Error{ErrorCode::unsupported, where, "holds the integer " + std::to_string(value),
+                "integers beyond 2^24 are not represented"};
   }
   return static_cast<float>(value);
 }
@@ -90,18 +133,31 @@ T load(const char* from) {
 
 float element_from_raw(const char* at, std::int32_t type, const std::string& where) {
   switch (type) {
-    case kFloat: return load<float>(at);
-    case kDouble: return static_cast<float>(load<double>(at));
-    case kFloat16: return widen_float16(load<std::uint16_t>(at));
-    case kBfloat16: return widen_bfloat16(load<std::uint16_t>(at));
-    case kUint8: case kBool: return load<std::uint8_t>(at);
-    case kInt8: return load<std::int8_t>(at);
-    case kUint16: return load<std::uint16_t>(at);
-    case kInt16: return load<std::int16_t>(at);
-    case kInt32: return exact_integer(load<std::int32_t>(at), where);
-    case kUint32: return exact_integer(load<std::uint32_t>(at), where);
-    case kUint64: return exact_integer(from_unsigned(load<std::uint64_t>(at)), where);
-    default: return exact_integer(load<std::int64_t>(at), where);
+    case kFloat:
+      return load<float>(at);
+    case kDouble:
+      return static_cast<float>(load<double>(at));
+    case kFloat16:
+      return widen_float16(load<std::uint16_t>(at));
+    case kBfloat16:
+      return widen_bfloat16(load<std::uint16_t>(at));
+    case kUint8:
+    case kBool:
+      return load<std::uint8_t>(at);
+    case kInt8:
+      return load<std::int8_t>(at);
+    case kUint16:
+      return load<std::uint16_t>(at);
+    case kInt16:
+      return load<std::int16_t>(at);
+    case kInt32:
+      return exact_integer(load<std::int32_t>(at), where);
+    case kUint32:
+      return exact_integer(load<std::uint32_t>(at), where);
+    case kUint64:
+      return exact_integer(from_unsigned(load<std::uint64_t>(at)), where);
+    default:
+      return exact_integer(load<std::int64_t>(at), where);
   }
 }
 
@@ -131,24 +187,55 @@ RawTensor read_fields(pbf_reader message) {
   RawTensor t;
   while (message.next()) {
     switch (message.tag()) {
-      case 1: collect(message, t.dims, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
-      case 2: t.type = message.get_int32(); break;
-      case 4: collect(message, t.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); }); break;
-      case 5: collect(message, t.integers, [&] { return message.get_packed_int32(); }, [&] { return message.get_int32(); }); break;
-      case 6: t.strings = true; message.skip(); break;
-      case 7: collect(message, t.integers, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
-      case 8: t.name = message.get_string(); break;
-      case 9: t.raw = message.get_view(); break;
-      case 10: collect(message, t.doubles, [&] { return message.get_packed_double(); }, [&] { return message.get_double(); }); break;
+      case 1:
+        collect(
+            message, t.dims, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); });
+        break;
+      case 2:
+        t.type = message.get_int32();
+        break;
+      case 4:
+        collect(
+            message, t.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); });
+        break;
+      case 5:
+        collect(
+            message, t.integers, [&] { return message.get_packed_int32(); }, [&] { return message.get_int32(); });
+        break;
+      case 6:
+        t.strings = true;
+        message.skip();
+        break;
+      case 7:
+        collect(
+            message, t.integers, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); });
+        break;
+      case 8:
+        t.name = message.get_string();
+        break;
+      case 9:
+        t.raw = message.get_view();
+        break;
+      case 10:
+        collect(
+            message, t.doubles, [&] { return message.get_packed_double(); }, [&] { return message.get_double(); });
+        break;
       case 11: {
         std::vector<std::uint64_t> values;
-        collect(message, values, [&] { return message.get_packed_uint64(); }, [&] { return message.get_uint64(); });
+        collect(
+            message, values, [&] { return message.get_packed_uint64(); }, [&] { return message.get_uint64(); });
         for (const std::uint64_t value : values) t.integers.push_back(from_unsigned(value));
         break;
       }
-      case 13: t.external = true; message.skip(); break;
-      case 14: t.external = t.external || message.get_int32() == 1; break;
-      default: message.skip();
+      case 13:
+        t.external = true;
+        message.skip();
+        break;
+      case 14:
+        t.external = t.external || message.get_int32() == 1;
+        break;
+      default:
+        message.skip();
     }
   }
   return t;
@@ -168,7 +255,8 @@ std::int64_t declared_count(const Shape& dims, const std::string& where) {
 std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::string& where) {
   std::vector<float> values;
   const auto mismatch = [&](std::size_t found) {
-    unreadable(where, "has " + std::to_string(found) + " values where its shape " + to_string(t.dims) + " asks for " + std::to_string(count));
+    unreadable(where, "has " + std::to_string(found) + " values where its shape " + to_string(t.dims) + " asks for " +
+                          std::to_string(count));
   };
   if (t.raw.size() > 0) {
     const std::size_t size = type_size(t.type);
@@ -192,7 +280,9 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   if (values.empty()) {
     for (const std::int64_t value : t.integers) {
       const auto bits = static_cast<std::uint16_t>(value);  // 16-bit floats come as bit patterns in int32_data
-      values.push_back(t.type == kFloat16 ? widen_float16(bits) : t.type == kBfloat16 ? widen_bfloat16(bits) : exact_integer(value, where));
+      values.push_back(t.type == kFloat16    ? widen_float16(bits)
+                       : t.type == kBfloat16 ? widen_bfloat16(bits)
+                                             : exact_integer(value, where));
     }
   }
   return values;
@@ -202,8 +292,10 @@ HostTensor read_tensor(pbf_reader message, std::string* name) {
   RawTensor t = read_fields(message);
   if (name != nullptr) *name = t.name;
   const std::string where = "tensor '" + t.name + "'";
-  if (t.external) throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
-  if (t.strings || type_size(t.type) == 0) throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
+  if (t.external)
+    throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
+  if (t.strings || type_size(t.type) == 0)
+    throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
   std::vector<float> values = elements_of(t, declared_count(t.dims, where), where);
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type)};
 }
@@ -212,16 +304,39 @@ AttributeProto read_attribute(pbf_reader message) {
   AttributeProto a;
   while (message.next()) {
     switch (message.tag()) {
-      case 1: a.name = message.get_string(); break;
-      case 2: a.f = message.get_float(); break;
-      case 3: a.i = message.get_int64(); break;
-      case 4: a.s = message.get_string(); break;
-      case 5: a.t = read_tensor(message.get_message(), nullptr); a.has_tensor = true; break;
-      case 6: a.has_graph = true; message.skip(); break;
-      case 7: collect(message, a.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); }); break;
-      case 8: collect(message, a.ints, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); }); break;
-      case 20: a.type = message.get_enum(); break;
-      default: message.skip();
+      case 1:
+        a.name = message.get_string();
+        break;
+      case 2:
+        a.f = message.get_float();
+        break;
+      case 3:
+        a.i = message.get_int64();
+        break;
+      case 4:
+        a.s = message.get_string();
+        break;
+      case 5:
+        a.t = read_tensor(message.get_message(), nullptr);
+        a.has_tensor = true;
+        break;
+      case 6:
+        a.has_graph = true;
+        message.skip();
+        break;
+      case 7:
+        collect(
+            message, a.floats, [&] { return message.get_packed_float(); }, [&] { return message.get_float(); });
+        break;
+      case 8:
+        collect(
+            message, a.ints, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); });
+        break;
+      case 20:
+        a.type = message.get_enum();
+        break;
+      default:
+        message.skip();
     }
   }
   return a;
@@ -231,17 +346,28 @@ NodeProto read_node(pbf_reader message) {
   NodeProto node;
   while (message.next()) {
     switch (message.tag()) {
-      case 1: node.inputs.push_back(message.get_string()); break;
-      case 2: node.outputs.push_back(message.get_string()); break;
-      case 3: node.name = message.get_string(); break;
-      case 4: node.op_type = message.get_string(); break;
+      case 1:
+        node.inputs.push_back(message.get_string());
+        break;
+      case 2:
+        node.outputs.push_back(message.get_string());
+        break;
+      case 3:
+        node.name = message.get_string();
+        break;
+      case 4:
+        node.op_type = message.get_string();
+        break;
       case 5: {
         AttributeProto attribute = read_attribute(message.get_message());
         node.attributes[attribute.name] = std::move(attribute);
         break;
       }
-      case 7: node.domain = message.get_string(); break;
-      default: message.skip();
+      case 7:
+        node.domain = message.get_string();
+        break;
+      default:
+        message.skip();
     }
   }
   if (node.domain == "ai.onnx") node.domain.clear();
@@ -306,18 +432,28 @@ ValueInfo read_value_info(pbf_reader message) {
 void read_graph(pbf_reader message, ModelProto& model) {
   while (message.next()) {
     switch (message.tag()) {
-      case 1: model.nodes.push_back(read_node(message.get_message())); break;
-      case 2: model.graph_name = message.get_string(); break;
+      case 1:
+        model.nodes.push_back(read_node(message.get_message()));
+        break;
+      case 2:
+        model.graph_name = message.get_string();
+        break;
       case 5: {
         std::string name;
         HostTensor tensor = read_tensor(message.get_message(), &name);
         if (!model.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
         break;
       }
-      case 11: model.inputs.push_back(read_value_info(message.get_message())); break;
-      case 12: model.outputs.push_back(read_value_info(message.get_message())); break;
-      case 15: throw Error{ErrorCode::unsupported, "graph", "has sparse weights", "save them as dense tensors"};
-      default: message.skip();
+      case 11:
+        model.inputs.push_back(read_value_info(message.get_message()));
+        break;
+      case 12:
+        model.outputs.push_back(read_value_info(message.get_message()));
+        break;
+      case 15:
+        throw Error{ErrorCode::unsupported, "graph", "has sparse weights", "save them as dense tensors"};
+      default:
+        message.skip();
     }
   }
 }
@@ -343,12 +479,24 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
   pbf_reader message(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (message.next()) {
     switch (message.tag()) {
-      case 1: model.ir_version = message.get_int64(); break;
-      case 2: model.producer_name = message.get_string(); break;
-      case 3: model.producer_version = message.get_string(); break;
-      case 7: read_graph(message.get_message(), model); graph = true; break;
-      case 8: read_opset(message.get_message(), model); break;
-      default: message.skip();
+      case 1:
+        model.ir_version = message.get_int64();
+        break;
+      case 2:
+        model.producer_name = message.get_string();
+        break;
+      case 3:
+        model.producer_version = message.get_string();
+        break;
+      case 7:
+        read_graph(message.get_message(), model);
+        graph = true;
+        break;
+      case 8:
+        read_opset(message.get_message(), model);
+        break;
+      default:
+        message.skip();
     }
   }
   if (!graph) throw Error{ErrorCode::unreadable, "", "is not an ONNX model: it has no graph", "give a file exported as .onnx"};

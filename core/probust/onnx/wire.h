@@ -44,8 +44,8 @@ struct NodeProto {
 
 struct ValueInfo {
   std::string name;
-  std::string type;      ///< "float32", "int64", ..., "sequence" or "other"
-  Shape shape;           ///< -1 where symbolic or missing
+  std::string type;  ///< "float32", "int64", ..., "sequence" or "other"
+  Shape shape;       ///< -1 where symbolic or missing
   bool has_shape = false;
 };
 

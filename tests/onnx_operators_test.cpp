@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+// What every ONNX operator of the import tables computes, one row or more per operator, against values worked out by hand. An
+// operator that is missing here fails by name.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "probust/onnx/import.h"
+#include "probust/onnx/lower.h"
+#include "support/evaluate.h"
+#include "support/onnx_builder.h"
+
+namespace probust {
+namespace {
+
+using test::OnnxAttribute;
+using test::OnnxBuilder;
+using Attribute = OnnxAttribute;
+using Floats = std::vector<float>;
+using Integers = std::vector<std::int64_t>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// One operand of the node under test: the model's input, a constant, or nothing.
+struct Operand {
+  enum Kind { x, floats, integers, absent } kind = x;
+  Tensor tensor;
+  Integers values;
+};
+Operand x() { return {}; }
+Operand none() { return {Operand::absent, {}, {}}; }
+Operand f(Shape shape, Floats values) { return {Operand::floats, Tensor(std::move(shape), std::move(values)), {}}; }
+Operand i(Integers values) { return {Operand::integers, {}, std::move(values)}; }
+
+struct Row {
+  std::string op;
+  Shape shape;  ///< of the input
+  Floats input;
+  std::vector<Operand> operands;
+  Floats expected;  ///< output 0, flattened
+  std::vector<Attribute> attributes = {};
+  std::int64_t opset = 17;
+};
+
+std::string scalar_tensor(std::int32_t type, const void* bytes, std::size_t size) {
+  std::string tensor;
+  protozero::pbf_writer w(tensor);
+  w.add_int64(1, 1);
+  w.add_int32(2, type);
+  w.add_bytes(9, static_cast<const char*>(bytes), size);
+  return tensor;
+}
+
+Attribute tensor_attribute(const std::string& name, const std::string& tensor) {
+  Attribute a{name, {}};
+  protozero::pbf_writer w(a.bytes);
+  w.add_string(1, name);
+  w.add_message(5, tensor);
+  w.add_enum(20, 4);
+  return a;
+}
+
+Attribute numbers(const std::string& name, const Floats& values) {
+  Attribute a{name, {}};
+  protozero::pbf_writer w(a.bytes);
+  w.add_string(1, name);
+  for (const float value : values) w.add_float(7, value);
+  w.add_enum(20, 6);
+  return a;
+}
+
+Attribute value_seven() {
+  const std::int64_t seven = 7;
+  return tensor_attribute("value", scalar_tensor(7, &seven, sizeof seven));
+}
+
+const std::vector<Row>& rows() {
+  const float e = std::exp(1.F), log_3 = std::log(3.F);
+  const auto kernel = [](Integers k) { return Attribute::ints("kernel_shape", k); };
+  const auto axis = [](std::int64_t a) { return Attribute::integer("axis", a); };
+  const auto axes = [](Integers a) { return Attribute::ints("axes", a); };
+  const Attribute flat_reduction = Attribute::integer("keepdims", 0);
+  static const std::vector<Row> table = {
+      // Functions of elements.
+      {"Abs", {1, 2}, {-1, 2}, {x()}, {1, 2}},
+      {"Cos", {1, 2}, {0, 1}, {x()}, {1, 0.5403023F}},
+      {"Elu", {1, 2}, {-1, 2}, {x()}, {2 * (1 / e - 1), 2}, {Attribute::number("alpha", 2)}},
+      {"Erf", {1, 2}, {0, 1}, {x()}, {0, 0.8427008F}},
+      {"Exp", {1, 2}, {0, 1}, {x()}, {1, e}},
+      {"Gelu", {1, 2}, {0, 1}, {x()}, {0, 0.8413447F}, {}, 20},
+      {"HardSigmoid",
+       {1, 3},
+       {-9, 1, 9},
+       {x()},
+       {0, 0.75F, 1},
+       {Attribute::number("alpha", 0.5F), Attribute::number("beta", 0.25F)}},
+      {"HardSwish", {1, 3}, {-4, 1, 4}, {x()}, {0, 2.F / 3, 4}},
+      {"LeakyRelu", {1, 2}, {-1, 1}, {x()}, {-0.01F, 1}},
+      {"Log", {1, 2}, {1, e}, {x()}, {0, 1}},
+      {"Mish", {1, 1}, {1}, {x()}, {0.8650984F}, {}, 18},
+      {"Neg", {1, 2}, {-1, 2}, {x()}, {1, -2}},
+      {"PRelu", {1, 2, 1, 2}, {-1, 2, -3, -4}, {x(), f({2, 1, 1}, {0.5F, 10})}, {-0.5F, 2, -30, -40}},
+      {"Reciprocal", {1, 2}, {2, -4}, {x()}, {0.5F, -0.25F}},
+      {"Relu", {1, 2}, {-1, 2}, {x()}, {0, 2}},
+      {"Selu", {1, 1}, {2}, {x()}, {2.1014020F}},
+      {"Sigmoid", {1, 2}, {0, log_3}, {x()}, {0.5F, 0.75F}},
+      {"Sign", {1, 3}, {-2, 0, 3}, {x()}, {-1, 0, 1}},
+      {"Sin", {1, 2}, {0, 1}, {x()}, {0, 0.8414710F}},
+      {"Softplus", {1, 2}, {0, 100}, {x()}, {0.6931472F, 100}},
+      {"Softsign", {1, 2}, {-1, 3}, {x()}, {-0.5F, 0.75F}},
+      {"Sqrt", {1, 2}, {4, 9}, {x()}, {2, 3}},
+      {"Swish", {1, 2}, {0, log_3}, {x()}, {0, 0.75F * log_3}},
+      {"Tanh", {1, 2}, {0, 1}, {x()}, {0, 0.7615942F}},
+      // Bounds: attributes before opset 11, operands since, each of them optional.
+      {"Clip", {1, 3}, {-2, 0, 2}, {x()}, {-2, 0, 1}, {Attribute::number("max", 1)}, 10},
+      {"Clip", {1, 3}, {-2, 0, 2}, {x(), none(), f({}, {1})}, {-2, 0, 1}, {}, 13},
+      {"Clip", {1, 3}, {-2, 0, 2}, {x(), f({}, {-1})}, {-1, 0, 2}, {}, 13},
+      {"Clip", {1, 3}, {-2, 0, 2}, {x()}, {-2, 0, 2}, {}, 13},
+      // Two operands or more, with broadcasting.
+      {"Add", {1, 2}, {1, 2}, {x(), f({2, 1}, {10, 20})}, {11, 12, 21, 22}},
+      {"Sub", {1, 2}, {1, 2}, {f({}, {10}), x()}, {9, 8}},
+      {"Mul", {1, 2}, {1, 2}, {x(), f({2}, {3, 4})}, {3, 8}},
+      {"Div", {1, 2}, {1, 3}, {x(), f({1}, {2})}, {0.5F, 1.5F}},
+      {"Div", {1, 1}, {0}, {i({7, -7, 8}), i({2})}, {3, -3, 4}},
+      {"Pow", {1, 2}, {-3, 2}, {x(), f({}, {2})}, {9, 4}},
+      {"Pow", {1, 2}, {-3, 2}, {x(), f({}, {3})}, {-27, 8}},
+      {"Max", {1, 2}, {1, 5}, {x(), f({2}, {3, 3}), f({}, {2})}, {3, 5}},
+      {"Min", {1, 2}, {1, 5}, {x(), f({2}, {3, 3})}, {1, 3}},
+      {"Min", {1, 2}, {1, 5}, {x()}, {1, 5}},
+      {"Sum", {1, 2}, {1, 5}, {x(), x(), f({}, {1})}, {3, 11}},
+      {"Mean", {1, 2}, {1, 5}, {x(), f({}, {3})}, {2, 4}},
+      // Comparisons and choices.
+      {"Equal", {1, 3}, {1, 2, 3}, {x(), f({}, {2})}, {0, 1, 0}},
+      {"Less", {1, 3}, {1, 2, 3}, {x(), f({}, {2})}, {1, 0, 0}},
+      {"LessOrEqual", {1, 3}, {1, 2, 3}, {x(), f({}, {2})}, {1, 1, 0}},
+      {"Greater", {1, 3}, {1, 2, 3}, {x(), f({}, {2})}, {0, 0, 1}},
+      {"GreaterOrEqual", {1, 3}, {1, 2, 3}, {x(), f({}, {2})}, {0, 1, 1}},
+      {"And", {1, 1}, {0}, {i({1, 1, 0}), i({1, 0, 0})}, {1, 0, 0}},
+      {"Or", {1, 1}, {0}, {i({1, 1, 0}), i({1, 0, 0})}, {1, 1, 0}},
+      {"Not", {1, 1}, {0}, {i({1, 0})}, {0, 1}},
+      {"Where", {1, 3}, {1, 2, 3}, {i({1, 0, 1}), x(), f({}, {9})}, {1, 9, 3}},
+      {"Where", {1, 3}, {1, 2, 3}, {i({1, 0, 1}), x(), f({3}, {-kInfinity, -kInfinity, -kInfinity})}, {1, -kInfinity, 3}},
+      {"Where", {1, 3}, {1, 2, 3}, {i({0, 1, 0}), f({}, {kInfinity}), x()}, {1, kInfinity, 3}},
+      // Products.
+      {"Gemm",
+       {1, 2},
+       {1, -1},
+       {x(), f({2, 2}, {1, 2, 3, 5}), f({}, {4})},
+       {0, -2},
+       {Attribute::number("alpha", 2), Attribute::number("beta", 0.5F), Attribute::integer("transB", 1)}},
+      {"Gemm", {2, 1}, {1, -1}, {x(), f({2, 2}, {1, 2, 3, 5})}, {-2, -3}, {Attribute::integer("transA", 1)}},
+      {"MatMul", {1, 2}, {1, 2}, {x(), f({2, 2}, {1, 2, 3, 4})}, {7, 10}},
+      {"MatMul", {2}, {1, 2}, {x(), f({2}, {3, 4})}, {11}},
+      {"MatMul", {2}, {1, 2}, {f({2, 1, 2}, {1, 0, 0, 1}), x()}, {1, 2}},
+      {"MatMul", {2}, {1, 2}, {x(), f({2, 2, 1}, {1, 2, 3, 4})}, {5, 11}},
+      // Reductions: axes are an attribute or an operand; softmax flattens before opset 13.
+      {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {4, 6}, {axes({1}), flat_reduction}, 11},
+      {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x(), i({-1})}, {3, 7}, {}, 13},
+      {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {10}, {}, 13},
+      {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {1, 2, 3, 4}, {Attribute::integer("noop_with_empty_axes", 1)}, 13},
+      {"ReduceMean", {1, 2, 2}, {1, 2, 3, 4}, {x(), i({1, 2})}, {2.5F}, {}, 18},
+      {"ReduceSumSquare", {1, 2}, {3, 4}, {x()}, {25}},
+      {"ReduceL2", {1, 2}, {3, 4}, {x()}, {5}},
+      {"Softmax", {1, 2, 2}, {0, 0, 0, log_3}, {x()}, {1 / 6.F, 1 / 6.F, 1 / 6.F, 0.5F}, {}, 11},
+      {"Softmax", {1, 2, 2}, {0, 0, 0, log_3}, {x()}, {0.5F, 0.5F, 0.25F, 0.75F}, {}, 13},
+      {"Softmax", {1, 2, 2}, {0, 0, 0, log_3}, {x()}, {0.5F, 0.25F, 0.5F, 0.75F}, {axis(-2)}, 13},
+      {"LogSoftmax", {1, 2}, {0, log_3}, {x()}, {std::log(0.25F), std::log(0.75F)}, {}, 13},
+      // Windows.
+      {"Conv", {1, 1, 4}, {1, 2, 3, 4}, {x(), f({1, 1, 2}, {1, -1}), f({1}, {10})}, {8, 8}, {Attribute::ints("dilations", {2})}},
+      {"Conv", {1, 1, 1, 2, 2}, {1, 2, 3, 4}, {x(), f({1, 1, 1, 2, 2}, {1, 2, 3, 4})}, {30}},
+      {"Conv",
+       {1, 1, 2, 3},
+       {1, 2, 3, 4, 5, 6},
+       {x(), f({1, 1, 2, 2}, {1, 1, 1, 1})},
+       {12, 16},
+       {Attribute::text("auto_pad", "VALID")}},
+      {"Conv",
+       {1, 1, 5},
+       {1, 2, 3, 4, 5},
+       {x(), f({1, 1, 3}, {1, 1, 1})},
+       {3, 9, 9},
+       {Attribute::text("auto_pad", "SAME_UPPER"), Attribute::ints("strides", {2})}},
+      {"ConvTranspose",
+       {1, 1, 2},
+       {1, 2},
+       {x(), f({1, 1, 2}, {1, 10}), f({1}, {100})},
+       {101, 110, 102, 120},
+       {Attribute::ints("strides", {2})}},
+      {"ConvTranspose",
+       {1, 1, 2},
+       {1, 2},
+       {x(), f({1, 1, 2}, {1, 10})},
+       {12, 20},
+       {Attribute::ints("strides", {1}), Attribute::ints("pads", {1, 0}), Attribute::ints("output_padding", {0})}},
+      {"MaxPool", {1, 1, 4}, {4, 1, 3, 9}, {x()}, {4, 9}, {kernel({2}), Attribute::ints("dilations", {2})}},
+      {"MaxPool", {1, 1, 3}, {-1, -2, -3}, {x()}, {-1, -1, -2}, {kernel({2}), Attribute::ints("pads", {1, 0})}},
+      {"AveragePool", {1, 1, 3}, {1, 2, 6}, {x()}, {1.5F, 3, 4}, {kernel({3}), Attribute::text("auto_pad", "SAME_UPPER")}},
+      {"AveragePool",
+       {1, 1, 3},
+       {1, 2, 6},
+       {x()},
+       {1, 3, 8.F / 3},
+       {kernel({3}), Attribute::ints("pads", {1, 1}), Attribute::integer("count_include_pad", 1)}},
+      // Padding that ceil_mode adds never counts, padding that was asked for does.
+      {"AveragePool",
+       {1, 1, 4},
+       {1, 2, 3, 4},
+       {x()},
+       {1, 3},
+       {kernel({3}), Attribute::ints("pads", {1, 0}), Attribute::ints("strides", {2}),
+        Attribute::integer("count_include_pad", 1)}},
+      {"AveragePool",
+       {1, 1, 4},
+       {1, 2, 3, 4},
+       {x()},
+       {2, 3.5F},
+       {kernel({3}), Attribute::ints("strides", {2}), Attribute::integer("ceil_mode", 1),
+        Attribute::integer("count_include_pad", 1)}},
+      {"AveragePool", {1, 1, 5}, {1, 2, 3, 4, 5}, {x()}, {2, 3, 4}, {kernel({2}), Attribute::ints("dilations", {2})}, 19},
+      {"GlobalAveragePool", {1, 2, 2}, {1, 3, 5, 9}, {x()}, {2, 7}},
+      {"GlobalMaxPool", {1, 2, 2}, {1, 3, 5, 9}, {x()}, {3, 9}},
+      {"BatchNormalization",
+       {1, 2},
+       {1, 2},
+       {x(), f({2}, {2, 3}), f({2}, {1, 1}), f({2}, {0, 1}), f({2}, {4, 1})},
+       {2, 4},
+       {Attribute::number("epsilon", 0)}},
+      // Moving elements.
+      {"Identity", {1, 2}, {1, 2}, {x()}, {1, 2}},
+      {"Dropout", {1, 2}, {1, 2}, {x(), f({}, {0.5F})}, {1, 2}},
+      {"Cast", {1, 2}, {1.5F, -2}, {x()}, {1.5F, -2}, {Attribute::integer("to", 11)}},
+      {"Cast", {1, 1}, {0}, {f({3}, {1.7F, -1.7F, 0})}, {1, -1, 0}, {Attribute::integer("to", 7)}},
+      {"Cast", {1, 1}, {0}, {f({3}, {1.7F, -1.7F, 0})}, {1, 1, 0}, {Attribute::integer("to", 9)}},
+      {"Concat", {1, 2}, {1, 2}, {x(), f({1, 1}, {9}), x()}, {1, 2, 9, 1, 2}, {axis(-1)}},
+      {"Expand", {2, 1}, {1, 2}, {x(), i({2, 1, 2})}, {1, 1, 2, 2, 1, 1, 2, 2}},
+      {"Flatten", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {1, 2, 3, 4}, {axis(3)}},
+      {"Gather", {1, 3}, {1, 2, 3}, {x(), i({2, -3, 1})}, {3, 1, 2}, {axis(1)}},
+      {"Gather", {2, 2}, {1, 2, 3, 4}, {x(), i({1})}, {3, 4}},
+      {"Pad", {1, 2}, {1, 2}, {x()}, {0, 1, 2, 0, 0}, {Attribute::ints("pads", {0, 1, 0, 2})}, 10},
+      {"Pad", {1, 3}, {1, 2, 3}, {x(), i({0, -1, 0, 1}), f({}, {7})}, {2, 3, 7}},
+      {"Pad", {1, 2}, {1, 2}, {x(), i({1, 0}), f({}, {-kInfinity}), i({1})}, {-kInfinity, 1, 2}, {}, 18},
+      {"Pad", {1, 3}, {1, 2, 3}, {x(), i({0, 2, 0, 1})}, {3, 2, 1, 2, 3, 2}, {Attribute::text("mode", "reflect")}},
+      {"Pad", {1, 2}, {1, 2}, {x(), i({0, 1, 0, 2})}, {1, 1, 2, 2, 2}, {Attribute::text("mode", "edge")}},
+      {"Pad", {1, 3}, {1, 2, 3}, {x(), i({0, 1, 0, 2})}, {3, 1, 2, 3, 1, 2}, {Attribute::text("mode", "wrap")}, 19},
+      {"Reshape", {1, 2, 2}, {1, 2, 3, 4}, {x(), i({0, -1})}, {1, 2, 3, 4}},
+      {"Slice",
+       {1, 4},
+       {1, 2, 3, 4},
+       {x()},
+       {2, 3},
+       {Attribute::ints("starts", {1}), Attribute::ints("ends", {-1}), axes({1})},
+       9},
+      {"Slice", {1, 4}, {1, 2, 3, 4}, {x(), i({0, 3}), i({1, 0}), i({0, 1}), i({1, -2})}, {4, 2}},
+      {"Slice",
+       {1, 4},
+       {1, 2, 3, 4},
+       {x(), i({3}), i({std::numeric_limits<std::int64_t>::min()}), i({1}), i({std::numeric_limits<std::int64_t>::min()})},
+       {4}},
+      {"Slice", {1, 4}, {1, 2, 3, 4}, {x(), i({1}), i({std::numeric_limits<std::int64_t>::max()}), i({1}), i({2})}, {2, 4}},
+      {"Split", {1, 3}, {1, 2, 3}, {x(), i({3})}, {1, 2, 3}, {axis(1)}},
+      {"Squeeze", {1, 2, 1}, {1, 2}, {x()}, {1, 2}, {axes({0, -1})}, 11},
+      {"Squeeze", {1, 2, 1}, {1, 2}, {x(), i({2})}, {1, 2}},
+      {"Tile", {1, 2}, {1, 2}, {x(), i({2, 2})}, {1, 2, 1, 2, 1, 2, 1, 2}},
+      {"Transpose", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {1, 4, 2, 5, 3, 6}, {Attribute::ints("perm", {0, 2, 1})}},
+      {"Transpose", {2, 2}, {1, 2, 3, 4}, {x()}, {1, 3, 2, 4}},
+      {"Unsqueeze", {2}, {1, 2}, {x()}, {1, 2}, {axes({0, -1})}, 11},
+      {"Unsqueeze", {2}, {1, 2}, {x(), i({1})}, {1, 2}},
+      // Shapes and constants, which are known at import.
+      {"Shape", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {1, 2, 3}},
+      {"Shape", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {2}, {Attribute::integer("start", -2), Attribute::integer("end", -1)}},
+      {"Size", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {6}},
+      {"Constant", {1, 1}, {0}, {}, {7}, {value_seven()}},
+      {"Constant", {1, 1}, {0}, {}, {2.5F}, {Attribute::number("value_float", 2.5F)}},
+      {"Constant", {1, 1}, {0}, {}, {1, 2.5F}, {numbers("value_floats", {1, 2.5F})}},
+      {"Constant", {1, 1}, {0}, {}, {5}, {Attribute::integer("value_int", 5)}},
+      {"Constant", {1, 1}, {0}, {}, {5, 6}, {Attribute::ints("value_ints", {5, 6})}},
+      {"ConstantOfShape", {1, 1}, {0}, {i({2, 1})}, {7, 7}, {value_seven()}},
+      {"ConstantOfShape", {1, 1}, {0}, {i({2})}, {0, 0}},
+      {"Range", {1, 1}, {0}, {f({}, {1}), f({}, {2}), f({}, {0.25F})}, {1, 1.25F, 1.5F, 1.75F}},
+      {"Range", {1, 1}, {0}, {f({}, {5}), f({}, {0}), f({}, {-2})}, {5, 3, 1}},
+  };
+  return table;
+}
+
+// The node's value, flattened, plus zero times the sum of x: an output that depends on the input even where the node's does not,
+// and that does not end in a Softmax.
+OnnxBuilder model_of(const Row& row) {
+  OnnxBuilder builder(row.opset);
+  builder.input("x", row.shape);
+  std::vector<std::string> operands;
+  for (const Operand& operand : row.operands) {
+    const std::string name = "c" + std::to_string(operands.size());
+    if (operand.kind == Operand::floats) builder.weight(name, operand.tensor);
+    if (operand.kind == Operand::integers) builder.integers(name, operand.values);
+    operands.push_back(operand.kind == Operand::x ? "x" : operand.kind == Operand::absent ? "" : name);
+  }
+  builder.node(row.op, operands, {"value"}, row.attributes).node("Cast", {"value"}, {"as float"}, {Attribute::integer("to", 1)});
+  builder.integers("flat", {-1}).node("Reshape", {"as float", "flat"}, {"vector"});
+  builder.weight("zero", Tensor::scalar(0)).node("ReduceSum", {"x"}, {"total"}).node("Mul", {"total", "zero"}, {"nothing"});
+  builder.node("Reshape", {"nothing", "flat"}, {"nothing flat"}).node("Add", {"vector", "nothing flat"}, {"y"}).output("y");
+  return builder;
+}
+
+TEST(OnnxOperators, GiveTheValuesWorkedOutByHand) {
+  for (const Row& row : rows()) {
+    const std::string bytes = model_of(row).bytes();
+    const auto model = import_onnx(std::as_bytes(std::span(bytes)));
+    const std::string what = row.op + " of " + to_string(row.shape) + ", opset " + std::to_string(row.opset);
+    ASSERT_TRUE(model) << what << ": " << model.error().message();
+    const Floats actual = test::evaluate(model->graph, {Tensor(row.shape, row.input)})[0].data;
+    ASSERT_EQ(actual.size(), row.expected.size()) << what;
+    for (std::size_t e = 0; e < actual.size(); ++e) {
+      if (actual[e] == row.expected[e]) continue;  // infinities
+      EXPECT_NEAR(actual[e], row.expected[e], 1e-5 * (1 + std::fabs(row.expected[e]))) << what << ", element " << e;
+    }
+  }
+}
+
+TEST(OnnxOperators, EveryOperatorHasARow) {
+  std::set<std::string> covered;
+  for (const Row& row : rows()) covered.insert(row.op);
+  for (const auto family : {onnx::elementwise_operators(), onnx::window_operators(), onnx::arrange_operators()}) {
+    for (const onnx::OnnxOperator& entry : family) {
+      EXPECT_TRUE(covered.count(std::string(entry.op_type))) << "operator " << entry.op_type << " has no row in this file";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace probust
