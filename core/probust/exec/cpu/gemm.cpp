@@ -9,8 +9,8 @@ namespace {
 using Strided = Eigen::Map<Eigen::MatrixXf, 0, Eigen::OuterStride<>>;
 using ConstStrided = Eigen::Map<const Eigen::MatrixXf, 0, Eigen::OuterStride<>>;
 
-constexpr std::int64_t kRowGroup =
-    std::max<std::int64_t>(Eigen::internal::gebp_traits<float, float>::mr, 3 * Eigen::internal::packet_traits<float>::size);
+// Exactly the kernel's own height: a taller group would end in a shorter kernel, which sums in another order.
+constexpr std::int64_t kRowGroup = Eigen::internal::gebp_traits<float, float>::mr;
 
 }  // namespace
 
