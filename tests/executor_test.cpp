@@ -127,6 +127,18 @@ TEST(Executor, TooLittleMemoryIsRefusedWithANumber) {
   EXPECT_NE(refused.error().message().find("K"), std::string::npos) << refused.error().message();
 }
 
+TEST(Executor, ValuesBeyondTheMemoryAreRefusedBeforeTheyAreMade) {
+  Graph g;
+  const ValueId x = append_input(g, {2}, Extent::example, "x");
+  const ValueId huge = build::broadcast(g, append(g, Op::tanh, {build::reshape(g, x, {2, 1})}), {2, std::int64_t{1} << 34});
+  g.outputs = {build::reshape(g, build::reduce_sum(g, append(g, Op::tanh, {huge}), {1}), {2})};
+  for (const std::string_view backend : backends()) {
+    const auto refused = make_executor(backend, g, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::resources);
+  }
+}
+
 TEST(Executor, MisfittingDataAreRefused) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   EXPECT_EQ(executor->logits(Tensor({2, 1, 7, 8})).error().code, ErrorCode::unreadable);

@@ -110,7 +110,7 @@ Buffer extract(const Buffer& file, const Member& member, const std::string& path
   const std::uint64_t begin = member.local_header + 30 + field(local, 26, 2) + field(local, 28, 2);
   const Bytes packed = part(file.bytes, begin, member.packed_bytes, path, "member " + member.name);
   if (member.method == 0 && packed.size() != member.bytes) refuse(path, "gives two sizes for member " + member.name);
-  const Buffer buffer = member.method == 0 ? Buffer{packed, file.owner} : inflate_member(packed, member.bytes, path);
+  Buffer buffer = member.method == 0 ? Buffer{packed, file.owner} : inflate_member(packed, member.bytes, path);
   if (checksum_of(buffer.bytes) != member.checksum)
     refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
   return buffer;

@@ -74,6 +74,7 @@ class HostExecutor final : public Executor {
     elements_ = element_count(point_shape_);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
+    check_values_fit(graph_);
     forward_ = compile_(graph_);
     forward_batch_ = fit_forward();
     workspaces_.resize(static_cast<std::size_t>(options_.threads));
@@ -264,7 +265,9 @@ class HostExecutor final : public Executor {
   void prepare_gradient() {
     if (gradient_) return;
     const Vjp sweep = vjp(graph_, graph_.outputs, graph_.inputs());
-    gradient_ = compile_(simplify(sweep.graph));
+    const Graph gradient = simplify(sweep.graph);
+    check_values_fit(gradient);
+    gradient_ = compile_(gradient);
     gradient_batch_ = fit_gradient();
   }
 
@@ -343,6 +346,14 @@ class HostExecutor final : public Executor {
            elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
            // gradients of all rivals in double, for the Gram matrix
            elements_ * batch.examples * (classes_ - 1) * static_cast<std::int64_t>(sizeof(double));
+  }
+
+  // Compiling makes tables as long as a value: a small file may ask for values that no machine holds.
+  void check_values_fit(const Graph& graph) const {
+    for (const Node& node : graph.nodes) {
+      const std::int64_t bytes = element_count(node.shape) * static_cast<std::int64_t>(sizeof(float));
+      if (node.op != Op::constant && bytes > options_.memory / options_.threads) too_little_memory(bytes);
+    }
   }
 
   [[noreturn]] void too_little_memory(std::int64_t needed) const {

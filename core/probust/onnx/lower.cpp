@@ -116,9 +116,9 @@ std::string Lowering::attribute(const std::string& name, const std::string& othe
   return found == nullptr ? otherwise : found->s;
 }
 
-std::vector<std::int64_t> Lowering::attribute(const std::string& name, std::vector<std::int64_t> otherwise) const {
+std::vector<std::int64_t> Lowering::attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const {
   const AttributeProto* found = find_attribute(name, kIntsAttribute);
-  return found == nullptr ? std::move(otherwise) : found->ints;
+  return found == nullptr ? otherwise : found->ints;
 }
 
 std::optional<std::vector<std::int64_t>> Lowering::attribute_or_input(const std::string& name, std::size_t i) const {

@@ -57,7 +57,7 @@ class Lowering {
   std::int64_t attribute(const std::string& name, std::int64_t otherwise) const;
   float attribute(const std::string& name, float otherwise) const;
   std::string attribute(const std::string& name, const std::string& otherwise) const;
-  std::vector<std::int64_t> attribute(const std::string& name, std::vector<std::int64_t> otherwise) const;
+  std::vector<std::int64_t> attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const;
   /// Integers that older opsets keep in an attribute and newer ones in operand i; nothing where neither is there.
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
 

@@ -162,8 +162,8 @@ ValueId vjp_conv_filter_grad(Graph& g, ValueId y, std::size_t operand, ValueId w
 
 // Terms of the trilinear form, those on the padding included.
 double flops_of(const Window& window, std::int64_t batch, std::int64_t in_channels, std::int64_t out_channels) {
-  return 2.0 * static_cast<double>(batch * in_channels / window.groups * out_channels) * count(window.kernel) *
-         count(window.output());
+  const std::int64_t channel_pairs = in_channels / window.groups * out_channels;
+  return 2.0 * static_cast<double>(batch * channel_pairs) * count(window.kernel) * count(window.output());
 }
 double flops_conv(const Attributes& a, std::span<const Shape> in, const Shape& y) {
   return flops_of(std::get<Window>(a), in[0][0], in[0][1], y[1]);

@@ -102,11 +102,10 @@ std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       std::int64_t& best = chosen[plane * output + q];
       const std::int64_t candidate = plane * image + at;
-      if (best < 0) {
-        best = candidate;
-      } else if (!std::isnan(x.data[best]) && (x.data[candidate] > x.data[best] || std::isnan(x.data[candidate]))) {
-        best = candidate;
-      }
+      const auto beats_best = [&] {
+        return !std::isnan(x.data[best]) && (x.data[candidate] > x.data[best] || std::isnan(x.data[candidate]));
+      };
+      if (best < 0 || beats_best()) best = candidate;
     }
   });
   return chosen;

@@ -8,6 +8,8 @@ Kernel make_reference(const Graph&, const Node& node) {
   return [&definition = definition(node.op), attributes = node.attributes](const Call& call) {
     std::vector<Tensor> operands;
     std::vector<const Tensor*> pointers;
+    operands.reserve(call.in.size());
+    pointers.reserve(call.in.size());
     for (const Operand& operand : call.in) operands.emplace_back(*operand.shape);
     for (const Tensor& operand : operands) pointers.push_back(&operand);
     Tensor y(*call.shape);
