@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "probust/ops/op.h"
 
 namespace probust::cli {
 namespace {
@@ -36,6 +38,14 @@ double seconds_per_call(const std::function<void()>& call) {
   }
   std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
   return times[kRepeats / 2];
+}
+
+// What Eigen's own product of square matrices reaches on one thread: the yardstick for the forward.
+double gemm_gflops() {
+  constexpr int kSize = 768;
+  const Eigen::MatrixXf a = Eigen::MatrixXf::Random(kSize, kSize), b = Eigen::MatrixXf::Random(kSize, kSize);
+  Eigen::MatrixXf product(kSize, kSize);
+  return 2e-9 * std::pow(kSize, 3) / seconds_per_call([&] { product.noalias() = a * b; });
 }
 
 Points random_points(const Shape& shape, std::int64_t count) {
@@ -101,6 +111,7 @@ int run_bench(const Arguments& arguments) {
         1e6 * seconds_per_call([&] { (void)executor->linearize(points, *noise.shape).value(); }) / static_cast<double>(count),
         examples);
   }
+  const double forward_gflops = 1e-3 * flops(model.graph) / forward.microseconds;
   nlohmann::ordered_json json;
   json["model"] = arguments.model;
   json["device"] = "cpu";
@@ -110,11 +121,15 @@ int run_bench(const Arguments& arguments) {
   json["jacobian_batch"] = jacobian.batch;
   json["jacobian_us"] = jacobian.microseconds;
   json["jacobian_forwards"] = jacobian.microseconds / forward.microseconds;
+  json["forward_gflops"] = forward_gflops;
+  json["gemm_gflops"] = gemm_gflops();
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
   } else {
     fmt::print("{}, {} thread{}\n", arguments.model, threads, threads == 1 ? "" : "s");
     fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward.microseconds, forward.batch);
+    fmt::print("                   {:10.0f} GFLOP/s; Eigen's product of 768 x 768 matrices reaches {:.0f} on one thread\n",
+               forward_gflops, json["gemm_gflops"].get<double>());
     fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian.microseconds,
                jacobian.batch, jacobian.microseconds / forward.microseconds);
   }

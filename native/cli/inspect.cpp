@@ -11,17 +11,6 @@
 namespace probust::cli {
 namespace {
 
-double flops_of(const Graph& graph) {
-  double flops = 0;
-  for (const Node& node : graph.nodes) {
-    if (node.extent == Extent::constant) continue;
-    std::vector<Shape> operands;
-    for (const ValueId input : node.inputs) operands.push_back(graph[input].shape);
-    flops += definition(node.op).flops(node.attributes, operands, node.shape);
-  }
-  return flops;
-}
-
 std::string yes(bool flag) { return flag ? "yes" : "no"; }
 
 std::string with_unit(double count) {
@@ -66,7 +55,7 @@ void print_json(const ModelSummary& summary, const Result<Model>& model) {
     json["input_shape"] = model->input_shape;
     json["logits"] = model->output_name;
     json["classes"] = model->classes;
-    json["flops"] = flops_of(model->graph);
+    json["flops"] = flops(model->graph);
     json["notes"] = model->notes;
   } else {
     json["error"] = model.error().message();
@@ -82,7 +71,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
   for (const Port& port : summary.outputs) fmt::print("  output      {} {} {}\n", port.name, port.type, shape_text(port.shape));
   fmt::print("  parameters  {}\n", summary.parameters);
   if (model) {
-    fmt::print("  FLOPs       {} per example\n", with_unit(flops_of(model->graph)));
+    fmt::print("  FLOPs       {} per example\n", with_unit(flops(model->graph)));
     fmt::print("  logits      {}, {} classes\n", model->output_name, model->classes);
     for (const std::string& note : model->notes) fmt::print("  note        {}\n", note);
   }

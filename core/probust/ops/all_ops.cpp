@@ -42,6 +42,18 @@ std::span<const OpDefinition> all_ops() {
 
 const OpDefinition& definition(Op op) { return all_ops()[static_cast<std::size_t>(op)]; }
 
+double flops(const Graph& graph) {
+  double sum = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.extent == Extent::constant) continue;
+    std::vector<Shape> operands;
+    operands.reserve(node.inputs.size());
+    for (const ValueId input : node.inputs) operands.push_back(graph[input].shape);
+    sum += definition(node.op).flops(node.attributes, operands, node.shape);
+  }
+  return sum;
+}
+
 namespace ops {
 
 double count(const Shape& shape) {

@@ -36,4 +36,7 @@ std::span<const OpDefinition> all_ops();
 /// The definition of one operator.
 const OpDefinition& definition(Op op);
 
+/// Floating-point operations of a graph for one example, constants not counted.
+double flops(const Graph& graph);
+
 }  // namespace probust
