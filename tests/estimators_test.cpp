@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "probust/estimators/binomial.h"
@@ -76,6 +77,9 @@ TEST(Estimators, MonteCarloAgreesWithItselfWithinItsInterval) {
   EXPECT_GE(*a.ci_high, a.p);
   EXPECT_EQ(a.forwards, 100000);
   EXPECT_NEAR(*a.std_error, std::sqrt(a.p * a.p_fail / 1e5), 1e-12);
+  const Interval interval = clopper_pearson(std::llround(a.p * 1e5), 100000);
+  EXPECT_EQ(*a.ci_low, interval.low);
+  EXPECT_EQ(*a.ci_high, interval.high);
 }
 
 // The definition written out: margins and margin gradients averaged over the same copies.
@@ -85,25 +89,30 @@ TEST(Estimators, MmseIsItsDefinition) {
   const std::int64_t samples = 6;
   const double sigma = 0.5;
   const Tensor x({1, 1, 8, 8}, std::vector<float>(64, 0.2F));
-  double margin = 0;
+  std::vector<double> margins;
   Eigen::VectorXd gradient = Eigen::VectorXd::Zero(64);
   for (std::uint32_t j = 0; j < samples; ++j) {
     Tensor noisy = x;
     isotropic_gaussian()->add({5, std::vector<std::uint32_t>{0}, std::vector<std::uint32_t>{j}}, 64, static_cast<float>(sigma),
                               noisy.data.data());
     const Tensor logits = executor->logits(noisy).value();
-    margin += (double{logits.data[0]} - double{logits.data[1]}) / samples;
+    margins.push_back(double{logits.data[0]} - double{logits.data[1]});
     (void)executor->jacobian(noisy, [&](std::int64_t, std::span<const float> J) {
       for (std::int64_t e = 0; e < 64; ++e) gradient[e] += (double{J[e]} - double{J[64 + e]}) / samples;
     });
   }
+  const double margin = std::accumulate(margins.begin(), margins.end(), 0.0) / samples, z = margin / (sigma * gradient.norm());
   const Estimate estimate = at(graph, x.data, sigma, "mmse:6", 5, 0);
-  EXPECT_NEAR(estimate.p, normal_cdf(margin / (sigma * gradient.norm())), 1e-5);
+  EXPECT_NEAR(estimate.p, normal_cdf(z), 1e-5);
   EXPECT_EQ(estimate.forwards, 6);
   EXPECT_EQ(estimate.backwards, 6);
   ASSERT_TRUE(estimate.std_error);
+  double variance = 0;
+  for (const double value : margins) variance += (value - margin) * (value - margin) / (samples - 1);
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  EXPECT_NEAR(*estimate.std_error, density * std::sqrt(variance / samples) / (sigma * gradient.norm()), 1e-5);
   const Estimate sigmoid = at(graph, x.data, sigma, "mmse_mvs:6", 5, 0);
-  EXPECT_NEAR(sigmoid.p, 1 / (1 + std::exp(-margin / (sigma * gradient.norm()))), 1e-5);
+  EXPECT_NEAR(sigmoid.p, 1 / (1 + std::exp(-z)), 1e-5);
 }
 
 TEST(Estimators, TheStandardErrorOfMmseIsItsScatter) {

@@ -64,29 +64,34 @@ class Csv final : public RowWriter {
   std::FILE* file_;
 };
 
-// Small failure probabilities in powers of ten, others with four decimals.
+// Small probabilities in powers of ten, others with four decimals.
 std::string readable(double p) {
   if (!std::isfinite(p)) return "-";
   return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
 }
 
+// The 95% interval, or the standard error where that is all there is.
+std::string uncertainty(const Estimate& e) {
+  if (e.ci_low) return fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high);
+  return e.std_error ? "+- " + readable(*e.std_error) : "-";
+}
+
+// For people, on a terminal of 100 columns; .csv and .jsonl have every column and every digit.
 class Table final : public RowWriter {
  public:
   Table(std::FILE* file, const std::vector<std::string>& class_names) : file_(file), class_names_(class_names) {
-    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}\n", "index", "label",
-               "predicted", "noise", "estimator", "p", "p_fail", "+-", "95% interval", "forwards", "backwards", "status");
+    fmt::print(file_, kColumns, "index", "label", "predicted", "noise", "estimator", "p", "p_fail", "95% or +- s.e.", "passes",
+               "status");
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
-    const std::string interval = e.ci_low ? fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high) : "";
-    const std::string target = row.target == row.predicted ? "" : " target " + name(row.target);
-    fmt::print(file_, "{:>7} {:>10} {:>10} {:>14}  {:<14} {:>9} {:>9} {:>9}  {:<17} {:>8} {:>9}  {}{}\n", row.index,
-               row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator, readable(e.p),
-               readable(e.p_fail), e.std_error ? readable(*e.std_error) : "-", interval, e.forwards, e.backwards, e.status,
-               target);
+    const std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
+    fmt::print(file_, kColumns, row.index, row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator,
+               readable(e.p), readable(e.p_fail), uncertainty(e), e.forwards + e.backwards, e.status + target);
   }
 
  private:
+  static constexpr const char* kColumns = "{:>6} {:>10} {:>10} {:>13}  {:<10} {:>8} {:>8} {:>15} {:>7}  {}\n";
   std::string name(std::int64_t c) const {
     if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
     return class_names_[c].substr(0, 10);
