@@ -36,6 +36,7 @@ run_tests() {
   bad=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*(Failed|Exception|Timeout|Not Run)' build/ctest.log)
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + idle))
   echo "   $ok passed, $bad failed, $idle skipped"
+  sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*Skipped.*/   skipped for want of data or programs: \1/p' build/ctest.log
   if [ "$bad" -gt 0 ] || [ $((ok + idle)) -eq 0 ]; then
     [ "$bad" -gt 0 ] || failed=$((failed + 1))
     failures+=("tests, $preset")
@@ -56,8 +57,6 @@ check "build, asan" build asan
 run_tests asan -LE slow
 check "build, wasm" build wasm
 run_tests wasm
-if [ "$skipped" -gt 0 ]; then grep -hE '\*\*\*Skipped' build/ctest.log | head -n 5; fi
-
 for failure in "${failures[@]:-}"; do [ -z "$failure" ] || echo "FAILED: $failure"; done
 echo
 if [ "$skipped" -gt 0 ]; then

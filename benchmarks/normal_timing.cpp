@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// The loop of normal_bench.cpp where there is no Google Benchmark: WebAssembly under node. One line a problem: name, seconds a
+// call (the median of several batches of calls), p_fail, its error, method.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "normal_problems.h"
+#include "probust/normal/multivariate.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <class Call>
+double seconds_a_call(const Call& call) {
+  constexpr double kBatch = 0.01;  // seconds
+  int calls = 1;
+  std::vector<double> batches;
+  while (batches.size() < 7) {
+    const auto start = Clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (seconds < kBatch && calls < 1000000 && batches.empty()) {
+      calls *= 2;
+    } else {
+      batches.push_back(seconds / calls);
+    }
+  }
+  std::nth_element(batches.begin(), batches.begin() + 3, batches.end());
+  return batches[3];
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto problems = probust::bench::read_problems(count > 1 ? arguments[1] : "");
+  if (problems.empty()) {
+    std::fprintf(stderr, "usage: probust-normal-timing FILE, as normal_against_scipy.py writes it\n");
+    return 2;
+  }
+  for (const auto& problem : problems) {
+    const bool low_rank = problem.U.cols() < problem.U.rows();
+    const Eigen::MatrixXd R = low_rank ? Eigen::MatrixXd() : Eigen::MatrixXd(problem.U * problem.U.transpose());
+    probust::normal::Probability answer{};
+    const double seconds = seconds_a_call([&] {
+      answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U) : probust::normal::mvn_cdf(problem.z, R);
+    });
+    std::printf("%s %.9g %.17g %.3g %.*s\n", problem.name.c_str(), seconds, answer.p_fail, answer.error_fail,
+                static_cast<int>(answer.method.size()), answer.method.data());
+  }
+}
