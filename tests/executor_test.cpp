@@ -8,7 +8,7 @@
 #include <limits>
 #include <thread>
 
-#include "probust/exec/parallel.h"
+#include "probust/base/parallel.h"
 #include "support/networks.h"
 
 namespace probust {

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "probust/normal/bivariate.h"
+#include "probust/normal/controlled.h"
 #include "probust/normal/factor.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/mv_sigmoid.h"
+#include "probust/normal/neighbour.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/rare.h"
 #include "probust/normal/trivariate.h"
@@ -366,20 +368,79 @@ TEST(NormalMultivariate, PolygonInThePlane) {
 TEST(NormalMultivariate, SamplingAgreesWithQuadrature) {
   // One-factor matrices have an exact answer; the samplers are asked directly, as the ladder would not use them here.
   const Index m = 20;
-  VectorXd loading(m), z(m);
+  std::vector<double> loading(m), z(m);
   for (Index i = 0; i < m; ++i) loading[i] = 0.4 + 0.02 * static_cast<double>(i);
-  MatrixXd R = loading * loading.transpose();
-  R.diagonal().setOnes();
+  MatrixXd R(m, m);
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < m; ++j) R(i, j) = i == j ? 1.0 : loading[i] * loading[j];
+  }
+  Arena arena;
   for (const double level : {2.0, 4.0, 7.0, 12.0}) {
     for (Index i = 0; i < m; ++i) z[i] = level + 0.03 * static_cast<double>(i);
-    const Integral exact = one_factor(z, loading);
-    const Goal goal{1.0, 1e-3, 0, 400000};
-    const RareFailure sum = telescope(z, R, goal);
+    const Integral exact = one_factor(z, loading, arena);
+    const Orthant orthant{m, z.data(), R.data(), m};
+    const RareFailure sum = telescope(orthant, {1.0, 1e-3, 0, 400000}, arena);
     EXPECT_LE(sum.error, 1.1e-3 * exact.q) << level;
     EXPECT_NEAR(sum.q, exact.q, sum.error) << level;
-    const RareFailure sampled = importance_sample(z, R, {1.0, 1e-2, 0, 400000});
+    const RareFailure sampled = importance_sample(orthant, {1.0, 1e-2, 0, 400000}, arena);
     EXPECT_NEAR(sampled.q, exact.q, sampled.error) << level;
     EXPECT_LE(sampled.error, 1e-2 * exact.q) << level;
+  }
+}
+
+TEST(NormalNeighbour, ExpansionAgreesWithDifferences) {
+  // Three variables share indices between pairs; of four in two blocks, pairs have none in common. Both have exact answers.
+  const std::vector<double> z = {0.4, 1.1, -0.3, 0.8};
+  Arena arena;
+  const auto check = [&](Index m, const std::vector<double>& loading, const MatrixXd& R, const auto& exact) {
+    const Expansion expansion = expand_one_factor(Orthant{m, z.data(), R.data(), m}, loading, arena);
+    const double h = 0.02, before = exact(-h), here = exact(0.0), after = exact(h);
+    EXPECT_NEAR(expansion.zeroth, here, 1e-10) << m;
+    EXPECT_NEAR(expansion.first, (after - before) / (2 * h), 2e-6) << m;
+    EXPECT_NEAR(expansion.second, (after - 2 * here + before) / (2 * h * h), 2e-6) << m;
+    EXPECT_LE(expansion.error, 1e-8);
+    EXPECT_GT(std::abs(expansion.second), 1e-4) << "too small to tell";
+  };
+  const std::vector<double> three = {0.6, -0.5, 0.7}, four = {0.0, 0.0, 0.0, 0.0};
+  MatrixXd R(3, 3);
+  R << 1, 0.1, 0.7, 0.1, 1, -0.6, 0.7, -0.6, 1;
+  check(3, three, R, [&](double t) {
+    Eigen::Matrix3d mixed = t * R;
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) mixed(i, j) = i == j ? 1.0 : mixed(i, j) + (1 - t) * three[i] * three[j];
+    }
+    return trivariate({z[0], z[1], z[2]}, mixed).p;
+  });
+  MatrixXd blocks = MatrixXd::Identity(4, 4);
+  blocks(0, 1) = blocks(1, 0) = 0.5;
+  blocks(2, 3) = blocks(3, 2) = -0.4;
+  check(4, four, blocks, [&](double t) { return bivariate(z[0], z[1], 0.5 * t).p * bivariate(z[2], z[3], -0.4 * t).p; });
+}
+
+TEST(NormalNeighbour, FindsTheFactorThatIsThere) {
+  const std::vector<double> loading = {0.9, -0.4, 0.6, 0.3, -0.8, 0.5};
+  MatrixXd R(6, 6);
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) R(i, j) = i == j ? 1.0 : loading[i] * loading[j];
+  }
+  const std::vector<double> z(6, 1.0);
+  Arena arena;
+  const auto found = nearest_one_factor(Orthant{6, z.data(), R.data(), 6}, arena);
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found[i]), std::abs(loading[i]), 1e-3) << i;
+}
+
+TEST(NormalControlled, AgreesWithTheTelescopingSum) {
+  const Index m = 40;
+  const MatrixXd R = gram(random_factor(m, 120, 21));
+  Arena arena;
+  for (const double level : {0.6, 1.2, 2.0}) {
+    const auto z = spread(m, level, level + 1.5);
+    const Orthant orthant{m, z.data(), R.data(), m};
+    const auto controlled = controlled_separation(orthant, {1e-4, 1.0, 0, 1 << 20}, kInfinity, arena);
+    ASSERT_TRUE(controlled) << level;
+    const RareFailure sum = telescope(orthant, {1e-5, 1.0, 0, 1 << 22}, arena);
+    EXPECT_NEAR(1.0 - controlled->p, sum.q, controlled->error + sum.error) << level;
+    EXPECT_LE(controlled->error, 1e-4) << level;
   }
 }
 
@@ -496,12 +557,18 @@ TEST(NormalMultivariate, HugeLimitsAreNoTrouble) {
 TEST(NormalFactor, RanksAndReproduces) {
   for (const Index rank : {1, 2, 3, 10}) {
     const MatrixXd R = gram(random_factor(10, rank, 15));
-    const MatrixXd L = pivoted_cholesky(R);
+    Arena arena;
+    const GrowingCholesky cholesky = pivoted_cholesky(Orthant{10, nullptr, R.data(), 10}, arena);
+    MatrixXd L(10, cholesky.rank());
+    for (Index j = 0; j < L.cols(); ++j) {
+      for (Index i = 0; i < L.rows(); ++i) L(i, j) = cholesky.entry(i, j);
+    }
     EXPECT_EQ(L.cols(), rank);
     EXPECT_LE((L * L.transpose() - R).cwiseAbs().maxCoeff(), 1e-13);
   }
-  EXPECT_TRUE(semidefinite(equicorrelated(4, -1.0 / 3), 1e-9));
-  EXPECT_FALSE(semidefinite(equicorrelated(4, -0.34), 1e-9));
+  MatrixXd singular = equicorrelated(4, -1.0 / 3), indefinite = equicorrelated(4, -0.34);
+  EXPECT_TRUE(semidefinite(Eigen::Map<MatrixXd>(singular.data(), 4, 4), 1e-9));
+  EXPECT_FALSE(semidefinite(Eigen::Map<MatrixXd>(indefinite.data(), 4, 4), 1e-9));
 }
 
 // ---- the multivariate sigmoid

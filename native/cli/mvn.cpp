@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/mvn_lines.h"
-#include "probust/exec/parallel.h"
+#include "probust/base/parallel.h"
 
 namespace probust::cli {
 

@@ -9,7 +9,7 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/executor.h"
-#include "probust/exec/parallel.h"
+#include "probust/base/parallel.h"
 #include "probust/graph/simplify.h"
 
 namespace probust {

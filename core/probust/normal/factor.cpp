@@ -11,21 +11,30 @@
 
 namespace probust::normal {
 
-GrowingCholesky::GrowingCholesky(const Eigen::MatrixXd& R)
-    : matrix_(R), columns_(R.rows(), std::min<Eigen::Index>(R.rows(), 16)), residual_(R.diagonal()), open_(R.rows(), 1) {}
+GrowingCholesky::GrowingCholesky(const Orthant& orthant, Arena& arena)
+    : orthant_(orthant),
+      arena_(arena),
+      columns_(arena.take<double*>(orthant.size)),
+      residual_(arena.take<double>(orthant.size)),
+      open_(arena.take<char>(orthant.size, 1)) {
+  for (Eigen::Index i = 0; i < orthant.size; ++i) residual_[i] = orthant.rho(i, i);
+}
 
 double GrowingCholesky::rounding(Eigen::Index size) {
   return 32.0 * static_cast<double>(size) * std::numeric_limits<double>::epsilon();
 }
 
 void GrowingCholesky::take(Eigen::Index pivot) {
-  const Eigen::Index column = rank_++;
-  if (column == columns_.cols()) columns_.conservativeResize(size(), std::min(size(), 2 * column));
-  const double root = std::sqrt(residual_[pivot]), threshold = rounding(size());
-  auto fresh = columns_.col(column);
-  fresh = matrix_.col(pivot);
-  fresh.noalias() -= columns_.leftCols(column) * columns_.row(pivot).head(column).transpose();
-  for (Eigen::Index i = 0; i < size(); ++i) {
+  const Eigen::Index column = rank_++, m = size();
+  double* const fresh = columns_[column] = arena_.take<double>(m).data();
+  std::copy_n(orthant_.column(pivot), m, fresh);
+  for (Eigen::Index c = 0; c < column; ++c) {
+    const double* const earlier = columns_[c];
+    const double factor = earlier[pivot];
+    for (Eigen::Index i = 0; i < m; ++i) fresh[i] -= factor * earlier[i];
+  }
+  const double root = std::sqrt(residual_[pivot]), threshold = rounding(m);
+  for (Eigen::Index i = 0; i < m; ++i) {
     if (!open(i)) {
       fresh[i] = 0.0;
       continue;
@@ -38,22 +47,21 @@ void GrowingCholesky::take(Eigen::Index pivot) {
   }
 }
 
-Eigen::MatrixXd pivoted_cholesky(const Eigen::MatrixXd& R) {
-  GrowingCholesky growing(R);
+GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena) {
+  GrowingCholesky growing(orthant, arena);
   for (;;) {
     Eigen::Index pivot = -1;
-    for (Eigen::Index i = 0; i < R.rows(); ++i) {
+    for (Eigen::Index i = 0; i < orthant.size; ++i) {
       if (growing.open(i) && (pivot < 0 || growing.residual(i) > growing.residual(pivot))) pivot = i;
     }
-    if (pivot < 0) return growing.factor();
+    if (pivot < 0) return growing;
     growing.take(pivot);
   }
 }
 
-bool semidefinite(const Eigen::MatrixXd& R, double tolerance) {
-  Eigen::MatrixXd shifted = R;
-  shifted.diagonal().array() += tolerance;
-  return Eigen::LLT<Eigen::MatrixXd>(shifted).info() == Eigen::Success;
+bool semidefinite(Eigen::Map<Eigen::MatrixXd> matrix, double tolerance) {
+  matrix.diagonal().array() += tolerance;
+  return Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(matrix).info() == Eigen::Success;
 }
 
 }  // namespace probust::normal

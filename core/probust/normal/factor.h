@@ -4,7 +4,10 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <vector>
+#include <span>
+
+#include "probust/normal/arena.h"
+#include "probust/normal/orthant.h"
 
 namespace probust::normal {
 
@@ -13,10 +16,10 @@ namespace probust::normal {
 /// diagonal.
 class GrowingCholesky {
  public:
-  /// Starts on a symmetric positive semidefinite matrix with unit diagonal, which must outlive the factorisation.
-  explicit GrowingCholesky(const Eigen::MatrixXd& R);
+  /// Starts on the correlations of `orthant`, which must outlive the factorisation, as must the memory of `arena`.
+  GrowingCholesky(const Orthant& orthant, Arena& arena);
 
-  Eigen::Index size() const { return residual_.size(); }
+  Eigen::Index size() const { return orthant_.size; }
   /// Columns so far; once no row is open, the rank.
   Eigen::Index rank() const { return rank_; }
 
@@ -25,9 +28,7 @@ class GrowingCholesky {
   /// Variance of variable i given the pivots so far.
   double residual(Eigen::Index i) const { return residual_[i]; }
   /// Entry of the factor: R(i, j) = sum_c entry(i, c) entry(j, c), up to the residuals. 0 once row i was done.
-  double entry(Eigen::Index i, Eigen::Index column) const { return columns_(i, column); }
-  /// The factor so far, one column a pivot.
-  auto factor() const { return columns_.leftCols(rank()); }
+  double entry(Eigen::Index i, Eigen::Index column) const { return columns_[column][i]; }
 
   /// Adds the column of an open row.
   void take(Eigen::Index pivot);
@@ -36,17 +37,18 @@ class GrowingCholesky {
   static double rounding(Eigen::Index size);
 
  private:
-  const Eigen::MatrixXd& matrix_;
-  Eigen::MatrixXd columns_;
-  Eigen::VectorXd residual_;
-  std::vector<char> open_;
+  Orthant orthant_;
+  Arena& arena_;
+  std::span<double*> columns_;
+  std::span<double> residual_;
+  std::span<char> open_;
   Eigen::Index rank_ = 0;
 };
 
-/// The factor L with R = L L^T, as many columns as R has rank: each pivot is the variable with the largest residual variance.
-Eigen::MatrixXd pivoted_cholesky(const Eigen::MatrixXd& R);
+/// Factorises R with the variable of largest residual variance as each pivot.
+GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena);
 
-/// Whether R (symmetric) has no eigenvalue below -tolerance.
-bool semidefinite(const Eigen::MatrixXd& R, double tolerance);
+/// Whether the symmetric matrix (only its lower triangle is read, and overwritten) has no eigenvalue below -tolerance.
+bool semidefinite(Eigen::Map<Eigen::MatrixXd> matrix, double tolerance);
 
 }  // namespace probust::normal

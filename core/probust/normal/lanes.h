@@ -20,6 +20,16 @@ inline void cdf_lanes(const Lanes& x, Lanes& below, Lanes& above) {
   }
 }
 
+/// The density and P(X <= x), both with relative accuracy; arguments beyond +-37.5 are taken as that.
+inline void density_lanes(const Lanes& x, Lanes& density, Lanes& below) {
+  for (int i = 0; i < kLanes; ++i) {
+    const double distance = std::min(std::abs(x[i]), rational::kFar);
+    density[i] = 0.3989422804014327 * rational::exp(-0.5 * distance * distance);
+    const double tail = density[i] * rational::mills_ratio(distance);
+    below[i] = x[i] < 0.0 ? tail : 1.0 - tail;
+  }
+}
+
 /// Quantiles of p in [0, 1], about 1e-15 relative; p beyond [1e-300, 1 - 1e-16] is taken as that.
 inline void quantile_lanes(const Lanes& p, Lanes& x) {
   Lanes root;

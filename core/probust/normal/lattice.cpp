@@ -37,7 +37,8 @@ double generator(int axis) {
 
 }  // namespace
 
-ShiftedLattice::ShiftedLattice(int dimension, std::uint64_t seed) : generator_(dimension), shifts_(dimension * kShifts) {
+ShiftedLattice::ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena)
+    : generator_(arena.take<double>(dimension)), shifts_(arena.take<double>(static_cast<std::size_t>(dimension) * kShifts)) {
   for (int axis = 0; axis < dimension; ++axis) generator_[axis] = generator(axis);
   std::uint64_t state = mix(seed);
   for (double& shift : shifts_) {
@@ -47,14 +48,17 @@ ShiftedLattice::ShiftedLattice(int dimension, std::uint64_t seed) : generator_(d
 }
 
 void ShiftedLattice::coordinate(int axis, const Block& block, Lanes& u) const {
+  constexpr double kRound = 0x1.8p52, kLeast = 0x1p-53;
   const double step = generator_[axis];
   const double* shift = &shifts_[static_cast<std::size_t>(axis) * kShifts];
-  Lanes offset;
-  for (int lane = 0; lane < kLanes; ++lane) offset[lane] = shift[block.shift[lane]];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const double x = block.fraction[lane] * step + offset[lane];
-    const double folded = 1.0 - std::abs(2.0 * (x - std::floor(x)) - 1.0);
-    u[lane] = std::min(std::max(folded, 0x1p-53), 1.0 - 0x1p-53);
+  const double* fraction = block.fraction.data();  // through std::array GCC 12 does not vectorise
+  double* out = u.data();
+  for (int start = 0; start < kLanes; start += kShifts) {
+    for (int i = 0; i < kShifts; ++i) {
+      const double x = fraction[start + i] * step + shift[i], nearest = (x + kRound) - kRound;
+      const double folded = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)
+      out[start + i] = std::min(std::max(folded, kLeast), 1.0 - kLeast);
+    }
   }
 }
 

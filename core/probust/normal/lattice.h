@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <vector>
+#include <span>
+
+#include "probust/normal/arena.h"
 
 namespace probust::normal {
 
@@ -24,26 +26,26 @@ class ShiftedLattice {
  public:
   static constexpr std::int64_t kMaxPoints = 1 << 15;  ///< a shift
 
-  ShiftedLattice(int dimension, std::uint64_t seed);
+  /// The memory of `arena` must outlive this.
+  ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena);
 
-  /// One block of points: where on the lattice, and with which shift.
+  /// One block of points: index / number of points of each. Lane i has shift i % kShifts, so every block has the same offsets.
   struct Block {
-    Lanes fraction;                   ///< index / number of points
-    std::array<int, kLanes> shift{};  ///< 0 .. kShifts - 1
+    Lanes fraction;
   };
 
   /// Coordinate `axis` of the points of a block.
   void coordinate(int axis, const Block& block, Lanes& u) const;
 
  private:
-  std::vector<double> generator_;  ///< an axis
-  std::vector<double> shifts_;     ///< axis, shift
+  std::span<double> generator_;  ///< an axis
+  std::span<double> shifts_;     ///< axis, shift
 };
 
 /// Runs a function over the points of a lattice, level by level, and keeps the mean and its error.
 class LatticeMean {
  public:
-  /// `points`: of each shift at the first level, a power of two from kLanes / kShifts.
+  /// `points`: of each shift at the first level, a power of two from kLanes / kShifts on.
   explicit LatticeMean(std::int64_t points) : next_(points) {}
 
   /// Evaluates the next level: `evaluate(block, p, q)` fills the integrand and its complement for a block.
@@ -74,16 +76,16 @@ void LatticeMean::refine(const Evaluate& evaluate) {
   const std::int64_t first = count_ == 0 ? 0 : 1, stride = count_ == 0 ? 1 : 2, fresh = next_ - count_;
   ShiftedLattice::Block block;
   Lanes p, q;
-  for (std::int64_t start = 0; start < fresh * kShifts; start += kLanes) {
+  constexpr int kPointsABlock = kLanes / kShifts;
+  const double step = 1.0 / static_cast<double>(next_);
+  for (std::int64_t start = 0; start < fresh; start += kPointsABlock) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t flat = start + lane;
-      block.shift[lane] = static_cast<int>(flat / fresh);
-      block.fraction[lane] = static_cast<double>(first + stride * (flat % fresh)) / static_cast<double>(next_);
+      block.fraction[lane] = static_cast<double>(first + stride * (start + lane / kShifts)) * step;
     }
     evaluate(block, p, q);
     for (int lane = 0; lane < kLanes; ++lane) {
-      sum_p_[block.shift[lane]] += p[lane];
-      sum_q_[block.shift[lane]] += q[lane];
+      sum_p_[lane % kShifts] += p[lane];
+      sum_q_[lane % kShifts] += q[lane];
     }
   }
   count_ = next_;

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
-#include <vector>
 
 #include "probust/normal/bivariate.h"
+#include "probust/normal/controlled.h"
 #include "probust/normal/factor.h"
 #include "probust/normal/one_factor.h"
+#include "probust/normal/orthant.h"
 #include "probust/normal/rare.h"
 #include "probust/normal/separation.h"
 #include "probust/normal/trivariate.h"
@@ -23,23 +23,17 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using Eigen::VectorXd;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-8;            ///< entries of R and lengths of rows of U may be off by this
 constexpr double kEigenvalueRounding = 1e-9;  ///< times m
 
-/// Finite limits in ascending order, and the correlations among them.
-struct Orthant {
-  VectorXd z;
-  MatrixXd R;
-  double tails() const {
-    double sum = 0.0;
-    for (const double limit : z) sum += complement(limit);
-    return sum;
-  }
-};
+double tails(const Orthant& orthant) {
+  double sum = 0.0;
+  for (Index i = 0; i < orthant.size; ++i) sum += complement(orthant.z(i));
+  return sum;
+}
 
 Probability failed(Status status) { return {kNan, kNan, kNan, kNan, "none", 0, status}; }
 
@@ -58,7 +52,7 @@ Status check_limits(std::span<const double> z) {
   return std::any_of(z.begin(), z.end(), [](double limit) { return std::isnan(limit); }) ? Status::nonfinite : Status::ok;
 }
 
-Status check_correlation(const MatrixXd& R, Index m) {
+Status check_correlation(const Matrix& R, Index m, Arena& arena) {
   if (R.rows() != m || R.cols() != m) return Status::size_mismatch;
   if (!R.allFinite()) return Status::nonfinite;
   for (Index i = 0; i < m; ++i) {
@@ -69,10 +63,13 @@ Status check_correlation(const MatrixXd& R, Index m) {
       if (std::abs(R(i, j) - R(j, i)) > kRounding) return Status::asymmetric;
     }
   }
-  return semidefinite(R, kEigenvalueRounding * static_cast<double>(std::max<Index>(m, 10))) ? Status::ok : Status::indefinite;
+  const Arena::Scope scope(arena);
+  Eigen::Map<MatrixXd> copy(arena.take<double>(R.size()).data(), m, m);
+  copy = R;
+  return semidefinite(copy, kEigenvalueRounding * static_cast<double>(std::max<Index>(m, 10))) ? Status::ok : Status::indefinite;
 }
 
-Status check_factor(const MatrixXd& U, Index m) {
+Status check_factor(const Matrix& U, Index m) {
   if (U.rows() != m) return Status::size_mismatch;
   if (!U.allFinite()) return Status::nonfinite;
   for (Index i = 0; i < m; ++i) {
@@ -84,13 +81,14 @@ Status check_factor(const MatrixXd& U, Index m) {
 // ---- choosing what matters
 
 /// Indices of finite limits, ascending in z: what fails most comes first.
-std::vector<Index> ascending(std::span<const double> z) {
-  std::vector<Index> order;
+std::span<Index> ascending(std::span<const double> z, Arena& arena) {
+  const std::span<Index> order = arena.take<Index>(z.size());
+  std::size_t count = 0;
   for (std::size_t i = 0; i < z.size(); ++i) {
-    if (z[i] < kInfinity) order.push_back(static_cast<Index>(i));
+    if (z[i] < kInfinity) order[count++] = static_cast<Index>(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return z[i] < z[j]; });
-  return order;
+  std::sort(order.begin(), order.begin() + count, [&](Index i, Index j) { return z[i] < z[j] || (z[i] == z[j] && i < j); });
+  return order.first(count);
 }
 
 /// The most limits that may be dropped from the end of an ascending sequence so that their tails sum to at most `budget`, and
@@ -100,8 +98,8 @@ struct Dropped {
   double mass;
 };
 
-Dropped droppable(const VectorXd& z, double budget) {
-  Dropped dropped{z.size(), 0.0};
+Dropped droppable(std::span<const double> z, double budget) {
+  Dropped dropped{static_cast<Index>(z.size()), 0.0};
   while (dropped.kept > 1) {
     const double mass = dropped.mass + complement(z[dropped.kept - 1]);
     if (mass > budget) break;
@@ -111,61 +109,68 @@ Dropped droppable(const VectorXd& z, double budget) {
   return dropped;
 }
 
-void keep_first(Orthant& orthant, Index count) {
-  if (count == orthant.z.size()) return;
-  orthant.z = VectorXd(orthant.z.head(count));
-  orthant.R = MatrixXd(orthant.R.topLeftCorner(count, count));
-}
-
-Orthant select(const Orthant& from, const std::vector<Index>& indices) {
-  const Index count = static_cast<Index>(indices.size());
-  Orthant to{VectorXd(count), MatrixXd(count, count)};
-  for (Index j = 0; j < count; ++j) {
-    to.z[j] = from.z[indices[j]];
-    for (Index i = 0; i < count; ++i) to.R(i, j) = from.R(indices[i], indices[j]);
+/// The problem of some of the variables.
+Orthant select(const Orthant& from, std::span<const Index> indices, Arena& arena) {
+  const Index size = static_cast<Index>(indices.size());
+  const std::span<double> limits = arena.take<double>(size), correlations = arena.take<double>(size * size);
+  for (Index j = 0; j < size; ++j) {
+    limits[j] = from.z(indices[j]);
+    for (Index i = 0; i < size; ++i) correlations[j * size + i] = from.rho(indices[i], indices[j]);
   }
-  return to;
+  return {size, limits.data(), correlations.data(), size};
 }
 
 /// Drops variables that equal an earlier one up to rounding (its limit is the smaller), and returns what that may change.
-double merge_duplicates(Orthant& orthant) {
+double merge_duplicates(Orthant& orthant, Arena& arena) {
   constexpr double kSame = 4e-15;
   double bias = 0.0;
-  std::vector<Index> kept;
-  for (Index j = 0; j < orthant.z.size(); ++j) {
-    const auto same = std::find_if(kept.begin(), kept.end(), [&](Index i) { return 1.0 - orthant.R(i, j) <= kSame; });
-    if (same == kept.end()) {
-      kept.push_back(j);
+  const std::span<Index> kept = arena.take<Index>(orthant.size);
+  std::size_t count = 0;
+  for (Index j = 0; j < orthant.size; ++j) {
+    const auto end = kept.begin() + count;
+    const auto same = std::find_if(kept.begin(), end, [&](Index i) { return 1.0 - orthant.rho(i, j) <= kSame; });
+    if (same == end) {
+      kept[count++] = j;
       continue;
     }
     // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)), and X_j must exceed its limit where X_i does not exceed its own.
-    const double spread = std::sqrt(2.0 * std::max(0.0, 1.0 - orthant.R(*same, j)));
-    if (orthant.z[j] - orthant.z[*same] < 9.0 * spread) bias += spread * pdf(orthant.z[*same]);
+    const double spread = std::sqrt(2.0 * std::max(0.0, 1.0 - orthant.rho(*same, j)));
+    if (orthant.z(j) - orthant.z(*same) < 9.0 * spread) bias += spread * pdf(orthant.z(*same));
   }
-  if (kept.size() < static_cast<std::size_t>(orthant.z.size())) orthant = select(orthant, kept);
+  if (count < kept.size()) orthant = select(orthant, kept.first(count), arena);
   return bias;
 }
 
-/// Groups of variables with no correlation between groups.
-std::vector<std::vector<Index>> independent_groups(const MatrixXd& R) {
+/// Groups of variables with no correlation between groups: members[begin[g] .. begin[g + 1]) is group g, in ascending order.
+struct Groups {
+  std::span<Index> members, begin;
+  std::size_t count;
+  std::span<const Index> operator[](std::size_t g) const { return members.subspan(begin[g], begin[g + 1] - begin[g]); }
+};
+
+Groups independent_groups(const Orthant& orthant, Arena& arena) {
   constexpr double kNone = 1e-15;
-  const Index m = R.rows();
-  std::vector<std::vector<Index>> groups;
-  std::vector<char> placed(m, 0);
+  const Index m = orthant.size;
+  Groups groups{arena.take<Index>(m), arena.take<Index>(m + 1), 0};
+  const std::span<char> placed = arena.take<char>(m, 0);
+  Index filled = 0;
   for (Index start = 0; start < m; ++start) {
     if (placed[start]) continue;
-    std::vector<Index> group{start};
+    groups.begin[groups.count++] = filled;
+    Index next = filled;
+    groups.members[filled++] = start;
     placed[start] = 1;
-    for (std::size_t next = 0; next < group.size(); ++next) {
+    for (; next < filled; ++next) {
+      const double* const rho = orthant.column(groups.members[next]);
       for (Index j = 0; j < m; ++j) {
-        if (placed[j] || std::abs(R(j, group[next])) <= kNone) continue;
+        if (placed[j] || std::abs(rho[j]) <= kNone) continue;
         placed[j] = 1;
-        group.push_back(j);
+        groups.members[filled++] = j;
       }
     }
-    std::sort(group.begin(), group.end());
-    groups.push_back(std::move(group));
+    std::sort(groups.members.begin() + groups.begin[groups.count - 1], groups.members.begin() + filled);
   }
+  groups.begin[groups.count] = m;
   return groups;
 }
 
@@ -174,6 +179,9 @@ std::vector<std::vector<Index>> independent_groups(const MatrixXd& R) {
 constexpr Index kTelescope = 128;          ///< its work grows with the cube, its preparation with the fourth power
 constexpr double kRareTails = 0.5;         ///< sums of P(X_i > z_i): up to here telescope whatever the rank
 constexpr double kTelescopeTails = 2.0;    ///< up to here where R has full rank
+constexpr Index kControlFrom = 24;         ///< fewer limits are quick as they are
+constexpr Index kControlTo = 400;          ///< its preparation grows with the cube
+constexpr double kControlTails = 0.005;    ///< its error is absolute
 constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, where there are too many to telescope
 
 /// Rounding of what is computed in closed form.
@@ -185,7 +193,7 @@ Probability solve_one(double z) {
 }
 
 Probability solve_two(const Orthant& orthant) {
-  const Bivariate both = bivariate(orthant.z[0], orthant.z[1], orthant.R(0, 1));
+  const Bivariate both = bivariate(orthant.z(0), orthant.z(1), orthant.rho(0, 1));
   return answer(both.p, both.q, kExact, 10 * kExact * both.q, "bivariate", 1);
 }
 
@@ -194,23 +202,30 @@ Probability from_integral(const Integral& integral, double bias, std::string_vie
                 method, integral.points);
 }
 
-std::optional<Probability> try_one_factor(const Orthant& orthant, const Options& options) {
-  const auto factor = fit_one_factor(orthant.R, 1e-9);
-  if (!factor) return std::nullopt;
-  const double bias = one_factor_bias(orthant.z, *factor);
-  if (bias > 0.01 * std::min(options.abs, options.rel_q * complement(orthant.z[0]))) return std::nullopt;
-  return from_integral(one_factor(orthant.z, factor->loading), bias, "one-factor");
+Probability solve_three(const Orthant& orthant) {
+  return from_integral(trivariate(orthant.z().head<3>(), orthant.R().topLeftCorner<3, 3>()), 0.0, "trivariate");
 }
 
-Probability solve_rare(const Orthant& orthant, const Options& options, bool few) {
+std::optional<Probability> try_one_factor(const Orthant& orthant, const Options& options, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const auto factor = fit_one_factor(orthant, 1e-9, arena);
+  if (!factor) return std::nullopt;
+  const std::span<const double> z(orthant.limits, orthant.size);
+  const double bias = one_factor_bias(z, *factor);
+  if (bias > 0.01 * std::min(options.abs, options.rel_q * complement(z[0]))) return std::nullopt;
+  return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
+}
+
+Probability solve_rare(const Orthant& orthant, const Options& options, bool few, Arena& arena) {
   const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
-  const RareFailure rare = few ? telescope(orthant.z, orthant.R, goal) : importance_sample(orthant.z, orthant.R, goal);
+  const RareFailure rare = few ? telescope(orthant, goal, arena) : importance_sample(orthant, goal, arena);
   return answer(1.0 - rare.q, rare.q, rare.error + kExact, rare.error, few ? "telescoping" : "alore", rare.points);
 }
 
-Probability solve_by_separation(const Orthant& orthant, const Options& options) {
+Probability solve_by_separation(const Orthant& orthant, const Options& options, Arena& arena) {
   constexpr std::int64_t kFirstLevel = 32;
-  Separation separation(orthant.z, orthant.R, options.seed, kFirstLevel);
+  const Arena::Scope scope(arena);
+  Separation separation(orthant, options.seed, kFirstLevel, arena);
   do separation.refine();
   while (separation.error() > std::min(options.abs, options.rel_q * separation.q()) && !separation.exhausted() &&
          separation.points() + separation.next_points() <= options.max_points);
@@ -218,15 +233,16 @@ Probability solve_by_separation(const Orthant& orthant, const Options& options) 
                 "separation", separation.points());
 }
 
-Probability solve(Orthant orthant, const Options& options);
+Probability solve(const Orthant& orthant, const Options& options, Arena& arena);
 
 /// Independent groups: probabilities multiply, and complements are joined without forming 1 minus anything small.
-Probability solve_groups(const Orthant& orthant, const std::vector<std::vector<Index>>& groups, const Options& options) {
+Probability solve_groups(const Orthant& orthant, const Groups& groups, const Options& options, Arena& arena) {
   Options share = options;
-  share.abs /= static_cast<double>(groups.size());
+  share.abs /= static_cast<double>(groups.count);
   Probability joint = answer(1.0, 0.0, 0.0, 0.0, "blocks");
-  for (const auto& group : groups) {
-    const Probability part = solve(select(orthant, group), share);
+  for (std::size_t g = 0; g < groups.count; ++g) {
+    const Arena::Scope scope(arena);
+    const Probability part = solve(select(orthant, groups[g], arena), share, arena);
     joint.p_fail += joint.p * part.p_fail;
     joint.p *= part.p;
     joint.error += part.error;
@@ -236,20 +252,23 @@ Probability solve_groups(const Orthant& orthant, const std::vector<std::vector<I
   return joint;
 }
 
-bool full_rank(const MatrixXd& R) { return pivoted_cholesky(R).cols() == R.cols(); }
+bool full_rank(const Orthant& orthant, Arena& arena) {
+  const Arena::Scope scope(arena);
+  return pivoted_cholesky(orthant, arena).rank() == orthant.size;
+}
 
 /// Where no exact step applies: drops what the asked accuracy does not need, then samples.
-Probability solve_by_sampling(Orthant orthant, const Options& options) {
+Probability solve_by_sampling(const Orthant& orthant, const Options& options, Arena& arena) {
   constexpr double kShare = 0.1;  // of the asked accuracy, for what is dropped
-  const double likeliest = complement(orthant.z[0]);
-  const Dropped dropped = droppable(orthant.z, kShare * std::min(options.abs, options.rel_q * likeliest));
-  if (dropped.kept < orthant.z.size()) {
+  const double likeliest = complement(orthant.z(0));
+  const Dropped dropped = droppable({orthant.limits, static_cast<std::size_t>(orthant.size)},
+                                    kShare * std::min(options.abs, options.rel_q * likeliest));
+  if (dropped.kept < orthant.size) {
     // q lies between that of the limits kept and that plus the mass dropped: answer the middle.
-    keep_first(orthant, dropped.kept);
     Options rest = options;
     rest.abs *= 1.0 - kShare;
     rest.rel_q *= 1.0 - kShare;
-    Probability part = solve(std::move(orthant), rest);
+    Probability part = solve(orthant.first(dropped.kept), rest, arena);
     const double half = 0.5 * dropped.mass;
     part.p = std::max(0.0, part.p - half);
     part.p_fail = std::min(1.0, part.p_fail + half);
@@ -257,57 +276,67 @@ Probability solve_by_sampling(Orthant orthant, const Options& options) {
     part.error_fail += half;
     return part;
   }
-  // Measured: the telescoping sum wins wherever it is affordable; of the other two, importance sampling where failure is rare.
-  const double tails = orthant.tails();
-  if (orthant.z.size() <= kTelescope && (tails < kRareTails || (tails < kTelescopeTails && full_rank(orthant.R)))) {
-    return solve_rare(orthant, options, true);
+  // Measured: the telescoping sum wins wherever it is affordable, but for many limits and a failure that is not rare a few points
+  // with control variates do, if few suffice; of the rest, importance sampling where failure is rare.
+  const double sum = tails(orthant);
+  const bool telescopes = orthant.size <= kTelescope && (sum < kRareTails || (sum < kTelescopeTails && full_rank(orthant, arena)));
+  if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {
+    const double affordable = telescopes ? (sum < kRareTails ? 10.0 : 80.0) * static_cast<double>(orthant.size) : kInfinity;
+    const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
+    if (const auto sampled = controlled_separation(orthant, goal, affordable, arena)) {
+      return answer(sampled->p, 1.0 - sampled->p, sampled->error, sampled->error, "controlled", sampled->points);
+    }
   }
-  if (tails < kImportanceTails) return solve_rare(orthant, options, false);
-  return solve_by_separation(orthant, options);
+  if (telescopes) return solve_rare(orthant, options, true, arena);
+  if (sum < kImportanceTails) return solve_rare(orthant, options, false, arena);
+  return solve_by_separation(orthant, options, arena);
 }
 
-Probability solve(Orthant orthant, const Options& options) {
-  if (orthant.z.size() == 1) return solve_one(orthant.z[0]);
-  if (orthant.z.size() == 2) return solve_two(orthant);
-  const auto groups = independent_groups(orthant.R);
-  if (groups.size() > 1) return solve_groups(orthant, groups, options);
-  if (const auto exact = try_one_factor(orthant, options)) return *exact;
-  if (orthant.z.size() == 3) return from_integral(trivariate(orthant.z, orthant.R), 0.0, "trivariate");
-  return solve_by_sampling(std::move(orthant), options);
+Probability solve(const Orthant& orthant, const Options& options, Arena& arena) {
+  if (orthant.size == 1) return solve_one(orthant.z(0));
+  if (orthant.size == 2) return solve_two(orthant);
+  const Arena::Scope scope(arena);
+  const Groups groups = independent_groups(orthant, arena);
+  if (groups.count > 1) return solve_groups(orthant, groups, options, arena);
+  if (const auto exact = try_one_factor(orthant, options, arena)) return *exact;
+  if (orthant.size == 3) return solve_three(orthant);
+  return solve_by_sampling(orthant, options, arena);
+}
+
+/// Makes a correlation matrix exactly symmetric, with a diagonal of ones and entries within [-1, 1].
+void tidy(Eigen::Map<MatrixXd>& R) {
+  for (Index j = 0; j < R.cols(); ++j) {
+    for (Index i = 0; i < j; ++i) R(i, j) = R(j, i) = std::clamp(0.5 * (R(i, j) + R(j, i)), -1.0, 1.0);
+    R(j, j) = 1.0;
+  }
 }
 
 /// What the steps share: infinite limits, limits beyond any double, duplicates, and the verdict at the end. `gram` fills the
 /// correlations of the limits that are left.
 template <class Gram>
-Probability climb(std::span<const double> z, const Gram& gram, const Options& options) {
+Probability climb(std::span<const double> z, const Gram& gram, const Options& options, Arena& arena) {
   if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; }))
     return answer(0.0, 1.0, 0.0, 0.0, "trivial");
-  std::vector<Index> order = ascending(z);
+  const Arena::Scope scope(arena);
+  std::span<const Index> order = ascending(z, arena);
   if (order.empty()) return answer(1.0, 0.0, 0.0, 0.0, "trivial");
-  Orthant orthant{VectorXd(static_cast<Index>(order.size())), MatrixXd()};
-  for (std::size_t i = 0; i < order.size(); ++i) orthant.z[static_cast<Index>(i)] = z[order[i]];
+  const std::span<double> limits = arena.take<double>(order.size());
+  std::transform(order.begin(), order.end(), limits.begin(), [&](Index i) { return z[i]; });
+  const Dropped dropped = droppable(limits, 1e-16 * complement(limits[0]));
+  order = order.first(dropped.kept);
 
-  const Dropped dropped = droppable(orthant.z, 1e-16 * complement(orthant.z[0]));
-  order.resize(dropped.kept);
-  orthant.z = VectorXd(orthant.z.head(dropped.kept));
-  orthant.R = gram(order);
-  const double bias = merge_duplicates(orthant) + dropped.mass;
+  Eigen::Map<MatrixXd> R(arena.take<double>(order.size() * order.size()).data(), dropped.kept, dropped.kept);
+  gram(order, R);
+  tidy(R);
+  Orthant orthant{dropped.kept, limits.data(), R.data(), dropped.kept};
+  const double bias = merge_duplicates(orthant, arena) + dropped.mass;
 
-  Probability result = solve(std::move(orthant), options);
+  Probability result = solve(orthant, options, arena);
   result.error += bias;
   result.error_fail += bias;
   const bool reached = result.error <= options.abs && result.error_fail <= options.rel_q * result.p_fail;
   result.status = reached || result.p_fail == 0.0 ? Status::ok : Status::not_reached;
   return result;
-}
-
-/// A symmetric correlation matrix in the order asked for, diagonal 1, entries within [-1, 1].
-MatrixXd tidy(MatrixXd R) {
-  for (Index j = 0; j < R.cols(); ++j) {
-    for (Index i = 0; i < j; ++i) R(i, j) = R(j, i) = std::clamp(0.5 * (R(i, j) + R(j, i)), -1.0, 1.0);
-    R(j, j) = 1.0;
-  }
-  return R;
 }
 
 /// Runs the body and turns what it throws (there is only want of memory) into a status.
@@ -346,35 +375,39 @@ std::string_view describe(Status status) {
   return "unknown status";
 }
 
-Probability mvn_cdf(std::span<const double> z, const MatrixXd& R, const Options& options) {
+Probability Solver::cdf(std::span<const double> z, const Matrix& R, const Options& options) {
   return without_throwing([&]() -> Probability {
-    for (const Status status : {check_options(options), check_correlation(R, static_cast<Index>(z.size())), check_limits(z)}) {
+    const Index m = static_cast<Index>(z.size());
+    for (const Status status : {check_options(options), check_correlation(R, m, arena_), check_limits(z)}) {
       if (status != Status::ok) return failed(status);
     }
-    const auto gram = [&](const std::vector<Index>& order) {
-      const Index count = static_cast<Index>(order.size());
-      MatrixXd chosen(count, count);
-      for (Index j = 0; j < count; ++j) {
-        for (Index i = 0; i < count; ++i) chosen(i, j) = R(order[i], order[j]);
+    const auto gram = [&](std::span<const Index> order, Eigen::Map<MatrixXd>& chosen) {
+      for (Index j = 0; j < chosen.cols(); ++j) {
+        for (Index i = 0; i < chosen.rows(); ++i) chosen(i, j) = R(order[i], order[j]);
       }
-      return tidy(std::move(chosen));
     };
-    return climb(z, gram, options);
+    return climb(z, gram, options, arena_);
   });
 }
 
-Probability mvn_cdf_factor(std::span<const double> z, const MatrixXd& U, const Options& options) {
+Probability Solver::cdf_factor(std::span<const double> z, const Matrix& U, const Options& options) {
   return without_throwing([&]() -> Probability {
     for (const Status status : {check_options(options), check_factor(U, static_cast<Index>(z.size())), check_limits(z)}) {
       if (status != Status::ok) return failed(status);
     }
-    const auto gram = [&](const std::vector<Index>& order) {
-      MatrixXd rows(static_cast<Index>(order.size()), U.cols());
-      for (std::size_t i = 0; i < order.size(); ++i) rows.row(static_cast<Index>(i)) = U.row(order[i]).normalized();
-      return tidy(rows * rows.transpose());
+    const auto gram = [&](std::span<const Index> order, Eigen::Map<MatrixXd>& chosen) {
+      Eigen::Map<MatrixXd> rows(arena_.take<double>(chosen.rows() * U.cols()).data(), chosen.rows(), U.cols());
+      for (Index i = 0; i < rows.rows(); ++i) rows.row(i) = U.row(order[i]) / U.row(order[i]).norm();
+      chosen.noalias() = rows * rows.transpose();
     };
-    return climb(z, gram, options);
+    return climb(z, gram, options, arena_);
   });
+}
+
+Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& options) { return Solver().cdf(z, R, options); }
+
+Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options) {
+  return Solver().cdf_factor(z, U, options);
 }
 
 }  // namespace probust::normal

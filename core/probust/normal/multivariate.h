@@ -21,6 +21,7 @@
 //   "one-factor"   R_ij = a_i a_j: one quadrature for any m
 //   "telescoping"  rare failure: p_fail = sum_i P(X_i > z_i, X_j <= z_j for j < i), every term positive
 //   "alore"        rare failure of very many: importance sampling of Owen, Maximov and Chertkov 2019
+//   "controlled"   many limits: separation of variables with a one-factor neighbour as control variate
 //   "separation"   separation of variables on a shifted lattice: Genz 1992, Genz and Kwong 2000 for singular R
 //
 // Limits so high that they hardly matter are dropped first, and what they could change is part of the reported error.
@@ -33,6 +34,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "probust/normal/arena.h"
 
 namespace probust::normal {
 
@@ -71,13 +74,27 @@ struct Probability {
   bool valid() const { return status == Status::ok || status == Status::not_reached; }
 };
 
+/// A matrix stored by columns: an Eigen::MatrixXd, a block of one, or an Eigen::Map of memory of the caller's.
+using Matrix = Eigen::Ref<const Eigen::MatrixXd>;
+
 /// P(X <= z) for the correlation matrix R, which may be singular. Entries +inf of z impose nothing; any -inf gives p = 0; an
 /// empty z gives p = 1. R is accepted when symmetric, with a unit diagonal and without negative eigenvalues up to rounding
 /// (1e-8 an entry, 1e-9 m an eigenvalue).
-Probability mvn_cdf(std::span<const double> z, const Eigen::MatrixXd& R, const Options& options = {});
+Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& options = {});
 
 /// The same for R = U U^T with the m x d factor U, whose rows have length 1 (rows off by rounding, 1e-8, are rescaled). It is the
 /// better form where d is small: nothing needs to be checked, and only what matters of R is ever formed.
-Probability mvn_cdf_factor(std::span<const double> z, const Eigen::MatrixXd& U, const Options& options = {});
+Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
+
+/// Both, for a thread with many problems: the same answers from memory that is kept, so that after the largest problem no more is
+/// asked for. (Eigen itself asks for some to check an R or multiply a U of several hundred rows.)
+class Solver {
+ public:
+  Probability cdf(std::span<const double> z, const Matrix& R, const Options& options = {});
+  Probability cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
+
+ private:
+  Arena arena_;
+};
 
 }  // namespace probust::normal

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <vector>
+#include <span>
 
 namespace probust::normal {
 
@@ -53,10 +53,30 @@ struct Integral {
   std::int64_t points = 0;
 };
 
+/// Ascending ends of panels.
+class Breaks {
+ public:
+  static constexpr int kMost = 256;
+
+  /// Further ones than kMost are left out: they only help.
+  void add(double x) {
+    if (count_ < kMost) at_[count_++] = x;
+  }
+  void sort() { std::sort(at_.begin(), at_.begin() + count_); }
+  int size() const { return count_; }
+  double operator[](int i) const { return at_[i]; }
+  double back() const { return at_[count_ - 1]; }
+  std::span<const double> all() const { return {at_.data(), static_cast<std::size_t>(count_)}; }
+
+ private:
+  std::array<double, kMost> at_;
+  int count_ = 0;
+};
+
 /// Integrates `f(x)` (anything with members p and q) over the panels between consecutive `breaks`, halving those where one rule
 /// and its two halves disagree: by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`).
 template <class F>
-Integral integrate(const F& f, const std::vector<double>& breaks, double q_floor) {
+Integral integrate(const F& f, const Breaks& breaks, double q_floor) {
   constexpr int kPoints = 16, kMaxPanels = 4000;
   struct Panel {
     double a, b, p, q;
@@ -74,35 +94,37 @@ Integral integrate(const F& f, const std::vector<double>& breaks, double q_floor
     total.points += kPoints;
     return panel;
   };
-  std::vector<Panel> open;
+  // The last panel is halved first, so the stack grows by no more than one panel for each time that a panel can be halved.
+  constexpr int kHalvings = 64;
+  std::array<Panel, Breaks::kMost + kHalvings> open;
+  int count = 0;
   double q_scale = q_floor;
-  for (std::size_t i = 0; i + 1 < breaks.size(); ++i) {
+  for (int i = 0; i + 1 < breaks.size(); ++i) {
     if (!(breaks[i] < breaks[i + 1])) continue;
-    open.push_back(measure(breaks[i], breaks[i + 1]));
-    q_scale += open.back().q;
+    open[count++] = measure(breaks[i], breaks[i + 1]);
+    q_scale += open[count - 1].q;
   }
-  for (int panels = 0; !open.empty(); ++panels) {
-    const Panel whole = open.back();
-    open.pop_back();
+  for (int panels = 0; count > 0; ++panels) {
+    const Panel whole = open[--count];
     const double middle = 0.5 * (whole.a + whole.b);
     const Panel left = measure(whole.a, middle), right = measure(middle, whole.b);
     const double gap_p = std::abs(left.p + right.p - whole.p), gap_q = std::abs(left.q + right.q - whole.q);
     const bool narrow = !(whole.a < middle && middle < whole.b) || whole.b - whole.a < 1e-14 * (1.0 + std::abs(middle));
-    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > kMaxPanels) {
+    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > kMaxPanels || count + 2 > static_cast<int>(open.size())) {
       total.p += left.p + right.p;
       total.q += left.q + right.q;
       total.error_p += gap_p;
       total.error_q += gap_q;
     } else {
-      open.push_back(left);
-      open.push_back(right);
+      open[count++] = left;
+      open[count++] = right;
     }
   }
   return total;
 }
 
-/// Sorted break points for an integral against the normal density over (-inf, upper]: panels of a few units, the `marks` where
-/// the integrand turns sharply, and nothing where less than 1e-18 of max(floor, the whole) can lie.
-std::vector<double> density_panels(double upper, double floor, std::vector<double> marks);
+/// Panels for an integral against the normal density over (-inf, upper]: of a few units, the `marks` where the integrand turns
+/// sharply, and nothing where less than 1e-18 of max(floor, the whole) can lie.
+Breaks density_panels(double upper, double floor, std::span<const double> marks = {});
 
 }  // namespace probust::normal

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <memory>
+#include <span>
 
 #include "probust/normal/bivariate.h"
 #include "probust/normal/factor.h"
@@ -19,24 +20,30 @@ namespace probust::normal {
 namespace {
 
 /// P(X_i > z_i, X_j <= z_j for j < i) as an orthant: variable i changes its sign.
-Separation first_failure(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, Eigen::Index i, std::uint64_t seed) {
+Separation first_failure(const Orthant& orthant, Eigen::Index i, std::uint64_t seed, Arena& arena) {
   constexpr std::int64_t kFirstLevel = 8;
-  Eigen::VectorXd limit = z.head(i + 1);
-  Eigen::MatrixXd correlation = R.topLeftCorner(i + 1, i + 1);
-  limit[i] = -limit[i];
-  correlation.row(i).head(i) *= -1.0;
-  correlation.col(i).head(i) *= -1.0;
-  Separation term(limit, correlation, seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL, kFirstLevel);
-  term.refine();
-  return term;
+  const Eigen::Index size = i + 1;
+  const std::span<double> limits = arena.take<double>(size), correlations = arena.take<double>(size * size);
+  std::copy_n(orthant.limits, size, limits.begin());
+  for (Eigen::Index j = 0; j < size; ++j) std::copy_n(orthant.column(j), size, &correlations[j * size]);
+  limits[i] = -limits[i];
+  for (Eigen::Index j = 0; j < i; ++j) {
+    correlations[j * size + i] *= -1.0;
+    correlations[i * size + j] *= -1.0;
+  }
+  const Orthant mirrored{size, limits.data(), correlations.data(), size};
+  return {mirrored, seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL, kFirstLevel, arena};
 }
 
-/// The terms of the telescoping sum that are sampled.
+/// The terms of the telescoping sum that are sampled, and the sum of those that are exact.
 class Terms {
  public:
-  Terms(double exact, const Eigen::VectorXd& z, const Eigen::MatrixXd& R, std::uint64_t seed) : exact_(exact) {
-    terms_.reserve(z.size());
-    for (Eigen::Index i = 2; i < z.size(); ++i) terms_.push_back(first_failure(z, R, i, seed));
+  Terms(double exact, const Orthant& orthant, std::uint64_t seed, Arena& arena)
+      : exact_(exact), terms_(arena.take<Separation>(std::max<Eigen::Index>(0, orthant.size - 2))) {
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      Separation* term = std::construct_at(&terms_[i], first_failure(orthant, static_cast<Eigen::Index>(i) + 2, seed, arena));
+      term->refine();
+    }
   }
 
   double sum() const {
@@ -75,21 +82,24 @@ class Terms {
 
  private:
   double exact_;
-  std::vector<Separation> terms_;
+  std::span<Separation> terms_;
 };
 
 /// The sampler of importance_sample: which limit fails comes first, then by how much, then everything else given that.
 class UnionSampler {
  public:
-  UnionSampler(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, std::uint64_t seed)
-      : z_(z), matrix_(R), factor_(pivoted_cholesky(R)), lattice_(static_cast<int>(factor_.cols()) + 2, seed) {
-    tails_.resize(z.size());
-    for (Eigen::Index i = 0; i < z.size(); ++i) {
-      tails_[i] = complement(z[i]);
+  UnionSampler(const Orthant& orthant, std::uint64_t seed, Arena& arena)
+      : orthant_(orthant),
+        factor_(pivoted_cholesky(orthant, arena)),
+        lattice_(static_cast<int>(factor_.rank()) + 2, seed, arena),
+        tails_(arena.take<double>(orthant.size)),
+        cumulative_(arena.take<double>(orthant.size)),
+        variables_(arena.take<Lanes>(orthant.size)) {
+    for (Eigen::Index i = 0; i < orthant.size; ++i) {
+      tails_[i] = complement(orthant.z(i));
       total_ += tails_[i];
-      cumulative_.push_back(total_);
+      cumulative_[i] = total_;
     }
-    normals_.resize(factor_.cols(), kLanes);
   }
 
   /// The sum of the single failures' probabilities.
@@ -108,18 +118,21 @@ class UnionSampler {
     for (int lane = 0; lane < kLanes; ++lane) u[lane] *= tails_[failing[lane]];
     quantile_lanes(u, level);
     Lanes normal;
-    for (Eigen::Index axis = 0; axis < factor_.cols(); ++axis) {
+    for (Lanes& variable : variables_) variable.fill(0.0);
+    for (Eigen::Index axis = 0; axis < factor_.rank(); ++axis) {
       lattice_.coordinate(static_cast<int>(axis) + 2, block, u);
       quantile_lanes(u, normal);
-      for (int lane = 0; lane < kLanes; ++lane) normals_(axis, lane) = normal[lane];
+      for (Eigen::Index j = 0; j < orthant_.size; ++j) {
+        const double entry = factor_.entry(j, axis);
+        for (int lane = 0; lane < kLanes; ++lane) variables_[j][lane] = rational::multiply_add(entry, normal[lane], variables_[j][lane]);
+      }
     }
-    variables_.noalias() = factor_ * normals_;
     for (int lane = 0; lane < kLanes; ++lane) {
       const Eigen::Index i = failing[lane];
-      const double lift = -level[lane] - variables_(i, lane);
+      const double lift = -level[lane] - variables_[i][lane];
       Eigen::Index failures = 1;
-      for (Eigen::Index j = 0; j < z_.size(); ++j) {
-        failures += static_cast<Eigen::Index>(j != i && variables_(j, lane) + matrix_(j, i) * lift > z_[j]);
+      for (Eigen::Index j = 0; j < orthant_.size; ++j) {
+        failures += static_cast<Eigen::Index>(j != i && variables_[j][lane] + orthant_.rho(j, i) * lift > orthant_.z(j));
       }
       q[lane] = total_ / static_cast<double>(failures);
       p[lane] = 1.0 - q[lane];
@@ -127,22 +140,22 @@ class UnionSampler {
   }
 
  private:
-  const Eigen::VectorXd& z_;
-  const Eigen::MatrixXd& matrix_;
-  Eigen::MatrixXd factor_, normals_, variables_;
+  Orthant orthant_;
+  GrowingCholesky factor_;
   ShiftedLattice lattice_;
-  Eigen::VectorXd tails_;
-  std::vector<double> cumulative_;
+  std::span<double> tails_, cumulative_;
+  std::span<Lanes> variables_;
   double total_ = 0.0;
 };
 
 }  // namespace
 
-RareFailure telescope(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal) {
+RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena) {
+  const Arena::Scope scope(arena);
   // Of the second term what is common with the first one is missing: P(X_2 > z_2, X_1 <= z_1).
-  const double first = complement(z[0]);
-  const double second = z.size() > 1 ? bivariate_upper(z[1], -z[0], -R(0, 1)) : 0.0;
-  Terms terms(first + second, z, R, goal.seed);
+  const double first = complement(orthant.z(0));
+  const double second = orthant.size > 1 ? bivariate_upper(orthant.z(1), -orthant.z(0), -orthant.rho(0, 1)) : 0.0;
+  Terms terms(first + second, orthant, goal.seed, arena);
   while (terms.error() > goal.target(terms.sum())) {
     Separation* const term = terms.most_worthwhile();
     if (term == nullptr || terms.points() + term->next_points() > goal.max_points) break;
@@ -151,9 +164,10 @@ RareFailure telescope(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const 
   return {terms.sum(), terms.error(), terms.points()};
 }
 
-RareFailure importance_sample(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal) {
+RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& arena) {
+  const Arena::Scope scope(arena);
   constexpr std::int64_t kFirstLevel = 64;
-  UnionSampler sampler(z, R, goal.seed);
+  UnionSampler sampler(orthant, goal.seed, arena);
   LatticeMean mean(kFirstLevel);
   // Joint failures may be too rare to be met; the rule of three bounds what that hides.
   const auto error = [&] {

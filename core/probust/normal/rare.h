@@ -3,8 +3,10 @@
 // Rare failure: q = P(some X_i > z_i) with a relative accuracy that does not depend on how small q is.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
+
+#include "probust/normal/arena.h"
+#include "probust/normal/orthant.h"
 
 namespace probust::normal {
 
@@ -25,9 +27,9 @@ struct Goal {
 
 /// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), limits finite, positive and ascending. The first two terms are
 /// exact, the others are orthants by separation of variables, each sampled as far as it matters.
-RareFailure telescope(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal);
+RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 /// q by importance sampling from the mixture of the single failures, for more limits than `telescope` is quick for.
-RareFailure importance_sample(const Eigen::VectorXd& z, const Eigen::MatrixXd& R, const Goal& goal);
+RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 }  // namespace probust::normal

@@ -28,7 +28,7 @@ double confined_mean(double lo, double hi) {
 }
 
 /// The open variable that binds most: the least conditional probability, the earlier variables being at their conditional means.
-Eigen::Index most_binding(const GrowingCholesky& cholesky, const Eigen::VectorXd& slack) {
+Eigen::Index most_binding(const GrowingCholesky& cholesky, std::span<const double> slack) {
   Eigen::Index best = -1;
   double least = std::numeric_limits<double>::infinity();
   for (Eigen::Index i = 0; i < cholesky.size(); ++i) {
@@ -41,57 +41,63 @@ Eigen::Index most_binding(const GrowingCholesky& cholesky, const Eigen::VectorXd
 
 }  // namespace
 
-Separation::Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, std::uint64_t seed, std::int64_t points)
-    : dimension_(static_cast<int>(limit.size())), lattice_(dimension_, seed), mean_(points) {
-  arrange(limit, R);
-  y_.resize(columns_.size());
+Separation::Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena)
+    : dimension_(static_cast<int>(orthant.size)), lattice_(dimension_, seed, arena), mean_(points) {
+  arrange(orthant, arena);
+  y_ = arena.take<Lanes>(columns_.size());
 }
 
-void Separation::arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R) {
+void Separation::arrange(const Orthant& orthant, Arena& arena) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  GrowingCholesky cholesky(R);
-  Eigen::VectorXd slack = limit;  // what earlier variables, at their conditional means, leave of the limits
-  std::vector<Eigen::Index> group;
-  for (Eigen::Index c = 0;; ++c) {
+  const Eigen::Index m = orthant.size;
+  GrowingCholesky cholesky(orthant, arena);
+  const std::span<double> slack = arena.take<double>(m);  // what earlier variables, at their conditional means, leave of a limit
+  std::copy_n(orthant.limits, m, slack.begin());
+  const std::span<Eigen::Index> group = arena.take<Eigen::Index>(m);
+  const std::span<Column> columns = arena.take<Column>(m);
+  Eigen::Index c = 0;
+  for (;; ++c) {
     const Eigen::Index pivot = most_binding(cholesky, slack);
     if (pivot < 0) break;
-    group.clear();
-    for (Eigen::Index i = 0; i < limit.size(); ++i) {
-      if (cholesky.open(i)) group.push_back(i);
+    std::size_t count = 0;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      if (cholesky.open(i)) group[count++] = i;
     }
     cholesky.take(pivot);
-    std::erase_if(group, [&](Eigen::Index i) { return cholesky.open(i); });
+    // Rows that end in this column: open before, no longer open.
+    const auto ended = std::remove_if(group.begin(), group.begin() + count, [&](Eigen::Index i) { return cholesky.open(i); });
+    count = static_cast<std::size_t>(ended - group.begin());
 
-    Column column;
+    const std::span<Row> rows = arena.take<Row>(count);
+    std::size_t upper = 0, lower = rows.size();
     double lo = -kInfinity, hi = kInfinity;  // hi will be finite: the pivot's own entry is positive
-    for (const Eigen::Index i : group) {
+    for (const Eigen::Index i : group.first(count)) {
       const double last = cholesky.entry(i, c);
-      bias_ += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(limit[i]);
+      bias_ += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
       if (last == 0.0) continue;
-      const Row row{coefficients_.size(), limit[i] / last};
-      for (Eigen::Index d = 0; d < c; ++d) coefficients_.push_back(cholesky.entry(i, d) / last);
+      const std::span<double> coefficient = arena.take<double>(c);
+      for (Eigen::Index d = 0; d < c; ++d) coefficient[d] = cholesky.entry(i, d) / last;
+      rows[last > 0.0 ? upper++ : --lower] = {coefficient.data(), orthant.z(i) / last};
       if (last > 0.0) {
-        column.upper.push_back(row);
         hi = std::min(hi, slack[i] / last);
       } else {
-        column.lower.push_back(row);
         lo = std::max(lo, slack[i] / last);
       }
     }
-    columns_.push_back(std::move(column));
+    columns[c] = {rows.first(upper), rows.subspan(lower)};
     if (c == 0) first_mass_ = interval(lo, hi);
     const double mean = confined_mean(lo, hi);
-    for (Eigen::Index i = 0; i < limit.size(); ++i) slack[i] -= cholesky.entry(i, c) * mean;
+    for (Eigen::Index i = 0; i < m; ++i) slack[i] -= cholesky.entry(i, c) * mean;
   }
+  columns_ = columns.first(c);
 }
 
 void Separation::bound(const Row& row, std::size_t column, Lanes& at) const {
   at.fill(row.limit);
-  const double* coefficient = coefficients_.data() + row.coefficients;
   for (std::size_t d = 0; d < column; ++d) {
-    const double factor = coefficient[d];
+    const double factor = -row.coefficient[d];
     const Lanes& y = y_[d];
-    for (int i = 0; i < kLanes; ++i) at[i] -= factor * y[i];
+    for (int i = 0; i < kLanes; ++i) at[i] = rational::multiply_add(factor, y[i], at[i]);
   }
 }
 

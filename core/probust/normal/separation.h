@@ -3,11 +3,12 @@
 // Separation of variables: P(X <= b) as an integral of a product of conditional probabilities over the unit cube.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
-#include <vector>
+#include <span>
 
+#include "probust/normal/arena.h"
 #include "probust/normal/lattice.h"
+#include "probust/normal/orthant.h"
 
 namespace probust::normal {
 
@@ -16,8 +17,9 @@ namespace probust::normal {
 /// interval together (Genz and Kwong 2000).
 class Separation {
  public:
-  /// `limit` finite; `R` positive semidefinite with unit diagonal; `points` of the first level, a shift.
-  Separation(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R, std::uint64_t seed, std::int64_t points);
+  /// Limits finite, correlations positive semidefinite with unit diagonal; `points` of the first level, a shift. The memory of
+  /// `arena` must outlive this; `orthant` need not.
+  Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena);
 
   /// Evaluates the next level of points (the first one included).
   void refine();
@@ -37,25 +39,24 @@ class Separation {
  private:
   /// limit - sum_c coefficient[c] y_c bounds the variable of the row's last column.
   struct Row {
-    std::size_t coefficients;  ///< where they start
+    const double* coefficient;
     double limit;
   };
   struct Column {
-    std::vector<Row> upper, lower;
+    std::span<Row> upper, lower;
   };
 
-  void arrange(const Eigen::VectorXd& limit, const Eigen::MatrixXd& R);
+  void arrange(const Orthant& orthant, Arena& arena);
   void evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q);
   void bound(const Row& row, std::size_t column, Lanes& at) const;
 
-  std::vector<Column> columns_;
-  std::vector<double> coefficients_;
+  std::span<Column> columns_;
   double bias_ = 0.0;
   double first_mass_ = 1.0;  ///< the probability of the first column's interval, which no value of the integrand exceeds
   int dimension_;
   ShiftedLattice lattice_;
   LatticeMean mean_;
-  std::vector<Lanes> y_;
+  std::span<Lanes> y_;
 };
 
 }  // namespace probust::normal

@@ -28,15 +28,15 @@ struct Conditional {
 Conditional condition(double z, double r) { return {z, r, std::sqrt(std::max(0.0, (1.0 - r) * (1.0 + r)))}; }
 
 /// Where the limits turn sharply, and where the two cross (or mirror) each other.
-std::vector<double> sharp_places(const Conditional& one, const Conditional& two) {
-  std::vector<double> marks;
+Breaks sharp_places(const Conditional& one, const Conditional& two) {
+  Breaks marks;
   for (const auto& line : {one, two}) {
     if (std::abs(line.r) < 0.7) continue;
-    for (const double width : {-6.0, 0.0, 6.0}) marks.push_back((line.z + width * line.s) / line.r);
+    for (const double width : {-6.0, 0.0, 6.0}) marks.add((line.z + width * line.s) / line.r);
   }
   for (const double sign : {-1.0, 1.0}) {
     const double slope = one.r * two.s - sign * two.r * one.s;
-    if (slope != 0.0) marks.push_back((one.z * two.s - sign * two.z * one.s) / slope);
+    if (slope != 0.0) marks.add((one.z * two.s - sign * two.z * one.s) / slope);
   }
   return marks;
 }
@@ -65,7 +65,7 @@ Integral trivariate(const Eigen::Vector3d& z, const Eigen::Matrix3d& R) {
     return Bivariate{density * given.p, density * given.q};
   };
   const double floor = std::max({complement(z[0]), complement(z[1]), complement(z[2])});
-  Integral result = integrate(integrand, density_panels(z[c], floor, sharp_places(one, two)), floor);
+  Integral result = integrate(integrand, density_panels(z[c], floor, sharp_places(one, two).all()), floor);
   result.q += complement(z[c]);
   return result;
 }

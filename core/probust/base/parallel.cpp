@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/parallel.h"
+#include "probust/base/parallel.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+//
+// Along R(t) = R0 + t E, with R0 of one factor and R(1) = R, let f(t) be the integrand of Genz (1992) at one point. Then
+//
+//     p(1) = p(0) + p'(0) + p''(0) / 2 + E[ f(1) - f(0) - f'(0) - f''(0) / 2 ],
+//
+// where the first three terms are exact (Plackett 1954) and the bracket is small at every point. Derivatives of f are differences
+// over a step of h; their expectations differ from the exact terms by h^2 times terms of third order, which is counted as an error.
+#include "probust/normal/controlled.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "probust/normal/factor.h"
+#include "probust/normal/lanes.h"
+#include "probust/normal/lattice.h"
+#include "probust/normal/neighbour.h"
+#include "probust/normal/univariate.h"
+
+namespace probust::normal {
+namespace {
+
+using Eigen::Index;
+
+constexpr double kStep = 1.0 / 64;
+constexpr int kIntegrands = 4;  ///< for R, and for R(t) at -kStep, 0 and kStep
+
+/// The integrand for one Cholesky factor: its rows divided by their diagonals, one after the other.
+class Integrand {
+ public:
+  Integrand() = default;
+  Integrand(Index size, Arena& arena)
+      : limits_(arena.take<double>(size)), rows_(arena.take<double>(size * (size - 1) / 2)), y_(arena.take<Lanes>(size)) {}
+
+  double& limit(Index row) { return limits_[row]; }
+  double& entry(Index row, Index column) { return rows_[row * (row - 1) / 2 + column]; }
+
+  /// Starts a block of points.
+  void start() { value_.fill(1.0); }
+
+  /// Takes variable `row` at the points u, or only multiplies by its probability if it is the last.
+  void advance(Index row, const Lanes& u) {
+    Lanes at, below, above, inner;
+    at.fill(limits_[row]);
+    const double* const entries = rows_.data() + row * (row - 1) / 2;
+    for (Index column = 0; column < row; ++column) {
+      const double factor = -entries[column];
+      const Lanes& y = y_[column];
+      for (int i = 0; i < kLanes; ++i) at[i] = rational::multiply_add(factor, y[i], at[i]);
+    }
+    cdf_lanes(at, below, above);
+    for (int i = 0; i < kLanes; ++i) {
+      value_[i] *= below[i];
+      inner[i] = u[i] * below[i];
+    }
+    if (row + 1 < static_cast<Index>(limits_.size())) quantile_lanes(inner, y_[row]);
+  }
+
+  const Lanes& value() const { return value_; }
+
+ private:
+  std::span<double> limits_, rows_;
+  std::span<Lanes> y_;
+  Lanes value_;
+};
+
+/// The order in which the variables bind (see separation.h), and the factor of R in that order. Nothing where R is singular.
+struct Arrangement {
+  std::span<Index> order;
+  Integrand integrand;
+};
+
+std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
+  const Index m = orthant.size;
+  GrowingCholesky cholesky(orthant, arena);
+  const std::span<double> slack = arena.take<double>(m);
+  std::copy_n(orthant.limits, m, slack.begin());
+  const std::span<Index> order = arena.take<Index>(m);
+  for (Index c = 0; c < m; ++c) {
+    Index pivot = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < m; ++i) {
+      if (!cholesky.open(i)) continue;
+      const double standard = slack[i] / std::sqrt(cholesky.residual(i));
+      if (pivot < 0 || standard < least) pivot = i, least = standard;
+    }
+    if (pivot < 0) return std::nullopt;
+    order[c] = pivot;
+    cholesky.take(pivot);
+    const double mass = std::max(cdf(least), 1e-300), mean = std::max(-pdf(least) / mass, -rational::kFar);
+    for (Index i = 0; i < m; ++i) slack[i] -= cholesky.entry(i, c) * mean;
+  }
+  Arrangement arrangement{order, Integrand(m, arena)};
+  for (Index r = 0; r < m; ++r) {
+    const double inverse = 1.0 / cholesky.entry(order[r], r);
+    arrangement.integrand.limit(r) = orthant.z(order[r]) * inverse;
+    for (Index c = 0; c < r; ++c) arrangement.integrand.entry(r, c) = cholesky.entry(order[r], c) * inverse;
+  }
+  return arrangement;
+}
+
+/// The integrand for R(t), in the order given.
+std::optional<Integrand> along(double t, const Orthant& orthant, std::span<const double> loading, std::span<const Index> order,
+                               Arena& arena) {
+  const Index m = orthant.size;
+  Eigen::Map<Eigen::MatrixXd> L(arena.take<double>(m * m).data(), m, m);
+  for (Index c = 0; c < m; ++c) {
+    L(c, c) = 1.0;
+    for (Index r = c + 1; r < m; ++r) {
+      L(r, c) = (1.0 - t) * loading[order[r]] * loading[order[c]] + t * orthant.rho(order[r], order[c]);
+    }
+  }
+  if (Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(L).info() != Eigen::Success) return std::nullopt;
+  Integrand integrand(m, arena);
+  for (Index r = 0; r < m; ++r) {
+    integrand.limit(r) = orthant.z(order[r]) / L(r, r);
+  }
+  for (Index r = 0; r < m; ++r) {
+    const double inverse = 1.0 / L(r, r);
+    for (Index c = 0; c < r; ++c) integrand.entry(r, c) = L(r, c) * inverse;
+  }
+  return integrand;
+}
+
+/// What a first look at the integrands says of their variances.
+struct Scatter {
+  double sum = 0.0, squares = 0.0;
+  void add(double x) {
+    sum += x;
+    squares += x * x;
+  }
+  double variance(double n) const { return squares - sum * sum / n; }
+};
+
+}  // namespace
+
+std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena) {
+  constexpr std::int64_t kFirstLevel = 8;
+  constexpr double kPays = 16.0;  // times less variance: four integrands are evaluated
+  const Arena::Scope scope(arena);
+  const auto arrangement = arrange(orthant, arena);
+  if (!arrangement) return std::nullopt;
+  const std::span<const double> loading = nearest_one_factor(orthant, arena);
+  const Expansion known = expand_one_factor(orthant, loading, arena);
+  std::array<Integrand, kIntegrands> at = {arrangement->integrand};
+  for (int k = 1; k < kIntegrands; ++k) {
+    const auto integrand = along(kStep * (k - 2), orthant, loading, arrangement->order, arena);
+    if (!integrand) return std::nullopt;
+    at[k] = *integrand;
+  }
+
+  const Index m = orthant.size;
+  const ShiftedLattice lattice(static_cast<int>(m), goal.seed, arena);
+  LatticeMean mean(kFirstLevel);
+  Scatter plain, rest;
+  const auto evaluate = [&](const ShiftedLattice::Block& block, Lanes& remainder, Lanes& complement_of_it) {
+    Lanes u;
+    for (Integrand& integrand : at) integrand.start();
+    for (Index c = 0; c < m; ++c) {
+      if (c + 1 < m) lattice.coordinate(static_cast<int>(c), block, u);
+      for (Integrand& integrand : at) integrand.advance(c, u);
+    }
+    const Lanes &f = at[0].value(), &before = at[1].value(), &here = at[2].value(), &after = at[3].value();
+    for (int i = 0; i < kLanes; ++i) {
+      const double slope = (after[i] - before[i]) / (2.0 * kStep);
+      const double bend = (after[i] - 2.0 * here[i] + before[i]) / (2.0 * kStep * kStep);
+      remainder[i] = f[i] - here[i] - slope - bend;
+      complement_of_it[i] = 1.0 - remainder[i];
+      plain.add(f[i]);
+      rest.add(remainder[i]);
+    }
+  };
+  const auto answer = [&]() -> Controlled {
+    const double error = kErrorFactor * mean.standard_error() + 3.0 * known.error + kStep * kStep * std::abs(mean.p());
+    return {known.zeroth + known.first + known.second + mean.p(), error, kIntegrands * mean.points()};
+  };
+
+  mean.refine(evaluate);
+  const double n = static_cast<double>(mean.points());
+  if (kPays * rest.variance(n) > plain.variance(n)) return std::nullopt;
+  // So many variables share in the remainder that its mean converges no faster than a random sample's.
+  const double excess = kErrorFactor * std::sqrt(rest.variance(n)) / n / goal.target(1.0 - answer().p);
+  if (n * excess * excess > affordable) return std::nullopt;
+  while (answer().error > goal.target(1.0 - answer().p) && !mean.exhausted() &&
+         kIntegrands * (mean.points() + mean.next_points()) <= goal.max_points) {
+    mean.refine(evaluate);
+  }
+  return answer();
+}
+
+}  // namespace probust::normal

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Separation of variables with control variates. A classifier's correlations scatter around those of a single factor, and for a
+// single factor the probability and its first two derivatives along the way to R are known (neighbour.h). Integrands at common
+// points therefore leave little to sample: the standard deviation falls 50 to 200 times, for four integrands instead of one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "probust/normal/arena.h"
+#include "probust/normal/orthant.h"
+#include "probust/normal/rare.h"
+
+namespace probust::normal {
+
+struct Controlled {
+  double p, error;  ///< absolute
+  std::int64_t points;
+};
+
+/// P(X <= z) sampled until its error is at most `goal.target(1 - p)`, for finite limits. Nothing where R is singular, or where a
+/// first look says that the controls do not pay, or that more than `affordable` points would be needed.
+std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena);
+
+}  // namespace probust::normal

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// The one-factor matrix nearest to a correlation matrix, and the probability expanded around it. With X_i = a_i T + s_i e_i the
+// probability is one integral over T (one_factor.h), and so is every derivative of it with respect to correlations.
+#pragma once
+
+#include <span>
+
+#include "probust/normal/arena.h"
+#include "probust/normal/orthant.h"
+
+namespace probust::normal {
+
+/// Loadings a, |a_i| <= 0.97, that bring a_i a_j close to R_ij off the diagonal, in the sense of least squares. Limits play no
+/// part. Taken from `arena`.
+std::span<const double> nearest_one_factor(const Orthant& orthant, Arena& arena);
+
+/// p(t) for the correlations (1 - t) a a^T + t R off the diagonal: p(t) = zeroth + first t + second t^2 + O(t^3).
+struct Expansion {
+  double zeroth, first, second;
+  double error;  ///< of each, absolute, from the quadrature
+};
+
+/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1.
+Expansion expand_one_factor(const Orthant& orthant, std::span<const double> loading, Arena& arena);
+
+}  // namespace probust::normal

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+
+namespace probust::normal {
+
+using VectorView = Eigen::Map<const Eigen::VectorXd>;
+using MatrixView = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+
+/// One problem, X <= z with correlations R, seen where it lies: the first limits of it are a problem of their own at no cost.
+struct Orthant {
+  Eigen::Index size = 0;
+  const double* limits = nullptr;        ///< size
+  const double* correlations = nullptr;  ///< column j starts at j * stride
+  Eigen::Index stride = 0;
+
+  double z(Eigen::Index i) const { return limits[i]; }
+  double rho(Eigen::Index i, Eigen::Index j) const { return correlations[j * stride + i]; }
+  const double* column(Eigen::Index j) const { return correlations + j * stride; }
+  VectorView z() const { return {limits, size}; }
+  MatrixView R() const { return {correlations, size, size, Eigen::OuterStride<>(stride)}; }
+  Orthant first(Eigen::Index count) const { return {count, limits, correlations, stride}; }
+};
+
+}  // namespace probust::normal

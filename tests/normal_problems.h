@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "probust/normal/batch.h"
+
+namespace probust::test {
+
+struct Owned {
+  std::vector<double> z;
+  Eigen::MatrixXd matrix;
+  bool factor;
+};
+
+/// Problems for every step of the ladder: m from 0 to 60, failure from common to rare, R and U, full and low rank.
+inline std::vector<Owned> mixed_problems() {
+  std::mt19937 bits(7);
+  std::normal_distribution<double> noise;
+  std::vector<Owned> all;
+  for (const Eigen::Index m : {0, 1, 2, 3, 5, 9, 9, 30, 60}) {
+    for (const Eigen::Index rank : {Eigen::Index{2}, m + 3}) {
+      for (const double level : {0.5, 2.0, 5.0}) {
+        Eigen::MatrixXd U(m, rank);
+        for (Eigen::Index j = 0; j < rank; ++j) {
+          const double common = noise(bits);
+          for (Eigen::Index i = 0; i < m; ++i) U(i, j) = common + noise(bits);
+        }
+        U = U.rowwise().normalized().eval();
+        std::vector<double> z(m);
+        for (double& limit : z) limit = level + std::abs(noise(bits));
+        Eigen::MatrixXd R = U * U.transpose();
+        R.diagonal().setOnes();
+        all.push_back({z, U, true});
+        all.push_back({z, R, false});
+      }
+    }
+  }
+  return all;
+}
+
+inline std::vector<normal::Problem> views(const std::vector<Owned>& owned) {
+  std::vector<normal::Problem> problems;
+  for (const Owned& each : owned) {
+    problems.push_back({each.z, {each.matrix.data(), static_cast<std::size_t>(each.matrix.size())}, each.factor ? each.matrix.cols() : 0});
+  }
+  return problems;
+}
+
+}  // namespace probust::test
