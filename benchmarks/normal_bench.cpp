@@ -5,8 +5,8 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "normal_problems.h"
 #include "probust/normal/multivariate.h"
@@ -15,12 +15,13 @@ namespace {
 
 using probust::bench::Problem;
 
-void measure(benchmark::State& state, const Problem& problem) {
+void measure(benchmark::State& state, const Problem& problem, const probust::normal::Options& options) {
   const bool low_rank = problem.U.cols() < problem.U.rows();
   const Eigen::MatrixXd R = low_rank ? Eigen::MatrixXd() : Eigen::MatrixXd(problem.U * problem.U.transpose());
   probust::normal::Probability answer{};
   for (auto _ : state) {
-    answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U) : probust::normal::mvn_cdf(problem.z, R);
+    answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U, options)
+                      : probust::normal::mvn_cdf(problem.z, R, options);
     benchmark::DoNotOptimize(answer);
   }
   state.SetLabel(std::string(answer.method));
@@ -31,20 +32,16 @@ void measure(benchmark::State& state, const Problem& problem) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  constexpr std::string_view kOption = "--problems=";
-  std::string path;
   benchmark::Initialize(&count, arguments);
-  for (int i = 1; i < count; ++i) {
-    const std::string_view argument = arguments[i];
-    if (argument.substr(0, kOption.size()) == kOption) path = argument.substr(kOption.size());
-  }
-  static const std::vector<Problem> problems = probust::bench::read_problems(path);
+  const std::vector<Problem> problems = probust::bench::read_problems(count > 1 ? arguments[1] : "");
   if (problems.empty()) {
-    std::fprintf(stderr, "usage: probust-normal-bench --problems=FILE, as normal_against_scipy.py writes it\n");
+    std::fprintf(stderr, "usage: probust-normal-bench [--benchmark_...] FILE [ABS], FILE as normal_against_scipy.py writes it\n");
     return 2;
   }
+  probust::normal::Options options;
+  if (count > 2) options.abs = std::atof(arguments[2]);
   for (const Problem& problem : problems) {
-    benchmark::RegisterBenchmark(problem.name.c_str(), [&](benchmark::State& state) { measure(state, problem); });
+    benchmark::RegisterBenchmark(problem.name.c_str(), [&](benchmark::State& state) { measure(state, problem, options); });
   }
   benchmark::RunSpecifiedBenchmarks();
 }

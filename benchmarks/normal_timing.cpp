@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "normal_problems.h"
@@ -38,15 +39,18 @@ double seconds_a_call(const Call& call) {
 int main(int count, char** arguments) {
   const auto problems = probust::bench::read_problems(count > 1 ? arguments[1] : "");
   if (problems.empty()) {
-    std::fprintf(stderr, "usage: probust-normal-timing FILE, as normal_against_scipy.py writes it\n");
+    std::fprintf(stderr, "usage: probust-normal-timing FILE [ABS], FILE as normal_against_scipy.py writes it\n");
     return 2;
   }
+  probust::normal::Options options;
+  if (count > 2) options.abs = std::atof(arguments[2]);
   for (const auto& problem : problems) {
     const bool low_rank = problem.U.cols() < problem.U.rows();
     const Eigen::MatrixXd R = low_rank ? Eigen::MatrixXd() : Eigen::MatrixXd(problem.U * problem.U.transpose());
     probust::normal::Probability answer{};
     const double seconds = seconds_a_call([&] {
-      answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U) : probust::normal::mvn_cdf(problem.z, R);
+      answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U, options)
+                        : probust::normal::mvn_cdf(problem.z, R, options);
     });
     std::printf("%s %.9g %.17g %.3g %.*s\n", problem.name.c_str(), seconds, answer.p_fail, answer.error_fail,
                 static_cast<int>(answer.method.size()), answer.method.data());

@@ -26,7 +26,8 @@ TEST(NormalBatch, TheSameBitsAsOneByOneForAnyThreads) {
     std::vector<Probability> answers(problems.size());
     BatchSolver(threads).solve(problems, answers);
     for (std::size_t i = 0; i < owned.size(); ++i) {
-      const Probability alone = owned[i].factor ? mvn_cdf_factor(owned[i].z, owned[i].matrix) : mvn_cdf(owned[i].z, owned[i].matrix);
+      const Probability alone =
+          owned[i].factor ? mvn_cdf_factor(owned[i].z, owned[i].matrix) : mvn_cdf(owned[i].z, owned[i].matrix);
       EXPECT_TRUE(same_bits(answers[i], alone)) << i << " with " << threads << " threads";
     }
   }
@@ -35,7 +36,8 @@ TEST(NormalBatch, TheSameBitsAsOneByOneForAnyThreads) {
 TEST(NormalBatch, TroubleStaysWhereItIs) {
   const std::vector<double> z = {1.0, 2.0}, one = {1.0}, nan = {1.0, std::numeric_limits<double>::quiet_NaN()};
   const std::vector<double> R = {1.0, 0.5, 0.5, 1.0}, indefinite = {1.0, 2.0, 2.0, 1.0}, U = {1.0, 1.0};
-  const std::vector<Problem> problems = {{z, R, 0}, {one, R, 0}, {nan, R, 0}, {z, indefinite, 0}, {z, {}, 0}, {z, R, 3}, {z, U, 1}, {z, R, -1}};
+  const std::vector<Problem> problems = {{z, R, 0},  {one, R, 0}, {nan, R, 0}, {z, indefinite, 0},
+                                         {z, {}, 0}, {z, R, 3},   {z, U, 1},   {z, R, -1}};
   std::vector<Probability> answers(problems.size() + 1, {-1, -1, -1, -1, "untouched", 0, Status::ok});
   BatchSolver(2).solve(problems, answers);
   EXPECT_EQ(answers[0].status, Status::ok);

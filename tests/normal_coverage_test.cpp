@@ -86,7 +86,8 @@ Known one_factor_problem(Dice& dice) {
   return known;
 }
 
-/// X_{k+1} = rho X_k + sqrt(1 - rho^2) e with two limits that alternate: failure from step k on, given X_k, by quadrature backwards.
+/// X_{k+1} = rho X_k + sqrt(1 - rho^2) e with two limits that alternate: failure from step k on, given X_k, by quadrature
+/// backwards.
 Known autoregressive(Dice& dice) {
   const Index m = dice.size();
   const double rho = dice.uniform(-0.9, 0.9), s = std::sqrt(1.0 - rho * rho);
@@ -100,7 +101,8 @@ Known autoregressive(Dice& dice) {
   }
   // Gauss-Legendre nodes of order 5 on panels narrower than the kernel, below either limit.
   constexpr double kNode[] = {-0.9061798459386640, -0.5384693101056831, 0.0, 0.5384693101056831, 0.9061798459386640};
-  constexpr double kWeight[] = {0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665, 0.2369268850561891};
+  constexpr double kWeight[] = {0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665,
+                                0.2369268850561891};
   std::vector<double> x[2], w[2];
   for (int side = 0; side < 2; ++side) {
     const int panels = static_cast<int>(std::ceil((level[side] + 9.0) / (0.6 * s)));
@@ -214,7 +216,8 @@ TEST_P(NormalCoverage, ReportedErrorsCoverTrueErrors) {
   for (int i = 0; i < kProblems; ++i) problems.push_back(GetParam().second(dice));
   std::vector<Problem> batch;
   for (const Known& known : problems) {
-    batch.push_back({known.z, {known.matrix.data(), static_cast<std::size_t>(known.matrix.size())}, known.factor ? known.matrix.cols() : 0});
+    batch.push_back(
+        {known.z, {known.matrix.data(), static_cast<std::size_t>(known.matrix.size())}, known.factor ? known.matrix.cols() : 0});
   }
   std::vector<Probability> answers(batch.size());
   BatchSolver(2).solve(batch, answers);

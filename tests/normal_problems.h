@@ -45,7 +45,8 @@ inline std::vector<Owned> mixed_problems() {
 inline std::vector<normal::Problem> views(const std::vector<Owned>& owned) {
   std::vector<normal::Problem> problems;
   for (const Owned& each : owned) {
-    problems.push_back({each.z, {each.matrix.data(), static_cast<std::size_t>(each.matrix.size())}, each.factor ? each.matrix.cols() : 0});
+    problems.push_back(
+        {each.z, {each.matrix.data(), static_cast<std::size_t>(each.matrix.size())}, each.factor ? each.matrix.cols() : 0});
   }
   return problems;
 }

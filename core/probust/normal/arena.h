@@ -71,7 +71,7 @@ class Arena {
     std::size_t size = kFirst;
     for (const Block& block : blocks_) size += block.size;
     if (size < least) size = least;
-    blocks_.push_back({std::make_unique_for_overwrite<Line[]>(size / kAlignment), size});
+    blocks_.push_back({std::unique_ptr<Line[]>(new Line[size / kAlignment]), size});
     used_ = 0;
   }
 

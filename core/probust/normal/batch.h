@@ -25,9 +25,9 @@ class BatchSolver {
   /// Without threads (a WebAssembly module built for one) all work is done by the caller.
   explicit BatchSolver(int threads = 1) : solvers_(threads < 1 ? 1 : static_cast<std::size_t>(threads)) {}
 
-  /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit whatever the number of threads. A problem that
-  /// is not valid gets its status and holds up nobody. No memory is asked for a problem once each thread has met the largest.
-  /// `answers` has as many places as there are problems; further ones are left alone.
+  /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit whatever the number of threads. A problem
+  /// that is not valid gets its status and holds up nobody. No memory is asked for a problem once each thread has met the
+  /// largest. `answers` has as many places as there are problems; further ones are left alone.
   void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options = {});
 
  private:

@@ -2,12 +2,11 @@
 //
 // Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d2p / dz_i dz_j. Along
 // R(t) = R0 + t E, with E zero on the diagonal, p(t) is therefore exp(t L) p with L = 1/2 sum_ij E_ij d_i d_j.
-#include "probust/normal/neighbour.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "probust/normal/lanes.h"
+#include "probust/normal/neighbour.h"
 
 namespace probust::normal {
 namespace {
@@ -16,8 +15,8 @@ constexpr double kMostLoading = 0.97;  // beyond, the expansion's terms grow wit
 
 /// What the integrand needs of each variable given T, padded to whole lanes with limits that nothing exceeds.
 struct Given {
-  std::span<Lanes> limit, slope, inverse;   ///< z / s, a / s, 1 / s
-  std::span<Lanes> ratio, curve;            ///< d_i Phi / Phi and d_i^2 Phi / Phi
+  std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
+  std::span<Lanes> ratio, curve;           ///< d_i Phi / Phi and d_i^2 Phi / Phi
 };
 
 Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& arena) {

@@ -5,7 +5,8 @@
 //     p(1) = p(0) + p'(0) + p''(0) / 2 + E[ f(1) - f(0) - f'(0) - f''(0) / 2 ],
 //
 // where the first three terms are exact (Plackett 1954) and the bracket is small at every point. Derivatives of f are differences
-// over a step of h; their expectations differ from the exact terms by h^2 times terms of third order, which is counted as an error.
+// over a step of h; their expectations differ from the exact terms by h^2 times terms of third order, which is counted as an
+// error.
 #include "probust/normal/controlled.h"
 
 #include <Eigen/Cholesky>

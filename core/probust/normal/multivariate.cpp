@@ -279,7 +279,8 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
   // Measured: the telescoping sum wins wherever it is affordable, but for many limits and a failure that is not rare a few points
   // with control variates do, if few suffice; of the rest, importance sampling where failure is rare.
   const double sum = tails(orthant);
-  const bool telescopes = orthant.size <= kTelescope && (sum < kRareTails || (sum < kTelescopeTails && full_rank(orthant, arena)));
+  const bool telescopes =
+      orthant.size <= kTelescope && (sum < kRareTails || (sum < kTelescopeTails && full_rank(orthant, arena)));
   if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {
     const double affordable = telescopes ? (sum < kRareTails ? 10.0 : 80.0) * static_cast<double>(orthant.size) : kInfinity;
     const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};

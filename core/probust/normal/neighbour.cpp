@@ -16,8 +16,8 @@ constexpr double kMostLoading = 0.97;  // beyond, the expansion's terms grow wit
 
 /// What the integrand needs of each variable given T, padded to whole lanes with limits that nothing exceeds.
 struct Given {
-  std::span<Lanes> limit, slope, inverse;   ///< z / s, a / s, 1 / s
-  std::span<Lanes> ratio, curve;            ///< d_i Phi / Phi and d_i^2 Phi / Phi
+  std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
+  std::span<Lanes> ratio, curve;           ///< d_i Phi / Phi and d_i^2 Phi / Phi
 };
 
 Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& arena) {

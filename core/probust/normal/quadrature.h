@@ -110,7 +110,8 @@ Integral integrate(const F& f, const Breaks& breaks, double q_floor) {
     const Panel left = measure(whole.a, middle), right = measure(middle, whole.b);
     const double gap_p = std::abs(left.p + right.p - whole.p), gap_q = std::abs(left.q + right.q - whole.q);
     const bool narrow = !(whole.a < middle && middle < whole.b) || whole.b - whole.a < 1e-14 * (1.0 + std::abs(middle));
-    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > kMaxPanels || count + 2 > static_cast<int>(open.size())) {
+    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > kMaxPanels ||
+        count + 2 > static_cast<int>(open.size())) {
       total.p += left.p + right.p;
       total.q += left.q + right.q;
       total.error_p += gap_p;

@@ -124,7 +124,8 @@ class UnionSampler {
       quantile_lanes(u, normal);
       for (Eigen::Index j = 0; j < orthant_.size; ++j) {
         const double entry = factor_.entry(j, axis);
-        for (int lane = 0; lane < kLanes; ++lane) variables_[j][lane] = rational::multiply_add(entry, normal[lane], variables_[j][lane]);
+        for (int lane = 0; lane < kLanes; ++lane)
+          variables_[j][lane] = rational::multiply_add(entry, normal[lane], variables_[j][lane]);
       }
     }
     for (int lane = 0; lane < kLanes; ++lane) {
