@@ -180,6 +180,53 @@ TEST(NormalBivariate, RelationsHoldEverywhere) {
   }
 }
 
+TEST(NormalBivariate, TailsKeepTheirRelativeAccuracy) {
+  // P(X > h, Y > k) and its logarithm, integrated with 40 digits.
+  struct Case {
+    double h, k, rho, upper, log_upper;
+  };
+  const Case cases[] = {{5, 5, -0.5, 3.4325734800351083957e-25, -56.331317059272399759},
+                        {3, 2, -0.9, 3.5953485194439634371e-31, -70.100496950737999706},
+                        {1, 1, -0.9, 1.4529843854146401074e-7, -15.744476012873450701},
+                        {6, 0.5, -0.7, 1.111549586100036044e-20, -45.94594679457800372},
+                        {2.5, -1, -0.92, 6.9809780734249956827e-7, -14.174906618868127169},
+                        {8, 8, 0.3, 1.750664974025028018e-24, -54.70204653094059138},
+                        {5, 5, 0.93, 9.2750101948229479075e-8, -16.193357036287185236},
+                        {4, 4, -0.93, 7.11862191586340888e-104, -237.506135515833086},
+                        {3, -2, -0.95, 1.1128789511998569205e-6, -13.708560250615336608},
+                        {4, -3.5, -0.85, 0.000013873615569296426086, -11.185521682099457228},
+                        {20, 20, 0.5, 1.57668165314507175e-119, -273.552303647334871},
+                        {25, 18, -0.3, 2.333084765357542e-295, -678.415411107663386},
+                        {0.5, 0.2, 0.97, 0.30361517033629774091, -1.1919942665394059406},
+                        {7, 6.5, 0.99, 1.2794816546266158066e-12, -27.38456607733733862},
+                        {10, 3, 0.999, 7.619853024160526066e-24, -53.231285150512470578},
+                        {30, 30, -0.4, 0.0, -1509.57588769380831},
+                        {40, 41, 0.8, 0.0, -920.04850857197226}};
+  for (const Case& known : cases) {
+    const auto [h, k, rho, value, log_value] = known;
+    const double tolerance = 2e-15 * (5.0 + std::abs(log_value));
+    EXPECT_NEAR(log_bivariate_upper(h, k, rho), log_value, tolerance) << h << ' ' << k << ' ' << rho;
+    EXPECT_NEAR(log_bivariate_cdf(-k, -h, rho), log_value, tolerance) << h << ' ' << k << ' ' << rho;
+    if (value == 0.0) continue;
+    expect_relative(bivariate_upper(h, k, rho), value, tolerance);
+    expect_relative(bivariate(-h, -k, rho).p, value, tolerance);
+  }
+}
+
+TEST(NormalBivariate, LogOfTheUnion) {
+  for (const double rho : {-1.0, -0.6, 0.0, 0.6, 1.0}) {
+    EXPECT_NEAR(log_bivariate_complement(1.0, 0.3, rho), std::log(bivariate(1.0, 0.3, rho).q), 1e-14) << rho;
+    // Far out the two tails have nothing in common, but at rho = 1 everything.
+    const double expected = log_complement(50.0) + (rho == 1.0 ? 0.0 : std::log(2.0));
+    EXPECT_NEAR(log_bivariate_complement(50.0, 50.0, rho), expected, 1e-9) << rho;
+  }
+  EXPECT_EQ(log_bivariate_complement(kInfinity, kInfinity, 0.3), -kInfinity);
+  EXPECT_EQ(log_bivariate_upper(kInfinity, 1.0, 0.3), -kInfinity);
+  EXPECT_EQ(log_bivariate_upper(3.0, -2.0, -1.0), -kInfinity);
+  EXPECT_NEAR(log_bivariate_upper(-kInfinity, 1.0, 0.3), log_complement(1.0), 1e-15);
+  EXPECT_TRUE(std::isnan(log_bivariate_upper(kNan, 1.0, 0.3)));
+}
+
 TEST(NormalBivariate, MethodsMeetWhereTheyChange) {
   for (const double sign : {-1.0, 1.0}) {
     for (const double a : {-3.0, 0.5, 6.0}) {

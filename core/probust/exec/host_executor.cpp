@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "probust/autodiff/vjp.h"
-#include "probust/exec/executor.h"
 #include "probust/base/parallel.h"
+#include "probust/exec/executor.h"
 #include "probust/graph/simplify.h"
 
 namespace probust {

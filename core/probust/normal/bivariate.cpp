@@ -87,6 +87,68 @@ double upper_from(const Start& start, double h, double k) {
   return std::max(0.0, complement(h) * complement(k) + start.integral);
 }
 
+/// Where x -> pdf(x) P(Y > k | X = x) peaks over x > h, and how wide it is there. Its logarithm is concave, its slope
+/// rho / s hazard(u) - x with u = (k - rho x) / s.
+struct Peak {
+  double at, width;
+};
+
+double hazard(double u) { return u > 0.0 ? 1.0 / mills_ratio(u) : pdf(u) / complement(u); }
+
+Peak find_peak(double h, double k, double rho, double s) {
+  const auto slope = [&](double x) { return rho / s * hazard((k - rho * x) / s) - x; };
+  double low = h, high = h;
+  if (slope(h) > 0.0) {
+    for (double step = 1.0; slope(high) > 0.0; step *= 2.0) low = high, high += step;
+    for (int i = 0; i < 60 && high - low > 1e-3; ++i) {
+      const double middle = 0.5 * (low + high);
+      (slope(middle) > 0.0 ? low : high) = middle;
+    }
+  }
+  const double u = (k - rho * high) / s, rate = hazard(u), bend = 1.0 + rho * rho / (s * s) * rate * std::max(0.0, rate - u);
+  return {high, 1.0 / (std::abs(slope(high)) + std::sqrt(bend))};
+}
+
+/// P(X > h, Y > k) = value * factor for |rho| < 1, finite limits, with log(value) beside it: every term is positive, so none
+/// cancels.
+struct Conditioned {
+  double value, log_value, factor;
+};
+
+Conditioned upper_by_conditioning(double h, double k, double rho) {
+  constexpr double kLogRootTwoPi = 0.9189385332046727, kReach = 9.5;
+  if (h < k) std::swap(h, k);
+  const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
+  const Peak peak = find_peak(h, k, rho, s);
+  const double at = peak.at, given = (k - rho * at) / s, tail = complement(given), log_tail = log_complement(given);
+  // The integrand over its value at the peak; its logarithm bends at least as much as that of pdf(x).
+  const auto integrand = [&](double x) {
+    const double u = (k - rho * x) / s, gauss = std::exp(-0.5 * (x - at) * (x + at));
+    return Bivariate{0.0, gauss * (tail > 1e-280 ? complement(u) / tail : std::exp(log_complement(u) - log_tail))};
+  };
+  const double first = std::max(h, at - kReach), last = at + kReach;
+  Breaks marks, breaks;
+  for (const double width : {peak.width, 1.0}) {
+    for (const double steps : {-32.0, -16.0, -8.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0})
+      marks.add(at + steps * width);
+  }
+  marks.sort();
+  breaks.add(first);
+  for (const double mark : marks.all()) {
+    if (mark > breaks.back() && mark < last) breaks.add(mark);
+  }
+  breaks.add(last);
+  return {pdf(at) * tail, -0.5 * at * at - kLogRootTwoPi + log_tail, integrate(integrand, breaks, 0.0).q};
+}
+
+/// P(X > h, Y > k) from the start, or, where its two terms cancel, by conditioning.
+double upper(const Start& start, double h, double k, double rho) {
+  const double both = upper_from(start, h, k);
+  if (!(rho < 0.0 && rho > -1.0 && both < 0.01 * complement(h) * complement(k))) return both;
+  const Conditioned given = upper_by_conditioning(h, k, rho);
+  return given.value * given.factor;
+}
+
 /// Whether a limit is so far out that no double holds what lies beyond it.
 bool beyond(double limit) { return std::abs(limit) > 38.5; }
 
@@ -96,7 +158,32 @@ double bivariate_upper(double a, double b, double rho) {
   if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return std::numeric_limits<double>::quiet_NaN();
   if (beyond(a)) return a > 0.0 ? 0.0 : complement(b);
   if (beyond(b)) return b > 0.0 ? 0.0 : complement(a);
-  return upper_from(plackett(a, b, std::clamp(rho, -1.0, 1.0)), a, b);
+  rho = std::clamp(rho, -1.0, 1.0);
+  return upper(plackett(a, b, rho), a, b, rho);
+}
+
+double log_bivariate_upper(double a, double b, double rho) {
+  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return std::numeric_limits<double>::quiet_NaN();
+  rho = std::clamp(rho, -1.0, 1.0);
+  if (std::isinf(a)) return a > 0.0 ? -a : log_complement(b);
+  if (std::isinf(b)) return b > 0.0 ? -b : log_complement(a);
+  const double plain = bivariate_upper(a, b, rho);
+  if (plain > 1e-290) return std::log(plain);
+  if (rho == 1.0) return log_complement(std::max(a, b));
+  if (rho == -1.0 && a + b >= 0.0) return -std::numeric_limits<double>::infinity();
+  if (rho == -1.0) return std::log(interval(a, -b));
+  const Conditioned given = upper_by_conditioning(a, b, rho);
+  return given.log_value + std::log(given.factor);
+}
+
+double log_bivariate_cdf(double a, double b, double rho) { return log_bivariate_upper(-a, -b, rho); }
+
+double log_bivariate_complement(double a, double b, double rho) {
+  const double q = bivariate(a, b, rho).q;
+  if (!(q < 1e-290)) return std::log(q);
+  // What the two tails have in common is at most the smaller of them: of equal ones perhaps all.
+  const double one = log_complement(a), two = log_complement(b), both = log_bivariate_upper(a, b, rho), most = std::max(one, two);
+  return std::isinf(most) ? most : most + std::log(std::exp(one - most) + (std::exp(two - most) - std::exp(both - most)));
 }
 
 Bivariate bivariate(double a, double b, double rho) {
@@ -106,10 +193,11 @@ Bivariate bivariate(double a, double b, double rho) {
   }
   if (beyond(a)) return a > 0.0 ? Bivariate{cdf(b), complement(b)} : Bivariate{0.0, 1.0};
   if (beyond(b)) return b > 0.0 ? Bivariate{cdf(a), complement(a)} : Bivariate{0.0, 1.0};
-  const Start start = plackett(a, b, std::clamp(rho, -1.0, 1.0));
+  rho = std::clamp(rho, -1.0, 1.0);
+  const Start start = plackett(a, b, rho);
   const double both = upper_from(start, a, b), qa = complement(a), qb = complement(b);
   // The union is at least the larger tail, so little is lost in taking what is common from the smaller one.
-  return {upper_from(start, -a, -b), std::min(1.0, std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both))};
+  return {upper(start, -a, -b, rho), std::min(1.0, std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both))};
 }
 
 }  // namespace probust::normal
