@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Options kTight{.abs = 2e-7, .rel_q = 1e-3, .max_points = 300000};
+constexpr Options kTight{.abs = 1e-6, .rel_q = 1e-3, .max_points = 100000};
 
 MatrixXd random_rows(Index m, Index rank, unsigned seed, double common = 0.7) {
   std::mt19937 bits(seed);
