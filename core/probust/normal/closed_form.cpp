@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT
+//
+// Dunnett and Sobel, "Approximations to the probability integral and certain percentage points of a multivariate analogue of
+// Student's t-distribution", Biometrika 42 (1955): one factor.
+// Harman and Jones, "Factor analysis by minimizing residuals (minres)", Psychometrika 31 (1966): the fit.
+// Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d^2 p / dz_i dz_j.
+// Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56 (2014).
+//
+// Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at
+// tau = 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with
+// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
+//
+//     r_i = phi(x_i) / (s_i Phi(x_i)),   d_i = -r_i (x_i / s_i + r_i),   g = 1/2 r^T E r,   F_ij = E_ij^2,
+//
+// the two corrections are
+//
+//     L P         = P g,
+//     1/2 L^2 P   = P { 1/2 g^2 + 1/2 sum_i d_i (E r)_i^2 + 1/4 d^T F d },
+//
+// averaged over T. (P is an exponential of a sum of functions of one z_i each, so L^2 P is a sum over pairs of pairs by what
+// they share: nothing, one index, two.)
+#include "probust/normal/closed_form.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "probust/normal/rational.h"
+#include "probust/normal/univariate.h"
+
+namespace probust::normal {
+namespace {
+
+using Eigen::ArrayXd;
+using Eigen::ArrayXXd;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLargestLoading = 0.999;
+constexpr double kQuadrature = 1e-7;  ///< of the trapezoidal rule, relative to p_fail
+
+ClosedForm answer(double p, double p_fail) { return {std::clamp(p, 0.0, 1.0), std::clamp(p_fail, 0.0, 1.0), Status::ok}; }
+
+// ---- what was asked
+
+Status check_limits(std::span<const double> z) {
+  return std::any_of(z.begin(), z.end(), [](double limit) { return std::isnan(limit); }) ? Status::nonfinite : Status::ok;
+}
+
+/// The conditions on R that mvn_cdf has, checked by it: a question without limits costs nothing else.
+Status check_correlation(const MatrixXd& R) {
+  return mvn_cdf(std::vector<double>(static_cast<std::size_t>(R.rows()), kInfinity), R).status;
+}
+
+Status check_loading(const VectorXd& loading, std::size_t m) {
+  if (loading.size() != static_cast<Index>(m)) return Status::size_mismatch;
+  return loading.allFinite() ? Status::ok : Status::nonfinite;
+}
+
+bool impossible(std::span<const double> z) { return std::find(z.begin(), z.end(), -kInfinity) != z.end(); }
+
+using Indices = Eigen::VectorX<Index>;
+
+Indices finite_limits(std::span<const double> z) {
+  Indices kept(static_cast<Index>(z.size()));
+  Index count = 0;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    if (z[i] < kInfinity) kept[count++] = static_cast<Index>(i);
+  }
+  kept.conservativeResize(count);
+  return kept;
+}
+
+/// Limits beyond this, in either direction, are the same to any double.
+VectorXd select_limits(std::span<const double> z, const Indices& kept) {
+  constexpr double kFarthest = 40.0;
+  const Eigen::Map<const VectorXd> all(z.data(), static_cast<Index>(z.size()));
+  return all(kept).cwiseMax(-kFarthest).cwiseMin(kFarthest);
+}
+
+VectorXd select_loading(const VectorXd& loading, const Indices& kept) {
+  return loading(kept).cwiseMax(-kLargestLoading).cwiseMin(kLargestLoading);
+}
+
+// ---- the fit
+
+/// The start: the leading eigenvector, scaled so that equal correlations are fitted at once.
+VectorXd leading_loading(const MatrixXd& R) {
+  constexpr int kRounds = 10;
+  const double m = static_cast<double>(R.rows());
+  Index widest = 0;
+  R.colwise().squaredNorm().maxCoeff(&widest);
+  VectorXd v = R.col(widest).normalized();
+  double eigenvalue = 1.0;
+  for (int round = 0; round < kRounds; ++round) {
+    const VectorXd image = R * v;
+    eigenvalue = image.norm();
+    v = image / eigenvalue;
+  }
+  return v * std::sqrt(std::max(0.0, eigenvalue - 1.0) * m / (m - 1.0));
+}
+
+/// Each loading in turn where the sum of squares is least, the others given.
+VectorXd fit_loading(const MatrixXd& R) {
+  constexpr int kSweeps = 200;
+  constexpr double kSettled = 1e-12;
+  if (R.rows() < 2) return VectorXd::Zero(R.rows());
+  VectorXd a = leading_loading(R).cwiseMax(-kLargestLoading).cwiseMin(kLargestLoading);
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    double change = 0.0;
+    double square = a.squaredNorm();
+    for (Index i = 0; i < R.rows(); ++i) {
+      const double others = square - a[i] * a[i];
+      if (!(others > 1e-200)) continue;
+      const double best = (R.col(i).dot(a) - R(i, i) * a[i]) / others;
+      const double fresh = std::clamp(best, -kLargestLoading, kLargestLoading);
+      change = std::max(change, std::abs(fresh - a[i]));
+      a[i] = fresh;
+      square = others + fresh * fresh;
+    }
+    if (change <= kSettled) break;
+  }
+  return a;
+}
+
+MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {
+  MatrixXd E = R - loading * loading.transpose();
+  E.diagonal().setZero();
+  return E;
+}
+
+// ---- the integral over the factor
+
+/// The integrand at the nodes of the trapezoidal rule; matrices are nodes x variables.
+struct Nodes {
+  ArrayXd kept;       ///< weight times P
+  ArrayXd failed;     ///< weight times 1 - P, computed as such
+  ArrayXXd r, d;      ///< first and second derivatives of log Phi(x_i) by z_i
+  ArrayXd precision;  ///< 1 / s_i^2, a variable
+};
+
+/// The step resolves the steepest factor, of width s_i, and that a product of many turns within less than any of them.
+ArrayXd factor_nodes(const VectorXd& z, double least_s) {
+  const double step = 0.6 * least_s / std::sqrt(1.0 + 0.5 * std::log(static_cast<double>(z.size())));
+  const double reach = std::clamp(quantile_complement(1e-17 * std::max(complement(z.minCoeff()), 1e-285)), 8.5, 38.0);
+  const Index half = static_cast<Index>(std::ceil(reach / step));
+  return ArrayXd::LinSpaced(2 * half + 1, -reach, reach);
+}
+
+/// Multiplies variable i into the products, and fills its derivatives. One loop without branches or calls.
+void add_variable(const ArrayXd& t, double z, double loading, double s, Index i, Nodes& nodes) {
+  double* const r = nodes.r.col(i).data();
+  double* const d = nodes.d.col(i).data();
+  double* const kept = nodes.kept.data();
+  double* const failed = nodes.failed.data();
+  for (Index k = 0; k < t.size(); ++k) {
+    const double x = std::min(std::max((z - loading * t[k]) / s, -rational::kFar), rational::kFar);
+    const double distance = std::abs(x);
+    const double mills = rational::mills_ratio(distance);
+    const double density = 0.3989422804014327 * rational::exp(-0.5 * distance * distance);
+    const double tail = density * mills, rest = 1.0 - tail;
+    const double below = x < 0.0 ? tail : rest, above = x < 0.0 ? rest : tail;
+    const double top = x < 0.0 ? 1.0 : density, bottom = x < 0.0 ? mills : rest;
+    const double ratio = top / bottom;  // phi / Phi, also where both underflow
+    r[k] = ratio / s;
+    d[k] = -ratio * (x + ratio) / (s * s);
+    failed[k] += kept[k] * above;
+    kept[k] *= below;
+  }
+}
+
+Nodes evaluate(const VectorXd& z, const VectorXd& loading) {
+  const ArrayXd s = ((1.0 - loading.array()) * (1.0 + loading.array())).sqrt();
+  const ArrayXd t = factor_nodes(z, s.minCoeff());
+  const double step = t[1] - t[0];
+  Nodes nodes{step / std::sqrt(2.0 * std::numbers::pi) * (-0.5 * t.square()).exp(), ArrayXd::Zero(t.size()),
+              ArrayXXd(t.size(), z.size()), ArrayXXd(t.size(), z.size()), s.square().inverse()};
+  for (Index i = 0; i < z.size(); ++i) add_variable(t, z[i], loading[i], s[i], i, nodes);
+  return nodes;
+}
+
+// ---- the corrections
+
+struct Corrections {
+  MatrixXd Er, Fd;        ///< E r and F d, nodes x variables
+  ArrayXd first, second;  ///< relative to P, a node
+  double size;            ///< of the second order, no term cancelling another
+};
+
+Corrections correct(const Nodes& nodes, const MatrixXd& E) {
+  Corrections c{nodes.r.matrix() * E, nodes.d.matrix() * E.cwiseAbs2(), {}, {}, 0.0};
+  c.first = 0.5 * (nodes.r * c.Er.array()).rowwise().sum();
+  const ArrayXd squares = 0.5 * c.first.square();
+  const ArrayXd chains = 0.5 * (nodes.d * c.Er.array().square()).rowwise().sum();  // never positive
+  const ArrayXd pairs = 0.25 * (nodes.d * c.Fd.array()).rowwise().sum();           // never negative
+  c.second = squares + chains + pairs;
+  c.size = (nodes.kept * (squares - chains + pairs)).sum();
+  return c;
+}
+
+double bounded_exp(double x) { return rational::exp(std::max(x, -700.0)); }
+
+/// What two terms of Taylor's series leave of the pairs alone, the sum over i < j of
+///
+///     integral from a_i a_j to R_ij of phi_2(z_i, z_j; rho) d rho,
+///
+/// were the rest of the integrand a parabola. Where failure is rare this is most of the error, and the series is slow: its terms
+/// grow with powers of z_i z_j.
+double pair_remainder(const VectorXd& z, const VectorXd& loading, const MatrixXd& E) {
+  constexpr double kLeast = 1e-12;  // of 1 - rho^2
+  double sum = 0.0;
+  for (Index j = 1; j < z.size(); ++j) {
+    for (Index i = 0; i < j; ++i) {
+      const double product = z[i] * z[j], squares = z[i] * z[i] + z[j] * z[j];
+      const double from = loading[i] * loading[j], to = from + E(i, j);
+      const double s2 = (1.0 - from) * (1.0 + from), end_s2 = std::max((1.0 - to) * (1.0 + to), kLeast);
+      const double start = bounded_exp((from * product - 0.5 * squares) / s2) / std::sqrt(s2);
+      const double end = bounded_exp((to * product - 0.5 * squares) / end_s2) / std::sqrt(end_s2);
+      const double slope = start * (from * s2 + product * (1.0 + from * from) - from * squares) / (s2 * s2);
+      sum += E(i, j) * (end - start - slope * E(i, j));
+    }
+  }
+  return sum / (6.0 * std::numbers::pi);
+}
+
+/// The next order, were the series geometric with the ratio that the second order suggests; and the remainder of the pairs.
+double estimate_error(double p, double p_fail, double size, double remainder) {
+  const double ratio = std::sqrt(size / std::min(p, p_fail));
+  if (!(ratio < 1.0)) return 1.0;
+  return std::min(1.0, size * ratio / (1.0 - ratio) + std::abs(remainder) * p + kQuadrature * p_fail);
+}
+
+SecondOrder certain(double p) { return {p, 1.0 - p, 0.0, 0.0, 0.0, true, Status::ok}; }
+
+SecondOrder failed(Status status) { return {kNan, kNan, kNan, kNan, kNan, false, status}; }
+
+SecondOrder summarise(const Nodes& nodes, const Corrections& c, double remainder) {
+  constexpr double kTrusted = 1e-3, kTrustedRelative = 0.05;
+  const double first = (nodes.kept * c.first).sum(), second = (nodes.kept * c.second).sum();
+  const double p = std::clamp(nodes.kept.sum() + first + second, 0.0, 1.0);
+  const double p_fail = std::clamp(nodes.failed.sum() - first - second, 0.0, 1.0);
+  const double error = estimate_error(p, p_fail, c.size, remainder);
+  return {p, p_fail, first, second, error, error <= std::min(kTrusted, kTrustedRelative * p_fail), Status::ok};
+}
+
+VectorXd by_limits(const Nodes& nodes, const Corrections& c, const MatrixXd& E) {
+  const ArrayXXd Er = c.Er.array(), v = nodes.d * Er;
+  const ArrayXXd Ev = (v.matrix() * E).array();
+  // The third derivative of log Phi(x_i) by z_i.
+  const ArrayXXd third = nodes.d.square() / nodes.r - nodes.r * (nodes.d.rowwise() + nodes.precision.transpose());
+  const ArrayXXd change = nodes.r.colwise() * (1.0 + c.first + c.second) + v.colwise() * (1.0 + c.first) +
+                          0.5 * third * (Er.square() + c.Fd.array()) + nodes.d * Ev;
+  return (change.colwise() * nodes.kept).colwise().sum().transpose();
+}
+
+MatrixXd by_correlations(const Nodes& nodes, const Corrections& c, const MatrixXd& E) {
+  const MatrixXd r = nodes.r, d = nodes.d, v = nodes.d * c.Er.array();
+  const MatrixXd mixed = v.transpose() * nodes.kept.matrix().asDiagonal() * r;
+  MatrixXd dR = r.transpose() * (nodes.kept * (1.0 + c.first)).matrix().asDiagonal() * r;
+  dR += mixed + mixed.transpose();
+  dR += E.cwiseProduct(d.transpose() * nodes.kept.matrix().asDiagonal() * d);
+  dR.diagonal().setZero();
+  return dR;
+}
+
+// ---- putting it together
+
+/// The value, and the gradient where there is one to fill.
+SecondOrder expand(std::span<const double> z, const MatrixXd& R, const VectorXd& loading, SecondOrderGradient* gradient) {
+  if (impossible(z)) return certain(0.0);
+  const Indices kept = finite_limits(z);
+  if (kept.size() == 0) return certain(1.0);
+  const VectorXd limits = select_limits(z, kept), a = select_loading(loading, kept);
+  const MatrixXd E = residual(R(kept, kept), a);
+  const Nodes nodes = evaluate(limits, a);
+  const Corrections corrections = correct(nodes, E);
+  if (gradient != nullptr) {
+    gradient->dz(kept) = by_limits(nodes, corrections, E);
+    gradient->dR(kept, kept) = by_correlations(nodes, corrections, E);
+  }
+  return summarise(nodes, corrections, pair_remainder(limits, a, E));
+}
+
+Status check(std::span<const double> z, const MatrixXd& R) {
+  if (R.rows() != static_cast<Index>(z.size())) return Status::size_mismatch;
+  const Status status = check_correlation(R);
+  return status == Status::ok ? check_limits(z) : status;
+}
+
+/// Loadings fitted to the correlations of the finite limits; the others do not matter.
+VectorXd fit_to_finite(std::span<const double> z, const MatrixXd& R) {
+  const Indices kept = finite_limits(z);
+  VectorXd loading = VectorXd::Zero(R.rows());
+  loading(kept) = fit_loading(R(kept, kept));
+  return loading;
+}
+
+/// Runs the body and turns what it throws (there is only want of memory) into what `failure` makes of a status.
+template <class Body, class Failure>
+auto without_throwing(const Body& body, const Failure& failure) {
+  try {
+    return body();
+  } catch (...) {
+    return failure(Status::out_of_memory);
+  }
+}
+
+SecondOrder value_of(std::span<const double> z, const MatrixXd& R, const VectorXd* loading) {
+  return without_throwing(
+      [&] {
+        Status status = check(z, R);
+        if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
+        if (status != Status::ok) return failed(status);
+        return expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R), nullptr);
+      },
+      failed);
+}
+
+SecondOrderGradient gradient_of(std::span<const double> z, const MatrixXd& R, const VectorXd* loading) {
+  return without_throwing(
+      [&] {
+        Status status = check(z, R);
+        if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
+        const double start = status == Status::ok ? 0.0 : kNan;
+        const Index m = static_cast<Index>(z.size());
+        SecondOrderGradient gradient{failed(status), VectorXd::Constant(m, start), MatrixXd::Constant(m, m, start)};
+        if (status != Status::ok) return gradient;
+        gradient.value = expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R), &gradient);
+        return gradient;
+      },
+      [](Status status) {
+        return SecondOrderGradient{failed(status), {}, {}};
+      });
+}
+
+}  // namespace
+
+ClosedForm independent_product(std::span<const double> z) {
+  if (check_limits(z) != Status::ok) return {kNan, kNan, Status::nonfinite};
+  double p = 1.0, p_fail = 0.0;
+  for (const double limit : z) {
+    p_fail += p * complement(limit);
+    p *= cdf(limit);
+  }
+  return answer(p, p_fail);
+}
+
+ClosedForm union_bound(std::span<const double> z) {
+  if (check_limits(z) != Status::ok) return {kNan, kNan, Status::nonfinite};
+  double p_fail = 0.0;
+  for (const double limit : z) p_fail += complement(limit);
+  return answer(1.0 - p_fail, p_fail);
+}
+
+OneFactorFit one_factor_fit(const MatrixXd& R) {
+  const auto nothing = [&](Status status) { return OneFactorFit{VectorXd::Constant(R.rows(), kNan), kNan, kNan, status}; };
+  return without_throwing(
+      [&] {
+        const Status status = check_correlation(R);
+        if (status != Status::ok) return nothing(status);
+        OneFactorFit fit{fit_loading(R), 0.0, 0.0, Status::ok};
+        if (R.rows() < 2) return fit;
+        const MatrixXd E = residual(R, fit.loading);
+        fit.residual_max = E.cwiseAbs().maxCoeff();
+        fit.residual_rms = E.norm() / std::sqrt(static_cast<double>(R.rows()) * static_cast<double>(R.rows() - 1));
+        return fit;
+      },
+      [](Status status) {
+        return OneFactorFit{VectorXd(), kNan, kNan, status};
+      });
+}
+
+ClosedForm one_factor_probability(std::span<const double> z, const VectorXd& loading) {
+  const auto nothing = [](Status status) { return ClosedForm{kNan, kNan, status}; };
+  return without_throwing(
+      [&] {
+        for (const Status status : {check_loading(loading, z.size()), check_limits(z)}) {
+          if (status != Status::ok) return nothing(status);
+        }
+        if (impossible(z)) return answer(0.0, 1.0);
+        const Indices kept = finite_limits(z);
+        if (kept.size() == 0) return answer(1.0, 0.0);
+        const Nodes nodes = evaluate(select_limits(z, kept), select_loading(loading, kept));
+        return answer(nodes.kept.sum(), nodes.failed.sum());
+      },
+      nothing);
+}
+
+SecondOrder second_order(std::span<const double> z, const MatrixXd& R) { return value_of(z, R, nullptr); }
+
+SecondOrder second_order(std::span<const double> z, const MatrixXd& R, const VectorXd& loading) {
+  return value_of(z, R, &loading);
+}
+
+SecondOrderGradient second_order_gradient(std::span<const double> z, const MatrixXd& R) { return gradient_of(z, R, nullptr); }
+
+SecondOrderGradient second_order_gradient(std::span<const double> z, const MatrixXd& R, const VectorXd& loading) {
+  return gradient_of(z, R, &loading);
+}
+
+}  // namespace probust::normal
