@@ -2,10 +2,10 @@
 #include "probust/onnx/import.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "probust/graph/simplify.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower_graph.h"
 #include "probust/onnx/wire.h"
 #include "probust/ops/build.h"
 #include "probust/ops/op.h"
@@ -15,34 +15,43 @@ namespace {
 
 using namespace onnx;
 
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 21;
-
-std::int64_t opset_of(const ModelProto& model) {
-  const auto found = model.opsets.find("");
-  return found == model.opsets.end() ? 0 : found->second;
-}
+constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 ModelSummary summarize(const ModelProto& model) {
   ModelSummary summary;
   summary.producer = model.producer_name + (model.producer_version.empty() ? "" : " " + model.producer_version);
-  summary.graph_name = model.graph_name;
+  summary.graph_name = model.graph.name;
   summary.ir_version = model.ir_version;
-  summary.opset = opset_of(model);
-  for (const auto& [name, tensor] : model.initializers) summary.parameters += tensor.integer ? 0 : tensor.values->size();
-  for (const ValueInfo& input : model.inputs) {
-    if (model.initializers.count(input.name) == 0) summary.inputs.push_back({input.name, input.type, input.shape});
+  summary.opset = opset_of(model.opsets);
+  for (const auto& [name, tensor] : model.graph.initializers) summary.parameters += tensor.integer ? 0 : tensor.values->size();
+  for (const ValueInfo& input : model.graph.inputs) {
+    if (model.graph.initializers.count(input.name) == 0) summary.inputs.push_back({input.name, input.type, input.shape});
   }
-  for (const ValueInfo& output : model.outputs) summary.outputs.push_back({output.name, output.type, output.shape});
+  for (const ValueInfo& output : model.graph.outputs) summary.outputs.push_back({output.name, output.type, output.shape});
   std::map<std::pair<std::string, std::string>, std::size_t> rows;
-  for (const NodeProto& node : model.nodes) {
+  for (const NodeProto& node : model.graph.nodes) {
     const auto [row, is_new] = rows.try_emplace({node.domain, node.op_type}, summary.operators.size());
     if (is_new) {
       const OnnxOperator* known = find_operator(node.op_type, node.domain);
-      summary.operators.push_back({node.op_type, node.domain, 0, known != nullptr, known != nullptr && known->differentiable});
+      const bool function = model.functions.count({node.domain, node.op_type}) != 0;
+      const bool differentiable = function || (known != nullptr && known->differentiable);
+      summary.operators.push_back({node.op_type, node.domain, 0, function || known != nullptr, differentiable});
     }
     ++summary.operators[row->second].count;
   }
   return summary;
+}
+
+void require_opset(const ModelProto& model) {
+  const std::int64_t opset = opset_of(model.opsets);
+  const auto& nodes = model.graph.nodes;
+  const bool only_other_domains = opset == 0 && !nodes.empty() &&
+                                  std::all_of(nodes.begin(), nodes.end(), [](const NodeProto& n) { return !n.domain.empty(); });
+  if (only_other_domains) return;  // the first node says what is unsupported
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    throw Error{ErrorCode::unsupported, "model", "uses opset " + std::to_string(opset),
+                "export it with an opset from " + std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset)};
+  }
 }
 
 class Importer {
@@ -53,12 +62,10 @@ class Importer {
   }
 
   Model import() {
-    require_opset();
-    add_input();
-    for (const auto& [name, tensor] : proto_.initializers) {
-      values_[name] = {append(model_.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer};
-    }
-    find_producers();
+    require_opset(proto_);
+    std::map<std::string, Named> values = {add_input()};
+    add_initializers(target(), proto_.graph, values);
+    body_.emplace(target(), proto_.graph.nodes, proto_.opsets, std::move(values));
     choose_output();
     strip_softmax();
     const ValueId logits = model_.graph.outputs[0];
@@ -69,23 +76,13 @@ class Importer {
   }
 
  private:
-  void require_opset() const {
-    const std::int64_t opset = opset_of(proto_);
-    const bool only_other_domains =
-        opset == 0 && !proto_.nodes.empty() &&
-        std::all_of(proto_.nodes.begin(), proto_.nodes.end(), [](const NodeProto& n) { return !n.domain.empty(); });
-    if (only_other_domains) return;  // the first node says what is unsupported
-    if (opset < kOldestOpset || opset > kNewestOpset) {
-      throw Error{ErrorCode::unsupported, "model", "uses opset " + std::to_string(opset),
-                  "export it with an opset from " + std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset)};
-    }
-  }
+  LoweringTarget target() { return {model_.graph, proto_, budget_}; }
 
   // The one input that is not a weight. Its first extent, where symbolic, is the batch.
-  void add_input() {
+  std::pair<const std::string, Named> add_input() {
     const ValueInfo* chosen = nullptr;
-    for (const ValueInfo& input : proto_.inputs) {
-      if (proto_.initializers.count(input.name) != 0) continue;
+    for (const ValueInfo& input : proto_.graph.inputs) {
+      if (proto_.graph.initializers.count(input.name) != 0) continue;
       if (chosen != nullptr)
         throw Error{ErrorCode::unsupported, "model", "has two inputs, '" + chosen->name + "' and '" + input.name + "'",
                     "only one is supported"};
@@ -109,71 +106,14 @@ class Importer {
     element_count(shape);
     model_.input_name = chosen->name;
     model_.input_shape = shape;
-    values_[chosen->name] = {append_input(model_.graph, shape, Extent::example, chosen->name), false};
+    return {chosen->name, {append_input(model_.graph, shape, Extent::example, chosen->name), false}};
   }
 
-  // Every name has one maker. Without this a later node could silently replace a weight or another's output.
-  void find_producers() {
-    for (std::size_t i = 0; i < proto_.nodes.size(); ++i) {
-      for (const std::string& name : proto_.nodes[i].outputs) {
-        if (name.empty()) continue;
-        if (values_.count(name) != 0 || !producers_.emplace(name, i).second)
-          at(proto_.nodes[i]).malformed("makes '" + name + "', which already exists");
-      }
-    }
-  }
-
-  Lowering at(const NodeProto& node) {
-    const auto domain = proto_.opsets.find(node.domain);
-    return Lowering(model_.graph, node, domain == proto_.opsets.end() ? opset_of(proto_) : domain->second, values_, budget_);
-  }
-
-  // Lowers what an output needs, in the file's order, each node once.
-  ValueId lower(const std::string& output) {
-    std::set<std::size_t> needed;
-    std::vector<std::string> wanted{output};
-    while (!wanted.empty()) {
-      const auto producer = producers_.find(wanted.back());
-      wanted.pop_back();
-      if (producer == producers_.end() || lowered_.count(producer->second) != 0 || !needed.insert(producer->second).second)
-        continue;
-      for (const std::string& name : proto_.nodes[producer->second].inputs) wanted.push_back(name);
-    }
-    for (const std::size_t i : needed) {
-      lowered_.insert(i);
-      lower_node(proto_.nodes[i]);
-    }
-    const auto found = values_.find(output);
-    if (found == values_.end())
-      throw Error{ErrorCode::unreadable, "output '" + output + "'", "is made by no node", "the model may be damaged"};
-    if (found->second.id == kNoValue)
+  Named lower(const std::string& output) {
+    const Named value = body_->value(output);
+    if (value.id == kNoValue)
       throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
-    return found->second.id;
-  }
-
-  void lower_node(const NodeProto& node) {
-    Lowering lowering = at(node);
-    const OnnxOperator* known = find_operator(node.op_type, node.domain);
-    if (known == nullptr) {
-      const std::string domain = node.domain.empty() ? "" : node.domain + ".";
-      throw Error{ErrorCode::unsupported, lowering.where(), "operator " + domain + node.op_type + " is not supported",
-                  "see probust inspect for what the model uses"};
-    }
-    try {
-      known->lower(lowering);
-    } catch (const Error& error) {
-      // Shapes that do not fit are found by the core, which does not know the node's name.
-      if (error.where.rfind("node '", 0) == 0 && error.where.find(node.op_type) != std::string::npos) throw;
-      throw Error{error.code, lowering.where(), error.where + " " + error.what, error.hint};
-    } catch (const std::out_of_range&) {
-      lowering.malformed("has an empty operand");
-    } catch (const std::bad_variant_access&) {
-      lowering.malformed("is inconsistent");
-    }
-    for (const std::string& name : node.outputs) {
-      if (!name.empty()) values_[name] = {};  // stays so where the lowering does not compute it
-    }
-    for (const auto& [name, value] : lowering.results()) values_[name] = value;
+    return value;
   }
 
   // [1, C], [C] or [1, C, 1, 1]: at most one extent is not 1.
@@ -184,29 +124,27 @@ class Importer {
 
   void choose_output() {
     if (!options_.output_name.empty()) {
-      const bool listed = std::any_of(proto_.outputs.begin(), proto_.outputs.end(),
+      const bool listed = std::any_of(proto_.graph.outputs.begin(), proto_.graph.outputs.end(),
                                       [&](const ValueInfo& o) { return o.name == options_.output_name; });
-      const bool inner = std::any_of(proto_.nodes.begin(), proto_.nodes.end(), [&](const NodeProto& n) {
-        return std::count(n.outputs.begin(), n.outputs.end(), options_.output_name) > 0;
-      });
-      if (!listed && !inner)
+      if (!listed && !body_->has(options_.output_name))
         throw Error{ErrorCode::usage, "--output-name", "the model has no output '" + options_.output_name + "'",
                     "its outputs are " + output_names()};
       return take_output(options_.output_name, "output '" + options_.output_name + "' was asked for");
     }
-    if (proto_.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
+    if (proto_.graph.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
     std::vector<Error> failures;
     std::string single;  // an output of one number serves where there is no other
-    for (const ValueInfo& output : proto_.outputs) {
+    for (const ValueInfo& output : proto_.graph.outputs) {
       try {
-        const Node& node = model_.graph[lower(output.name)];
-        if (values_.at(output.name).integer || node.extent == Extent::constant || !is_vector(node.shape)) continue;
+        const Named value = lower(output.name);
+        const Node& node = model_.graph[value.id];
+        if (value.integer || node.extent == Extent::constant || !is_vector(node.shape)) continue;
         if (element_count(node.shape) < 2) {
           if (single.empty()) single = output.name;
           continue;
         }
         return take_output(output.name,
-                           proto_.outputs.size() > 1 ? "output '" + output.name + "' is the first of shape [1, C]" : "");
+                           proto_.graph.outputs.size() > 1 ? "output '" + output.name + "' is the first of shape [1, C]" : "");
       } catch (const Error& error) {
         failures.push_back(error);
       }
@@ -226,7 +164,7 @@ class Importer {
   }
 
   void take_output(const std::string& name, const std::string& note) {
-    const ValueId id = lower(name);
+    const ValueId id = lower(name).id;
     if (!is_vector(model_.graph[id].shape)) {
       throw Error{ErrorCode::unsupported, "output '" + name + "'",
                   "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits",
@@ -241,7 +179,7 @@ class Importer {
 
   std::string output_names() const {
     std::string names;
-    for (const ValueInfo& output : proto_.outputs) names += (names.empty() ? "'" : ", '") + output.name + "'";
+    for (const ValueInfo& output : proto_.graph.outputs) names += (names.empty() ? "'" : ", '") + output.name + "'";
     return names;
   }
 
@@ -265,11 +203,43 @@ class Importer {
   const ModelProto& proto_;
   const ImportOptions& options_;
   Model model_;
-  std::map<std::string, Named> values_;
-  std::map<std::string, std::size_t> producers_;  // the node that makes each name
-  std::set<std::size_t> lowered_;
   Budget budget_;
+  std::optional<GraphLowering> body_;
 };
+
+// Integers and booleans are carried as floats, marked so.
+bool holds_integers(const std::string& type) { return type == "bool" || type.rfind("int", 0) == 0 || type.rfind("uint", 0) == 0; }
+
+Function lower_function(const ModelProto& proto, const FunctionOptions& options, std::size_t file_bytes) {
+  require_opset(proto);
+  Function function;
+  Budget budget(file_bytes);
+  const LoweringTarget target{function.graph, proto, budget};
+  std::map<std::string, Named> values;
+  for (const ValueInfo& input : proto.graph.inputs) {
+    if (proto.graph.initializers.count(input.name) != 0) continue;
+    const bool integer = holds_integers(input.type);
+    if (const auto fixed = options.fixed.find(input.name); fixed != options.fixed.end()) {
+      values[input.name] = {append_constant(function.graph, fixed->second, input.name), integer};
+    } else {
+      const std::string where = "input '" + input.name + "'";
+      if (!input.has_shape || std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t e) { return e < 0; }))
+        throw Error{ErrorCode::unsupported, where, "has no fixed shape", "give its value"};
+      element_count(input.shape);
+      values[input.name] = {append_input(function.graph, input.shape, Extent::example, input.name), integer};
+      function.inputs.push_back(input.name);
+    }
+  }
+  add_initializers(target, proto.graph, values);
+  GraphLowering body(target, proto.graph.nodes, proto.opsets, std::move(values));
+  for (const ValueInfo& output : proto.graph.outputs) {
+    const Named value = body.value(output.name);
+    if (value.id == kNoValue) throw Error{ErrorCode::unsupported, "output '" + output.name + "'", "is not computed", ""};
+    function.graph.outputs.push_back(value.id);
+    function.outputs.push_back(output.name);
+  }
+  return function;
+}
 
 }  // namespace
 
@@ -278,6 +248,10 @@ Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions&
     const ModelProto proto = read_model(bytes);
     return Importer(proto, options, bytes.size()).import();
   });
+}
+
+Result<Function> import_onnx_function(std::span<const std::byte> bytes, const FunctionOptions& options) {
+  return guarded("model", [&] { return lower_function(read_model(bytes), options, bytes.size()); });
 }
 
 Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "probust/base/error.h"
+#include "probust/onnx/lower_graph.h"
 #include "probust/ops/op.h"
 
 namespace probust::onnx {
@@ -49,8 +50,9 @@ ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name) 
   return append_constant(graph, std::move(result), name);
 }
 
-Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values, Budget& budget)
-    : graph(g), node(n), opset(version), values_(values), budget_(budget) {}
+Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values, Budget& budget,
+                   GraphLowering& body)
+    : graph(g), node(n), opset(version), values_(values), budget_(budget), body_(body) {}
 
 ValueId Lowering::add_node(Op op, std::vector<ValueId> operands, Attributes attributes) {
   return fold(graph, append(graph, op, std::move(operands), std::move(attributes), label()), budget_, label());
@@ -119,6 +121,22 @@ std::string Lowering::attribute(const std::string& name, const std::string& othe
 std::vector<std::int64_t> Lowering::attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const {
   const AttributeProto* found = find_attribute(name, kIntsAttribute);
   return found == nullptr ? otherwise : found->ints;
+}
+
+std::vector<float> Lowering::attribute(const std::string& name, const std::vector<float>& otherwise) const {
+  const AttributeProto* found = find_attribute(name, kFloatsAttribute);
+  return found == nullptr ? otherwise : found->floats;
+}
+
+std::vector<std::string> Lowering::attribute(const std::string& name, const std::vector<std::string>& otherwise) const {
+  const AttributeProto* found = find_attribute(name, kStringsAttribute);
+  return found == nullptr ? otherwise : found->strings;
+}
+
+std::vector<Named> Lowering::branch(const std::string& name) const {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end() || found->second.g == nullptr) malformed("attribute " + name + " holds no graph");
+  return body_.branch(*found->second.g);
 }
 
 std::optional<std::vector<std::int64_t>> Lowering::attribute_or_input(const std::string& name, std::size_t i) const {

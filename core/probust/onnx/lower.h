@@ -33,10 +33,13 @@ class Budget {
 /// The value as a constant node if it depends on constants alone, else the value itself. Throws as Budget::spend does.
 ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name);
 
+class GraphLowering;
+
 /// What a lowering sees of its node, and where it puts the result.
 class Lowering {
  public:
-  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget);
+  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget,
+           GraphLowering& body);
 
   Graph& graph;
   const NodeProto& node;
@@ -58,6 +61,10 @@ class Lowering {
   float attribute(const std::string& name, float otherwise) const;
   std::string attribute(const std::string& name, const std::string& otherwise) const;
   std::vector<std::int64_t> attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const;
+  std::vector<float> attribute(const std::string& name, const std::vector<float>& otherwise) const;
+  std::vector<std::string> attribute(const std::string& name, const std::vector<std::string>& otherwise) const;
+  /// The outputs of the graph in an attribute, lowered; fails where it holds none.
+  std::vector<Named> branch(const std::string& name) const;
   /// Integers that older opsets keep in an attribute and newer ones in operand i; nothing where neither is there.
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
 
@@ -91,6 +98,7 @@ class Lowering {
   const std::map<std::string, Named>& values_;
   const AttributeProto* find_attribute(const std::string& name, AttributeType type) const;
   Budget& budget_;
+  GraphLowering& body_;
   std::map<std::string, Named> results_;
 };
 

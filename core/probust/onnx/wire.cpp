@@ -288,7 +288,7 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   return values;
 }
 
-HostTensor read_tensor(pbf_reader message, std::string* name) {
+HostTensor read_named_tensor(pbf_reader message, std::string* name) {
   RawTensor t = read_fields(message);
   if (name != nullptr) *name = t.name;
   const std::string where = "tensor '" + t.name + "'";
@@ -300,7 +300,12 @@ HostTensor read_tensor(pbf_reader message, std::string* name) {
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type)};
 }
 
-AttributeProto read_attribute(pbf_reader message) {
+// Graphs stand in attributes of nodes of graphs; a file of nothing but that must not exhaust the stack.
+constexpr int kDeepestGraph = 16;
+
+GraphProto read_graph(pbf_reader message, int depth);
+
+AttributeProto read_attribute(pbf_reader message, int depth) {
   AttributeProto a;
   while (message.next()) {
     switch (message.tag()) {
@@ -317,12 +322,11 @@ AttributeProto read_attribute(pbf_reader message) {
         a.s = message.get_string();
         break;
       case 5:
-        a.t = read_tensor(message.get_message(), nullptr);
+        a.t = read_named_tensor(message.get_message(), nullptr);
         a.has_tensor = true;
         break;
       case 6:
-        a.has_graph = true;
-        message.skip();
+        a.g = std::make_shared<const GraphProto>(read_graph(message.get_message(), depth + 1));
         break;
       case 7:
         collect(
@@ -332,8 +336,14 @@ AttributeProto read_attribute(pbf_reader message) {
         collect(
             message, a.ints, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); });
         break;
+      case 9:
+        a.strings.push_back(message.get_string());
+        break;
       case 20:
         a.type = message.get_enum();
+        break;
+      case 21:
+        a.reference = message.get_string();
         break;
       default:
         message.skip();
@@ -342,7 +352,7 @@ AttributeProto read_attribute(pbf_reader message) {
   return a;
 }
 
-NodeProto read_node(pbf_reader message) {
+NodeProto read_node(pbf_reader message, int depth) {
   NodeProto node;
   while (message.next()) {
     switch (message.tag()) {
@@ -359,7 +369,7 @@ NodeProto read_node(pbf_reader message) {
         node.op_type = message.get_string();
         break;
       case 5: {
-        AttributeProto attribute = read_attribute(message.get_message());
+        AttributeProto attribute = read_attribute(message.get_message(), depth);
         node.attributes[attribute.name] = std::move(attribute);
         break;
       }
@@ -429,26 +439,28 @@ ValueInfo read_value_info(pbf_reader message) {
   return info;
 }
 
-void read_graph(pbf_reader message, ModelProto& model) {
+GraphProto read_graph(pbf_reader message, int depth) {
+  if (depth > kDeepestGraph) unreadable("graph", "has graphs in graphs more than " + std::to_string(kDeepestGraph) + " deep");
+  GraphProto graph;
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        model.nodes.push_back(read_node(message.get_message()));
+        graph.nodes.push_back(read_node(message.get_message(), depth));
         break;
       case 2:
-        model.graph_name = message.get_string();
+        graph.name = message.get_string();
         break;
       case 5: {
         std::string name;
-        HostTensor tensor = read_tensor(message.get_message(), &name);
-        if (!model.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
+        HostTensor tensor = read_named_tensor(message.get_message(), &name);
+        if (!graph.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
         break;
       }
       case 11:
-        model.inputs.push_back(read_value_info(message.get_message()));
+        graph.inputs.push_back(read_value_info(message.get_message()));
         break;
       case 12:
-        model.outputs.push_back(read_value_info(message.get_message()));
+        graph.outputs.push_back(read_value_info(message.get_message()));
         break;
       case 15:
         throw Error{ErrorCode::unsupported, "graph", "has sparse weights", "save them as dense tensors"};
@@ -456,9 +468,10 @@ void read_graph(pbf_reader message, ModelProto& model) {
         message.skip();
     }
   }
+  return graph;
 }
 
-void read_opset(pbf_reader message, ModelProto& model) {
+void read_opset(pbf_reader message, Opsets& opsets) {
   std::string domain;
   std::int64_t version = 0;
   while (message.next()) {
@@ -470,7 +483,42 @@ void read_opset(pbf_reader message, ModelProto& model) {
       message.skip();
     }
   }
-  model.opsets[domain == "ai.onnx" ? "" : domain] = version;
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
+}
+
+FunctionProto read_function(pbf_reader message) {
+  FunctionProto function;
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1:
+        function.name = message.get_string();
+        break;
+      case 4:
+        function.inputs.push_back(message.get_string());
+        break;
+      case 5:
+        function.outputs.push_back(message.get_string());
+        break;
+      case 7:
+        function.nodes.push_back(read_node(message.get_message(), 0));
+        break;
+      case 9:
+        read_opset(message.get_message(), function.opsets);
+        break;
+      case 10:
+        function.domain = message.get_string();
+        break;
+      case 11: {
+        AttributeProto attribute = read_attribute(message.get_message(), 0);
+        function.defaults[attribute.name] = std::move(attribute);
+        break;
+      }
+      default:
+        message.skip();
+    }
+  }
+  if (function.domain == "ai.onnx") function.domain.clear();
+  return function;
 }
 
 ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
@@ -489,12 +537,18 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
         model.producer_version = message.get_string();
         break;
       case 7:
-        read_graph(message.get_message(), model);
+        model.graph = read_graph(message.get_message(), 0);
         graph = true;
         break;
       case 8:
-        read_opset(message.get_message(), model);
+        read_opset(message.get_message(), model.opsets);
         break;
+      case 25: {
+        FunctionProto function = read_function(message.get_message());
+        auto key = std::pair(function.domain, function.name);
+        model.functions.insert_or_assign(std::move(key), std::move(function));
+        break;
+      }
       default:
         message.skip();
     }
@@ -511,6 +565,14 @@ ModelProto read_model(std::span<const std::byte> bytes) {
     return read_fields_of_model(bytes);
   } catch (const protozero::exception&) {
     throw Error{ErrorCode::unreadable, "", "is not an ONNX model, or is cut short", "give a file exported as .onnx"};
+  }
+}
+
+HostTensor read_tensor(std::span<const std::byte> bytes) {
+  try {
+    return read_named_tensor(pbf_reader(reinterpret_cast<const char*>(bytes.data()), bytes.size()), nullptr);
+  } catch (const protozero::exception&) {
+    throw Error{ErrorCode::unreadable, "", "is not an ONNX tensor, or is cut short", ""};
   }
 }
 
