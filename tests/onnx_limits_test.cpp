@@ -191,8 +191,9 @@ TEST(OnnxLimits, AnOutputThatIsNotComputedIsRefusedOnlyWhereItIsRead) {
   unread.input("x", {1, 1, 2, 2}).node("MaxPool", {"x"}, {"p", "indices"}, {OnnxAttribute::ints("kernel_shape", {2, 1})});
   EXPECT_EQ(run(unread.node("Flatten", {"p"}, {"y"}).output("y"), {1, 2, 3, 4}), (std::vector<float>{3, 4}));
   OnnxBuilder read(10);
-  read.input("x", {1, 2}).node("Dropout", {"x"}, {"d", "mask"}).node("Mul", {"d", "mask"}, {"y"}).output("y");
-  expect_error(read, ErrorCode::unsupported, "'mask'");
+  read.input("x", {1, 1, 2}).weight("w", Tensor({1}, {1}));
+  read.node("BatchNormalization", {"x", "w", "w", "w", "w"}, {"n", "mean"}).node("Mul", {"n", "mean"}, {"y"}).output("y");
+  expect_error(read, ErrorCode::unsupported, "'mean'");
 }
 
 TEST(OnnxLimits, AnAttributeOfTheWrongTypeIsRefused) {

@@ -85,10 +85,12 @@ class OnnxBuilder {
     return initializer(bytes);
   }
 
-  OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  /// A vector, or a tensor of another shape.
+  OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values, const Shape& shape = {}) {
     std::string bytes;
     protozero::pbf_writer w(bytes);
-    w.add_int64(1, static_cast<std::int64_t>(values.size()));
+    if (shape.empty()) w.add_int64(1, static_cast<std::int64_t>(values.size()));
+    for (const std::int64_t extent : shape) w.add_int64(1, extent);
     w.add_int32(2, 7);
     w.add_packed_int64(7, values.begin(), values.end());
     w.add_string(8, name);

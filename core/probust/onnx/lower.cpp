@@ -165,10 +165,25 @@ std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
   return value < 0 ? value + rank : value;
 }
 
+std::span<const OperatorFamily> operator_families() {
+  static const OperatorFamily families[] = {
+      {"Functions of elements, comparisons, products", "", elementwise_operators()},
+      {"Reductions", "", reduce_operators()},
+      {"Windows", "", window_operators()},
+      {"Normalisation", "", normalize_operators()},
+      {"Attention", "", attention_operators()},
+      {"Sums of products", "", einsum_operators()},
+      {"Shapes and moves", "", arrange_operators()},
+      {"Positions", "", index_operators()},
+      {"Resizing", "", resize_operators()},
+  };
+  return families;
+}
+
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain) {
-  if (!domain.empty()) return nullptr;
-  for (const auto family : {elementwise_operators(), window_operators(), arrange_operators()}) {
-    for (const OnnxOperator& entry : family) {
+  for (const OperatorFamily& family : operator_families()) {
+    if (family.domain != domain) continue;
+    for (const OnnxOperator& entry : family.operators) {
       if (entry.op_type == op_type) return &entry;
     }
   }

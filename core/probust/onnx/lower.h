@@ -102,17 +102,37 @@ class Lowering {
   std::map<std::string, Named> results_;
 };
 
+/// A value whose extent along `axis` is 1 holds positions there: 1 at that position of an axis of `extent`, 0 elsewhere.
+ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent);
+
 /// One line of a table of ONNX operators.
 struct OnnxOperator {
   std::string_view op_type;
   void (*lower)(Lowering&);
-  bool differentiable;  ///< false where the derivative is zero almost everywhere
+  bool differentiable;     ///< false where the derivative is zero almost everywhere
+  std::int64_t since = 1;  ///< the first version of its domain that has it
 };
 
-// One table per family of operators.
+/// A table of operators of one kind.
+struct OperatorFamily {
+  std::string_view title;
+  std::string_view domain;
+  std::span<const OnnxOperator> operators;
+};
+
+// One table per file.
 std::span<const OnnxOperator> elementwise_operators();
+std::span<const OnnxOperator> reduce_operators();
 std::span<const OnnxOperator> window_operators();
+std::span<const OnnxOperator> normalize_operators();
+std::span<const OnnxOperator> attention_operators();
+std::span<const OnnxOperator> einsum_operators();
 std::span<const OnnxOperator> arrange_operators();
+std::span<const OnnxOperator> index_operators();
+std::span<const OnnxOperator> resize_operators();
+
+/// Every table: the one list of ONNX operators.
+std::span<const OperatorFamily> operator_families();
 
 /// The operator's line, or null.
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);
