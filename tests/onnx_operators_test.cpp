@@ -65,15 +65,6 @@ Attribute tensor_attribute(const std::string& name, const std::string& tensor) {
   return a;
 }
 
-Attribute numbers(const std::string& name, const Floats& values) {
-  Attribute a{name, {}};
-  protozero::pbf_writer w(a.bytes);
-  w.add_string(1, name);
-  for (const float value : values) w.add_float(7, value);
-  w.add_enum(20, 6);
-  return a;
-}
-
 // A graph without inputs whose output is one constant.
 Attribute branch(const std::string& name, float value) {
   std::string node, output, graph;
@@ -403,7 +394,13 @@ const std::vector<Row>& rows() {
        {Attribute::text("mode", "linear"), Attribute::text("coordinate_transformation_mode", "align_corners")}},
       {"Resize", {1, 1, 2}, {1, 3}, {x(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}, {}, 10},
       {"Upsample", {1, 1, 2}, {1, 3}, {x(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}, {}, 9},
-      {"Upsample", {1, 1, 2}, {1, 3}, {x()}, {1, 2, 3, 3}, {numbers("scales", {1, 1, 2}), Attribute::text("mode", "linear")}, 7},
+      {"Upsample",
+       {1, 1, 2},
+       {1, 3},
+       {x()},
+       {1, 2, 3, 3},
+       {Attribute::numbers("scales", {1, 1, 2}), Attribute::text("mode", "linear")},
+       7},
       // Moving elements.
       {"DepthToSpace", {1, 4, 1, 1}, {1, 2, 3, 4}, {x()}, {1, 2, 3, 4}, {Attribute::integer("blocksize", 2)}},
       {"DepthToSpace",
@@ -474,7 +471,7 @@ const std::vector<Row>& rows() {
       {"Size", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {6}},
       {"Constant", {1, 1}, {0}, {}, {7}, {value_seven()}},
       {"Constant", {1, 1}, {0}, {}, {2.5F}, {Attribute::number("value_float", 2.5F)}},
-      {"Constant", {1, 1}, {0}, {}, {1, 2.5F}, {numbers("value_floats", {1, 2.5F})}},
+      {"Constant", {1, 1}, {0}, {}, {1, 2.5F}, {Attribute::numbers("value_floats", {1, 2.5F})}},
       {"Constant", {1, 1}, {0}, {}, {5}, {Attribute::integer("value_int", 5)}},
       {"Constant", {1, 1}, {0}, {}, {5, 6}, {Attribute::ints("value_ints", {5, 6})}},
       {"ConstantOfShape", {1, 1}, {0}, {i({2, 1})}, {7, 7}, {value_seven()}},

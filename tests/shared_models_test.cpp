@@ -5,13 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
 namespace probust {
 namespace {
-
-// Their operators come later; everything else must run.
-const std::set<std::string> kUnsupported = {"akokubo_logreg_iris", "gausstheboss_rf_iris"};
 
 class SharedModels : public testing::TestWithParam<std::string> {};
 
@@ -27,11 +23,6 @@ void apply_softmax(std::span<float> row, bool logarithm) {
 TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
   const auto entry = test::shared_model_records().at(GetParam());
   const auto model = test::import_shared(GetParam());
-  if (kUnsupported.count(GetParam()) != 0) {
-    ASSERT_FALSE(model);
-    EXPECT_EQ(model.error().code, ErrorCode::unsupported) << model.error().message();
-    return;
-  }
   ASSERT_TRUE(model) << model.error().message();
   const test::SharedModel shared = test::shared_model(entry);
   Tensor logits = test::shared_executor(*model, shared)->logits(shared.x).value();

@@ -50,6 +50,41 @@ struct OnnxAttribute {
     w.add_enum(20, 3);
     return a;
   }
+  static OnnxAttribute numbers(const std::string& name, const std::vector<float>& values) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    for (const float value : values) w.add_float(7, value);
+    w.add_enum(20, 6);
+    return a;
+  }
+  static OnnxAttribute texts(const std::string& name, const std::vector<std::string>& values) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    for (const std::string& value : values) w.add_string(9, value);
+    w.add_enum(20, 8);
+    return a;
+  }
+  static OnnxAttribute tensor(const std::string& name, const Tensor& tensor) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_message(5, encode(tensor));
+    w.add_enum(20, 4);
+    return a;
+  }
+
+  /// A TensorProto of float32.
+  static std::string encode(const Tensor& tensor, const std::string& name = {}) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    for (const std::int64_t extent : tensor.shape) w.add_int64(1, extent);
+    w.add_int32(2, 1);
+    w.add_string(8, name);
+    w.add_bytes(9, reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
+    return bytes;
+  }
 };
 
 /// Collects a graph and encodes it as a ModelProto.
@@ -75,15 +110,7 @@ class OnnxBuilder {
     return *this;
   }
 
-  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) {
-    std::string bytes, raw(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
-    protozero::pbf_writer w(bytes);
-    for (const std::int64_t extent : tensor.shape) w.add_int64(1, extent);
-    w.add_int32(2, 1);
-    w.add_string(8, name);
-    w.add_bytes(9, raw);
-    return initializer(bytes);
-  }
+  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) { return initializer(OnnxAttribute::encode(tensor, name)); }
 
   /// A vector, or a tensor of another shape.
   OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values, const Shape& shape = {}) {

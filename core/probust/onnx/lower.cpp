@@ -176,6 +176,8 @@ std::span<const OperatorFamily> operator_families() {
       {"Shapes and moves", "", arrange_operators()},
       {"Positions", "", index_operators()},
       {"Resizing", "", resize_operators()},
+      {"Classical models", "ai.onnx.ml", ml_operators()},
+      {"Decision trees", "ai.onnx.ml", tree_operators()},
   };
   return families;
 }

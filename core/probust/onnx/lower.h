@@ -130,6 +130,8 @@ std::span<const OnnxOperator> einsum_operators();
 std::span<const OnnxOperator> arrange_operators();
 std::span<const OnnxOperator> index_operators();
 std::span<const OnnxOperator> resize_operators();
+std::span<const OnnxOperator> ml_operators();
+std::span<const OnnxOperator> tree_operators();
 
 /// Every table: the one list of ONNX operators.
 std::span<const OperatorFamily> operator_families();
