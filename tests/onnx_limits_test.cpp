@@ -203,12 +203,6 @@ TEST(OnnxLimits, AnAttributeOfTheWrongTypeIsRefused) {
   expect_error(builder, ErrorCode::unreadable, "attribute axis");
 }
 
-TEST(OnnxLimits, AFixedBatchIsNamed) {
-  OnnxBuilder builder;
-  builder.input("x", {64, 3}).node("Relu", {"x"}, {"y"}).output("y");
-  expect_error(builder, ErrorCode::unsupported, "64");
-}
-
 // Operators on operands that do not suit them, with attributes from a pool of extreme numbers.
 class Hostile {
  public:

@@ -257,6 +257,57 @@ TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
   EXPECT_EQ(import_bytes(reversed.bytes(), options).error().code, ErrorCode::usage);
 }
 
+TEST(Onnx, TheLogitsAreFoundBehindAnArgMax) {
+  OnnxBuilder label;
+  label.input("x", {-1, 2})
+      .weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6}))
+      .node("MatMul", {"x", "w"}, {"logits"})
+      .node("Softmax", {"logits"}, {"p"})
+      .node("ArgMax", {"p"}, {"y"}, {OnnxAttribute::integer("axis", 1)})
+      .output("y", {-1, 1});
+  const Model model = import_bytes(label.bytes()).value();
+  expect_values(run(model, {1, 1}), {5, 7, 9}, "ArgMax");
+  EXPECT_EQ(model.notes.size(), 3U);  // a label, the ArgMax, the Softmax
+}
+
+TEST(Onnx, OneNumberBehindASigmoidMayStandForTwoClasses) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
+  builder.output("y", {-1, 1});
+  EXPECT_EQ(import_bytes(builder.bytes())->classes, 1);
+  ImportOptions options;
+  options.two_classes_of_one = true;
+  expect_values(run(import_bytes(builder.bytes(), options).value(), {1, 2}), {0, 5}, "two classes");
+}
+
+TEST(Onnx, ABatchThatWasFixedAtExportIsTakenOutOfTheShapes) {
+  OnnxBuilder builder;
+  builder.input("x", {4, 2, 3}).integers("flat", {4, 6}).integers("heads", {8, 3}).integers("back", {4, -1});
+  builder.node("Reshape", {"x", "heads"}, {"h"}).node("Relu", {"h"}, {"r"}).node("Reshape", {"r", "flat"}, {"f"});
+  builder.node("Reshape", {"f", "back"}, {"y"}).output("y", {4, 6});
+  const Model model = import_bytes(builder.bytes()).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2, 3}));
+  expect_values(run(model, {1, -2, 3, -4, 5, -6}), {1, 0, 3, 0, 5, 0}, "Reshape");
+  EXPECT_NE(model.notes.back().find("taken out"), std::string::npos) << model.notes.back();
+}
+
+TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
+  OnnxBuilder builder;
+  builder.input("x", {3, 2}).weight("w", Tensor({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+  builder.node("MatMul", {"w", "x"}, {"y"}).output("y", {3, 2});
+  const Model model = import_bytes(builder.bytes()).value();
+  expect_values(run(model, {1, -2}), {1, -2}, "MatMul over the batch");
+  EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
+}
+
+TEST(Onnx, TheBatchMayStandBehindTheSequence) {
+  OnnxBuilder builder;
+  builder.input("x", {3, -1, 2})
+      .node("ReduceMean", {"x"}, {"y"}, {OnnxAttribute::ints("axes", {0}), OnnxAttribute::integer("keepdims", 0)});
+  builder.output("y", {-1, 2});
+  expect_values(run(builder, {1, 2, 3, 4, 5, 6}), {3, 4}, "sequence first");
+}
+
 TEST(Onnx, UnsupportedThingsAreNamed) {
   OnnxBuilder unknown;
   unknown.input("x", {1, 2}).node("Frobnicate", {"x"}, {"y"}).output("y");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "probust/graph/simplify.h"
+#include "probust/onnx/head.h"
 #include "probust/onnx/lower_graph.h"
 #include "probust/onnx/wire.h"
 #include "probust/ops/build.h"
@@ -54,72 +55,96 @@ void require_opset(const ModelProto& model) {
   }
 }
 
+// The axis of an input along which examples stand, where a model was exported for a fixed number of them.
+struct FixedBatch {
+  std::size_t axis = 0;
+  std::int64_t extent = 1;
+  enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
+};
+
+// The one input that is not a weight.
+const ValueInfo& find_input(const ModelProto& proto) {
+  const ValueInfo* chosen = nullptr;
+  for (const ValueInfo& input : proto.graph.inputs) {
+    if (proto.graph.initializers.count(input.name) != 0) continue;
+    if (chosen != nullptr)
+      throw Error{ErrorCode::unsupported, "model", "has two inputs, '" + chosen->name + "' and '" + input.name + "'",
+                  "only one is supported"};
+    chosen = &input;
+  }
+  if (chosen == nullptr) throw Error{ErrorCode::unreadable, "model", "has no input", ""};
+  return *chosen;
+}
+
+// The input's declared shape; the one extent that is symbolic is the batch, wherever it stands, and becomes 1.
+Shape shape_of_one(const ValueInfo& input) {
+  const std::string where = "input '" + input.name + "'";
+  if (input.type != "float32" && input.type != "float64" && input.type != "float16" && input.type != "bfloat16")
+    throw Error{ErrorCode::unsupported, where, "takes " + input.type + " values", "only floating-point inputs are supported"};
+  if (!input.has_shape) throw Error{ErrorCode::unsupported, where, "declares no shape", "export the model with an input shape"};
+  Shape shape = input.shape;
+  bool batch_seen = false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] > 0) continue;
+    if (batch_seen)
+      throw Error{ErrorCode::unsupported, where, "has no fixed extent along axis " + std::to_string(i),
+                  "export the model with fixed extents beside the batch"};
+    batch_seen = true;
+    shape[i] = 1;
+  }
+  element_count(shape);
+  return shape;
+}
+
 class Importer {
  public:
-  Importer(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes)
-      : proto_(proto), options_(options), budget_(file_bytes) {
+  Importer(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const FixedBatch& batch)
+      : proto_(proto), options_(options), budget_(file_bytes), batch_(batch) {
     model_.summary = summarize(proto);
   }
 
   Model import() {
-    require_opset(proto_);
     std::map<std::string, Named> values = {add_input()};
     add_initializers(target(), proto_.graph, values);
     body_.emplace(target(), proto_.graph.nodes, proto_.opsets, std::move(values));
     choose_output();
-    strip_softmax();
-    const ValueId logits = model_.graph.outputs[0];
-    model_.classes = element_count(model_.graph[logits].shape);
-    model_.graph.outputs = {build::reshape(model_.graph, logits, {model_.classes})};
-    model_.graph = simplify(model_.graph);
+    Graph& graph = model_.graph;
+    Head head = strip_head(graph, graph.outputs[0], options_.two_classes_of_one);
+    model_.notes.insert(model_.notes.end(), head.notes.begin(), head.notes.end());
+    model_.classes = element_count(graph[head.logits].shape);
+    graph.outputs = {build::reshape(graph, head.logits, {model_.classes})};
+    graph = simplify(graph);
     return std::move(model_);
   }
 
  private:
-  LoweringTarget target() { return {model_.graph, proto_, budget_}; }
-
-  // The one input that is not a weight. Its first extent, where symbolic, is the batch.
-  std::pair<const std::string, Named> add_input() {
-    const ValueInfo* chosen = nullptr;
-    for (const ValueInfo& input : proto_.graph.inputs) {
-      if (proto_.graph.initializers.count(input.name) != 0) continue;
-      if (chosen != nullptr)
-        throw Error{ErrorCode::unsupported, "model", "has two inputs, '" + chosen->name + "' and '" + input.name + "'",
-                    "only one is supported"};
-      chosen = &input;
-    }
-    if (chosen == nullptr) throw Error{ErrorCode::unreadable, "model", "has no input", ""};
-    const std::string where = "input '" + chosen->name + "'";
-    if (chosen->type != "float32" && chosen->type != "float64" && chosen->type != "float16") {
-      throw Error{ErrorCode::unsupported, where, "takes " + chosen->type + " values", "only floating-point inputs are supported"};
-    }
-    if (!chosen->has_shape)
-      throw Error{ErrorCode::unsupported, where, "declares no shape", "export the model with an input shape"};
-    Shape shape = chosen->shape;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (shape[i] > 0) continue;
-      if (i > 0)
-        throw Error{ErrorCode::unsupported, where, "has no fixed extent along axis " + std::to_string(i),
-                    "export the model with fixed extents behind the batch"};
-      shape[i] = 1;
-    }
-    element_count(shape);
-    model_.input_name = chosen->name;
-    model_.input_shape = shape;
-    return {chosen->name, {append_input(model_.graph, shape, Extent::example, chosen->name), false}};
+  LoweringTarget target() {
+    return {model_.graph, proto_, budget_, batch_.treatment == FixedBatch::Treatment::shaped_away ? batch_.extent : 1};
   }
 
+  std::pair<const std::string, Named> add_input() {
+    const ValueInfo& input = find_input(proto_);
+    const Shape declared = shape_of_one(input);
+    model_.input_name = input.name;
+    model_.input_shape = declared;
+    if (batch_.treatment != FixedBatch::Treatment::none) model_.input_shape[batch_.axis] = 1;
+    ValueId x = append_input(model_.graph, model_.input_shape, Extent::example, input.name);
+    if (batch_.treatment == FixedBatch::Treatment::copies) x = build::broadcast(model_.graph, x, declared);
+    return {input.name, {x, false}};
+  }
+
+  // The output's value; of copies, the first one's.
   Named lower(const std::string& output) {
-    const Named value = body_->value(output);
+    Named value = body_->value(output);
     if (value.id == kNoValue)
       throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
+    const Shape shape = model_.graph[value.id].shape;
+    if (batch_.treatment == FixedBatch::Treatment::copies && !shape.empty() && shape[0] == batch_.extent) {
+      SliceAttributes first{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
+      first.size[0] = 1;
+      value.id = append(model_.graph, Op::slice, {value.id}, first);
+    }
     return value;
-  }
-
-  // [1, C], [C] or [1, C, 1, 1]: at most one extent is not 1.
-  static bool is_vector(const Shape& shape) {
-    return std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; }) <= 1 &&
-           element_count(shape) >= 1;
   }
 
   void choose_output() {
@@ -133,11 +158,12 @@ class Importer {
     }
     if (proto_.graph.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
     std::vector<Error> failures;
-    std::string single;  // an output of one number serves where there is no other
+    std::string label, single;  // a label, or one number, serves where there is nothing else
     for (const ValueInfo& output : proto_.graph.outputs) {
       try {
         const Named value = lower(output.name);
         const Node& node = model_.graph[value.id];
+        if (label.empty() && is_argmax(model_.graph, value.id)) label = output.name;
         if (value.integer || node.extent == Extent::constant || !is_vector(node.shape)) continue;
         if (element_count(node.shape) < 2) {
           if (single.empty()) single = output.name;
@@ -149,18 +175,11 @@ class Importer {
         failures.push_back(error);
       }
     }
+    if (!label.empty()) return take_output(label, "output '" + label + "' is a label");
     if (!single.empty()) return take_output(single, "output '" + single + "' is one number, not classes");
     if (!failures.empty()) throw failures.front();
     throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]",
-                fixed_batch() + "name one with --output-name; its outputs are " + output_names()};
-  }
-
-  // A model for 64 examples at once is not a function of one.
-  std::string fixed_batch() const {
-    const std::int64_t first = model_.input_shape.empty() ? 1 : model_.input_shape[0];
-    return first <= 1
-               ? ""
-               : "export it for batches of one or of any size (its input's first extent is " + std::to_string(first) + "), or ";
+                "name one with --output-name; its outputs are " + output_names()};
   }
 
   void take_output(const std::string& name, const std::string& note) {
@@ -168,7 +187,7 @@ class Importer {
     if (!is_vector(model_.graph[id].shape)) {
       throw Error{ErrorCode::unsupported, "output '" + name + "'",
                   "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits",
-                  fixed_batch() + "name another with --output-name"};
+                  "name another with --output-name"};
     }
     if (model_.graph[id].extent == Extent::constant)
       throw Error{ErrorCode::unsupported, "output '" + name + "'", "does not depend on the input", ""};
@@ -183,29 +202,59 @@ class Importer {
     return names;
   }
 
-  // softmax(f) and log_softmax(f) over all classes have the argmax of f but saturated margins: take f.
-  void strip_softmax() {
-    Graph& graph = model_.graph;
-    ValueId id = graph.outputs[0];
-    while (graph[id].op == Op::reshape) id = graph[id].inputs[0];
-    const Op op = graph[id].op;
-    if (op == Op::softmax || op == Op::log_softmax) {
-      const std::int64_t axis = std::get<AxisAttribute>(graph[id].attributes).axis;
-      if (graph[id].shape[axis] != element_count(graph[id].shape)) return;
-      graph.outputs[0] = graph[id].inputs[0];
-      model_.notes.push_back(std::string("the final ") + (op == Op::softmax ? "Softmax" : "LogSoftmax") +
-                             " is left out: margins need logits");
-    } else if (op == Op::sigmoid) {
-      model_.notes.push_back("the output passes through a Sigmoid, which saturates: margins are those of its values");
-    }
-  }
-
   const ModelProto& proto_;
   const ImportOptions& options_;
   Model model_;
   Budget budget_;
+  FixedBatch batch_;
   std::optional<GraphLowering> body_;
 };
+
+// An input axis with as many entries as an output has rows.
+std::optional<FixedBatch> find_fixed_batch(const ModelProto& proto) {
+  const Shape input = shape_of_one(find_input(proto));
+  for (std::size_t axis = 0; axis < input.size(); ++axis) {
+    for (const ValueInfo& output : proto.graph.outputs) {
+      if (input[axis] > 1 && !output.shape.empty() && output.shape[0] == input[axis]) return FixedBatch{axis, input[axis]};
+    }
+  }
+  return std::nullopt;
+}
+
+// A model that was exported for a fixed number of examples is imported for one: with that extent taken out of its shapes; where
+// they do not fit then, as it is, on copies of the example.
+Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
+  const std::string rows = std::to_string(batch.extent);
+  try {
+    batch.treatment = FixedBatch::Treatment::shaped_away;
+    Model model = Importer(proto, options, file_bytes, batch).import();
+    model.notes.push_back("was exported for " + rows + " examples at once: that extent is taken out of its shapes");
+    return model;
+  } catch (const Error& error) {
+    batch.treatment = FixedBatch::Treatment::copies;
+    Model model = Importer(proto, options, file_bytes, batch).import();
+    model.notes.push_back("was exported for " + rows + " examples at once and cannot be batched (" + error.message() +
+                          "): each row runs as " + rows + " copies of itself");
+    return model;
+  }
+}
+
+Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
+  require_opset(proto);
+  try {
+    return Importer(proto, options, file_bytes, {}).import();
+  } catch (const Error& error) {
+    const bool may_be_a_batch = error.code == ErrorCode::unsupported;
+    const std::optional<FixedBatch> batch = may_be_a_batch ? find_fixed_batch(proto) : std::nullopt;
+    if (!batch) throw;
+    const Error first = error;
+    try {
+      return import_without_batch(proto, options, file_bytes, *batch);
+    } catch (const Error&) {
+      throw first;  // what is wrong with the model as it is says more
+    }
+  }
+}
 
 // Integers and booleans are carried as floats, marked so.
 bool holds_integers(const std::string& type) { return type == "bool" || type.rfind("int", 0) == 0 || type.rfind("uint", 0) == 0; }
@@ -246,7 +295,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
   return guarded("model", [&] {
     const ModelProto proto = read_model(bytes);
-    return Importer(proto, options, bytes.size()).import();
+    return import_model(proto, options, bytes.size());
   });
 }
 

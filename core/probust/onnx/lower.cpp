@@ -51,8 +51,8 @@ ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name) 
 }
 
 Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values, Budget& budget,
-                   GraphLowering& body)
-    : graph(g), node(n), opset(version), values_(values), budget_(budget), body_(body) {}
+                   GraphLowering& body, std::int64_t batch)
+    : graph(g), node(n), opset(version), values_(values), budget_(budget), body_(body), batch_(batch) {}
 
 ValueId Lowering::add_node(Op op, std::vector<ValueId> operands, Attributes attributes) {
   return fold(graph, append(graph, op, std::move(operands), std::move(attributes), label()), budget_, label());
@@ -158,6 +158,11 @@ void Lowering::set(ValueId value) {
 }
 
 ValueId Lowering::scalar(float value) { return tensor(Tensor::scalar(value)); }
+
+Shape Lowering::without_batch(Shape shape) const {
+  if (batch_ > 1 && !shape.empty() && shape[0] > 0 && shape[0] % batch_ == 0) shape[0] /= batch_;
+  return shape;
+}
 
 std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
   if (value < -rank || value >= rank)

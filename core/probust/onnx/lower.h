@@ -39,7 +39,7 @@ class GraphLowering;
 class Lowering {
  public:
   Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget,
-           GraphLowering& body);
+           GraphLowering& body, std::int64_t batch = 1);
 
   Graph& graph;
   const NodeProto& node;
@@ -88,6 +88,9 @@ class Lowering {
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 
+  /// A target shape without the batch that the model was exported for: its first extent, where that is a multiple of it.
+  Shape without_batch(Shape shape) const;
+
   /// A possibly negative axis as one of 0..rank-1.
   std::int64_t axis(std::int64_t value, std::int64_t rank) const;
 
@@ -99,6 +102,7 @@ class Lowering {
   const AttributeProto* find_attribute(const std::string& name, AttributeType type) const;
   Budget& budget_;
   GraphLowering& body_;
+  std::int64_t batch_;
   std::map<std::string, Named> results_;
 };
 

@@ -110,7 +110,7 @@ void flatten(Lowering& l) {
 // 0 keeps an extent, -1 takes what is left.
 void reshape(Lowering& l) {
   const Shape from = l.shape(0);
-  Shape to = l.integers(1);
+  Shape to = l.is_constant(0) ? l.integers(1) : l.without_batch(l.integers(1));
   const bool zero_is_zero = l.attribute("allowzero", std::int64_t{0}) != 0;
   std::int64_t known = 1, wild = -1;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -238,7 +238,8 @@ void split(Lowering& l) {
 }
 
 void expand(Lowering& l) {
-  l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.integers(1), l.where())), l.integer(0));
+  l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.without_batch(l.integers(1)), l.where())),
+        l.integer(0));
 }
 
 void tile(Lowering& l) {

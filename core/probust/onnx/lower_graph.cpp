@@ -73,7 +73,7 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
 Lowering GraphLowering::at(const NodeProto& node) {
   const auto domain = opsets_.find(node.domain);
   const std::int64_t opset = domain == opsets_.end() ? opset_of(opsets_) : domain->second;
-  return Lowering(target_.graph, node, opset, values_, target_.budget, *this);
+  return Lowering(target_.graph, node, opset, values_, target_.budget, *this, target_.batch);
 }
 
 Named GraphLowering::value(const std::string& name) {

@@ -16,6 +16,7 @@ struct LoweringTarget {
   Graph& graph;
   const ModelProto& model;
   Budget& budget;
+  std::int64_t batch = 1;  ///< a number of examples that the model was exported for and that is taken out of its shapes
 };
 
 /// Lowers the nodes of one body: of the model's graph, of a branch, or of a function that the model defines. Each node is lowered
