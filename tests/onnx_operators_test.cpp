@@ -401,6 +401,18 @@ const std::vector<Row>& rows() {
        {1, 2, 3, 3},
        {Attribute::numbers("scales", {1, 1, 2}), Attribute::text("mode", "linear")},
        7},
+      // Quantisation: halves go to the even integer; the range is that of the zero point's type.
+      {"QuantizeLinear", {1, 3}, {1, 5, 999}, {x(), f({}, {2})}, {0, 2, 255}},
+      {"QuantizeLinear", {1, 2}, {3, 4}, {x(), f({2}, {1, 2})}, {3, 2}, {axis(1)}},
+      {"DequantizeLinear", {1, 2}, {3, 4}, {x(), f({}, {2}), i2({1}, {1})}, {4, 6}},
+      {"DequantizeLinear",
+       {1, 4},
+       {1, 1, 1, 1},
+       {x(), f({1, 2}, {2, 3})},
+       {2, 2, 3, 3},
+       {axis(1), Attribute::integer("block_size", 2)},
+       21},
+      {"DynamicQuantizeLinear", {1, 3}, {0, 255, 100}, {x()}, {0, 255, 100}},
       // Moving elements.
       {"DepthToSpace", {1, 4, 1, 1}, {1, 2, 3, 4}, {x()}, {1, 2, 3, 4}, {Attribute::integer("blocksize", 2)}},
       {"DepthToSpace",

@@ -16,8 +16,6 @@ namespace {
 
 using namespace onnx;
 
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28;
-
 ModelSummary summarize(const ModelProto& model) {
   ModelSummary summary;
   summary.producer = model.producer_name + (model.producer_version.empty() ? "" : " " + model.producer_version);
@@ -269,7 +267,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
     if (proto.graph.initializers.count(input.name) != 0) continue;
     const bool integer = holds_integers(input.type);
     if (const auto fixed = options.fixed.find(input.name); fixed != options.fixed.end()) {
-      values[input.name] = {append_constant(function.graph, fixed->second, input.name), integer};
+      values[input.name] = {append_constant(function.graph, fixed->second, input.name), integer, input.element_type};
     } else {
       const std::string where = "input '" + input.name + "'";
       if (!input.has_shape || std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t e) { return e < 0; }))
@@ -294,8 +292,8 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
 
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
   return guarded("model", [&] {
-    const ModelProto proto = read_model(bytes);
-    return import_model(proto, options, bytes.size());
+    const ModelProto proto = read_model(bytes, options.external);
+    return import_model(proto, options, bytes.size() + proto.external_bytes);
   });
 }
 
@@ -303,8 +301,8 @@ Result<Function> import_onnx_function(std::span<const std::byte> bytes, const Fu
   return guarded("model", [&] { return lower_function(read_model(bytes), options, bytes.size()); });
 }
 
-Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes) {
-  return guarded("model", [&] { return summarize(read_model(bytes)); });
+Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes, const ExternalFiles& external) {
+  return guarded("model", [&] { return summarize(read_model(bytes, external)); });
 }
 
 }  // namespace probust

@@ -10,6 +10,7 @@
 
 #include "probust/base/error.h"
 #include "probust/graph/graph.h"
+#include "probust/onnx/external.h"
 
 namespace probust {
 
@@ -51,6 +52,7 @@ struct ImportOptions {
   std::string output_name;  ///< which output to take as logits; empty: the first that is [1, C]
   /// Whether a single output behind a Sigmoid, the probability of the second of two classes, becomes two logits [0, s].
   bool two_classes_of_one = false;
+  ExternalFiles external = {};  ///< where the model keeps weights in other files
 };
 
 /// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
@@ -72,7 +74,7 @@ struct FunctionOptions {
 /// ones and from fixed inputs alone. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset).
 Result<Function> import_onnx_function(std::span<const std::byte> bytes, const FunctionOptions& options = {});
 
-/// What stands in the file. Errors: unreadable.
-Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes);
+/// What stands in the file. Errors: unreadable; unsupported where weights stand in files that `external` does not give.
+Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
 }  // namespace probust

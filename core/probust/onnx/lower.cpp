@@ -145,10 +145,10 @@ std::optional<std::vector<std::int64_t>> Lowering::attribute_or_input(const std:
   return std::nullopt;
 }
 
-void Lowering::set(std::size_t output, ValueId value, bool is_integer) {
+void Lowering::set(std::size_t output, ValueId value, bool is_integer, std::int32_t type) {
   value = fold(graph, value, budget_, label());
   if (is_integer && is_constant_value(value)) require_exact(*this, constant_value(graph, value));
-  if (output < node.outputs.size() && !node.outputs[output].empty()) results_[node.outputs[output]] = {value, is_integer};
+  if (output < node.outputs.size() && !node.outputs[output].empty()) results_[node.outputs[output]] = {value, is_integer, type};
 }
 
 void Lowering::set(ValueId value) {
@@ -181,6 +181,7 @@ std::span<const OperatorFamily> operator_families() {
       {"Shapes and moves", "", arrange_operators()},
       {"Positions", "", index_operators()},
       {"Resizing", "", resize_operators()},
+      {"Quantisation", "", quantize_operators()},
       {"Classical models", "ai.onnx.ml", ml_operators()},
       {"Decision trees", "ai.onnx.ml", tree_operators()},
   };

@@ -16,6 +16,7 @@ namespace probust::onnx {
 struct Named {
   ValueId id = kNoValue;  ///< kNoValue: an output that its node's lowering does not compute
   bool integer = false;
+  std::int32_t type = 0;  ///< ONNX's number of the element type, where it is known: of weights, constants and casts
 };
 
 /// What computing constants at import may still cost. A small file must not ask for much memory or time, so the budget grows with
@@ -35,6 +36,9 @@ ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name);
 
 class GraphLowering;
 
+/// The versions of ai.onnx and ai.onnx.ml that are read.
+inline constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28, kNewestMlOpset = 5;
+
 /// What a lowering sees of its node, and where it puts the result.
 class Lowering {
  public:
@@ -50,6 +54,7 @@ class Lowering {
   bool has(std::size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
   ValueId in(std::size_t i) const { return named(i).id; }
   bool integer(std::size_t i) const { return named(i).integer; }
+  std::int32_t type(std::size_t i) const { return named(i).type; }
   Shape shape(std::size_t i) const { return graph[in(i)].shape; }
   bool is_constant(std::size_t i) const { return is_constant_value(in(i)); }
   const Tensor& constant(std::size_t i) const;              ///< fails unless operand i is one
@@ -69,7 +74,7 @@ class Lowering {
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
 
   // Results.
-  void set(std::size_t output, ValueId value, bool is_integer = false);
+  void set(std::size_t output, ValueId value, bool is_integer = false, std::int32_t type = 0);
   /// Sets output 0; an integer if all the operands are.
   void set(ValueId value);
   const std::map<std::string, Named>& results() const { return results_; }
@@ -134,6 +139,7 @@ std::span<const OnnxOperator> einsum_operators();
 std::span<const OnnxOperator> arrange_operators();
 std::span<const OnnxOperator> index_operators();
 std::span<const OnnxOperator> resize_operators();
+std::span<const OnnxOperator> quantize_operators();
 std::span<const OnnxOperator> ml_operators();
 std::span<const OnnxOperator> tree_operators();
 

@@ -20,7 +20,7 @@ ValueId integer_tensor(Lowering& l, const std::vector<std::int64_t>& values, Sha
   return l.tensor(std::move(tensor));
 }
 
-void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0)); }
+void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0), l.type(0)); }
 
 void dropout(Lowering& l) {
   if (l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0)
@@ -53,7 +53,7 @@ void constant(Lowering& l) {
   for (const auto& [name, attribute] : l.node.attributes) {
     const auto count = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
     if (name == "value" && attribute.has_tensor)
-      return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer);
+      return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer, attribute.t.type);
     if (name == "value_float") return l.set(0, l.scalar(attribute.f));
     if (name == "value_int") return l.set(0, integer_tensor(l, {attribute.i}, {}), true);
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));

@@ -52,7 +52,7 @@ std::int64_t opset_of(const Opsets& opsets) {
 
 void add_initializers(LoweringTarget target, const GraphProto& graph, std::map<std::string, Named>& values) {
   for (const auto& [name, tensor] : graph.initializers)
-    values[name] = {append(target.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer};
+    values[name] = {append(target.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer, tensor.type};
 }
 
 GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
@@ -147,7 +147,7 @@ void GraphLowering::call(const FunctionProto& function, Lowering& lowering) {
   std::set<std::string> absent;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     if (lowering.has(i)) {
-      values[function.inputs[i]] = {lowering.in(i), lowering.integer(i)};
+      values[function.inputs[i]] = {lowering.in(i), lowering.integer(i), lowering.type(i)};
     } else {
       absent.insert(function.inputs[i]);
     }
@@ -163,7 +163,7 @@ void GraphLowering::call(const FunctionProto& function, Lowering& lowering) {
   for (std::size_t i = 0; i < function.outputs.size() && i < lowering.node.outputs.size(); ++i) {
     if (lowering.node.outputs[i].empty()) continue;
     const Named output = body.value(function.outputs[i]);
-    if (output.id != kNoValue) lowering.set(i, output.id, output.integer);
+    if (output.id != kNoValue) lowering.set(i, output.id, output.integer, output.type);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "probust/base/tensor.h"
+#include "probust/onnx/external.h"
 
 // ONNX's protobuf messages as plain values: the fields that probust reads, bounds-checked, without any knowledge of operators.
 namespace probust::onnx {
@@ -20,6 +21,7 @@ namespace probust::onnx {
 struct HostTensor {
   std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights
   bool integer = false;
+  std::int32_t type = 0;  ///< ONNX's number of the element type
 };
 
 struct GraphProto;
@@ -58,7 +60,8 @@ struct NodeProto {
 struct ValueInfo {
   std::string name;
   std::string type;  ///< "float32", "int64", ..., "sequence" or "other"
-  Shape shape;       ///< -1 where symbolic or missing
+  std::int32_t element_type = 0;
+  Shape shape;  ///< -1 where symbolic or missing
   bool has_shape = false;
 };
 
@@ -85,11 +88,13 @@ struct ModelProto {
   std::string producer_name, producer_version;
   Opsets opsets;
   GraphProto graph;
+  std::size_t external_bytes = 0;                                          ///< of weights that were read from other files
   std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
 };
 
-/// Reads a model. Throws Error{unreadable} where the bytes are not one, Error{unsupported} for weights in other files.
-ModelProto read_model(std::span<const std::byte> bytes);
+/// Reads a model. Throws Error{unreadable} where the bytes are not one, or where a tensor is not where its file should have it;
+/// Error{unsupported} for weights in other files without `external`.
+ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
 /// Reads one tensor as ONNX stores inputs and outputs of its tests. Throws as read_model does.
 HostTensor read_tensor(std::span<const std::byte> bytes);
