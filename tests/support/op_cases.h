@@ -122,6 +122,7 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::pad, {{2, 3}}, PadAttributes{{1, 0}, {0, 2}, {2, 1}}},
       {Op::concat, {{2, 3}, {2, 1}, {2, 2}}, AxisAttribute{1}},
       {Op::concat, {{1, 3}, {2, 3}}, AxisAttribute{0}},
+      {Op::concat, {{0, 3}, {2, 3}}, AxisAttribute{0}},
       {Op::gather, {{2, 4, 3}}, GatherAttributes{1, {3, 0, 0}, 4}},
       {Op::scatter_add, {{2, 3, 3}}, GatherAttributes{1, {3, 0, 0}, 4}},
       {Op::softmax, {{2, 4, 3}}, AxisAttribute{1}, -2, 2},

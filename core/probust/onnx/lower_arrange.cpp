@@ -23,8 +23,9 @@ ValueId integer_tensor(Lowering& l, const std::vector<std::int64_t>& values, Sha
 void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0), l.type(0)); }
 
 void dropout(Lowering& l) {
-  if (l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0)
-    l.unsupported("is in training mode", "export the model for inference");
+  const bool training = l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0;
+  const bool drops = !l.has(1) || !l.is_constant(1) || l.constant(1).data.at(0) != 0;
+  if (training && drops) l.unsupported("is in training mode", "export the model for inference");
   identity(l);
   const ValueId kept = l.scalar(1);
   l.set(1, build::broadcast(l.graph, kept, l.shape(0)), true);  // the mask
