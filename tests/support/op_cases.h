@@ -119,6 +119,7 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::transpose, {{2, 3, 4}}, PermutationAttribute{{2, 0, 1}}},
       {Op::slice, {{4, 7}}, SliceAttributes{{1, 0}, {2, 3}, {2, 3}}},
       {Op::slice, {{4, 7}}, SliceAttributes{{1, 2}, {3, 4}, {1, 1}}},
+      {Op::slice, {{4, 7}}, SliceAttributes{{0, 0}, {0, 7}, {1, 1}}},
       {Op::pad, {{2, 3}}, PadAttributes{{1, 0}, {0, 2}, {2, 1}}},
       {Op::concat, {{2, 3}, {2, 1}, {2, 2}}, AxisAttribute{1}},
       {Op::concat, {{1, 3}, {2, 3}}, AxisAttribute{0}},

@@ -143,7 +143,7 @@ class CpuProgram final : public Program {
     const std::int64_t own = batch.lanes(graph_[id].extent), lanes = batch.lanes(std::max(largest_, Extent::example));
     const std::int64_t elements = element_count(graph_[id].shape);
     if (own == lanes) {
-      std::memcpy(to, from, static_cast<std::size_t>(elements * lanes) * sizeof(float));
+      std::copy_n(from, elements * lanes, to);  // an empty output may have no address
       return;
     }
     for (std::int64_t e = 0; e < elements; ++e) {
