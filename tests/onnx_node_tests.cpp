@@ -19,6 +19,7 @@
 #include "conformance_skips.h"
 #include "probust/exec/program.h"
 #include "probust/onnx/import.h"
+#include "probust/onnx/lower.h"
 #include "probust/onnx/wire.h"
 
 namespace probust::test {
@@ -164,6 +165,8 @@ Outcome run_case(const fs::path& folder) {
   const std::vector<std::byte> bytes = read_bytes(folder / "model.onnx");
   const auto summary = summarize_onnx(bytes);
   if (!summary) return {Verdict::failed, summary.error().message()};
+  if (summary->opset > 0 && summary->opset < onnx::kOldestOpset)
+    return {Verdict::skipped, "opset " + std::to_string(summary->opset) + " is older than ours"};
   for (const OperatorUse& use : summary->operators) {
     const std::string domain = use.domain.empty() ? "" : use.domain + ".";
     if (!use.runs) return {Verdict::skipped, "operator " + domain + use.op_type + " is outside ours"};

@@ -257,6 +257,72 @@ TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
   EXPECT_EQ(import_bytes(reversed.bytes(), options).error().code, ErrorCode::usage);
 }
 
+// Twice(a, low) = clip(2 leaky(a), low), with the caller's slope; the bound may be left out.
+OnnxBuilder with_function() {
+  OnnxBuilder body;
+  body.node("LeakyRelu", {"a"}, {"l"}, {OnnxAttribute::from_caller("alpha", "slope", 1)}).node("Sum", {"l", "l"}, {"s"});
+  body.node("Clip", {"s", "low"}, {"r"});
+  OnnxBuilder builder;
+  builder.function("Twice", {"a", "low"}, {"r"}, body);
+  return builder;
+}
+
+TEST(Onnx, FunctionsOfTheModelAreInlined) {
+  OnnxBuilder builder = with_function();
+  builder.input("x", {1, 2}).weight("bound", Tensor::scalar(-1));
+  builder.node("Twice", {"x"}, {"a"}, {OnnxAttribute::number("slope", 0.5F)}, "custom");
+  builder.node("Twice", {"a", "bound"}, {"y"}, {OnnxAttribute::number("slope", 0.25F)}, "custom").output("y");
+  expect_values(run(builder, {-4, 1}), {-1, 4}, "Twice of Twice");
+}
+
+TEST(Onnx, AFunctionThatCallsItselfIsRefused) {
+  OnnxBuilder body;
+  body.node("Endless", {"a"}, {"r"}, {}, "custom");
+  OnnxBuilder builder;
+  builder.function("Endless", {"a"}, {"r"}, body).input("x", {1, 2}).node("Endless", {"x"}, {"y"}, {}, "custom").output("y");
+  EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::unreadable);
+}
+
+// Each calls the next twice: 2^24 nodes from a file of a few kilobytes.
+TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
+  OnnxBuilder builder;
+  for (int i = 0; i < 24; ++i) {
+    const std::string next = i == 23 ? "Relu" : "F" + std::to_string(i + 1), domain = i == 23 ? "" : "custom";
+    OnnxBuilder body;
+    body.node(next, {"a"}, {"b"}, {}, domain).node(next, {"b"}, {"r"}, {}, domain);
+    builder.function("F" + std::to_string(i), {"a"}, {"r"}, body);
+  }
+  builder.input("x", {1, 2}).node("F0", {"x"}, {"y"}, {}, "custom").output("y");
+  EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::resources);
+}
+
+// The condition depends on the input; the branches read names from around them.
+TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
+  const auto branch = [](const std::string& name, const std::string& op) {
+    std::string node, output, graph;
+    protozero::pbf_writer n(node);
+    n.add_string(1, "x");
+    n.add_string(2, "chosen");
+    n.add_string(4, op);
+    protozero::pbf_writer(output).add_string(1, "chosen");
+    protozero::pbf_writer g(graph);
+    g.add_message(1, node);
+    g.add_message(12, output);
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_message(6, graph);
+    w.add_enum(20, 5);
+    return a;
+  };
+  OnnxBuilder builder(12);
+  builder.input("x", {1, 2}).weight("zero", Tensor::scalar(0)).node("ReduceSum", {"x"}, {"sum"});
+  builder.node("Less", {"sum", "zero"}, {"negative"});
+  builder.node("If", {"negative"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Exp")}).output("y");
+  expect_values(run(builder, {-3, 1}), {3, -1}, "then");
+  expect_values(run(builder, {0, 1}), {1, std::exp(1.F)}, "else");
+}
+
 TEST(Onnx, TheLogitsAreFoundBehindAnArgMax) {
   OnnxBuilder label;
   label.input("x", {-1, 2})

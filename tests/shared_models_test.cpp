@@ -41,6 +41,20 @@ TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
   EXPECT_LE(worst, 1e-4 * largest) << "worst difference over largest logit: " << worst / largest;
 }
 
+TEST_P(SharedModels, GiveTheSameBatchedAndOneByOne) {
+  const auto model = test::import_shared(GetParam());
+  ASSERT_TRUE(model) << model.error().message();
+  const test::SharedModel shared = test::shared_model(test::shared_model_records().at(GetParam()));
+  Tensor few;
+  few.shape = shared.x.shape;
+  few.shape[0] = std::min<std::int64_t>(5, few.shape[0]);
+  few.data.assign(shared.x.data.begin(), shared.x.data.begin() + element_count(few.shape));
+  ExecutorOptions one;
+  one.batch = 1;
+  EXPECT_EQ(test::shared_executor(*model, shared)->logits(few).value().data,
+            test::shared_executor(*model, shared, one)->logits(few).value().data);
+}
+
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   if (!test::has_shared("models/models.json")) return names;

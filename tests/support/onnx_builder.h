@@ -50,6 +50,15 @@ struct OnnxAttribute {
     w.add_enum(20, 3);
     return a;
   }
+  /// Inside a function: stands for the caller's attribute `reference`.
+  static OnnxAttribute from_caller(const std::string& name, const std::string& reference, std::int32_t type) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_enum(20, type);
+    w.add_string(21, reference);
+    return a;
+  }
   static OnnxAttribute numbers(const std::string& name, const std::vector<float>& values) {
     OnnxAttribute a{name, {}};
     protozero::pbf_writer w(a.bytes);
@@ -107,6 +116,7 @@ class OnnxBuilder {
     for (const OnnxAttribute& attribute : attributes) w.add_message(5, attribute.bytes);
     if (!domain.empty()) w.add_string(7, domain);
     protozero::pbf_writer(graph_).add_message(1, bytes);
+    nodes_.push_back(bytes);
     return *this;
   }
 
@@ -130,6 +140,22 @@ class OnnxBuilder {
     return *this;
   }
 
+  /// A function "custom.NAME" of the model, given by the nodes that were added to `body`.
+  OnnxBuilder& function(const std::string& name, const std::vector<std::string>& in, const std::vector<std::string>& out,
+                        const OnnxBuilder& body) {
+    std::string bytes, opset;
+    protozero::pbf_writer(opset).add_int64(2, opset_);
+    protozero::pbf_writer w(bytes);
+    w.add_string(1, name);
+    for (const std::string& operand : in) w.add_string(4, operand);
+    for (const std::string& result : out) w.add_string(5, result);
+    for (const std::string& node : body.nodes_) w.add_message(7, node);
+    w.add_message(9, opset);
+    w.add_string(10, "custom");
+    functions_.push_back(bytes);
+    return *this;
+  }
+
   std::string bytes() const {
     std::string model, opset;
     protozero::pbf_writer(opset).add_int64(2, opset_);
@@ -138,6 +164,7 @@ class OnnxBuilder {
     w.add_string(2, "test");
     w.add_message(7, graph_);
     w.add_message(8, opset);
+    for (const std::string& function : functions_) w.add_message(25, function);
     return model;
   }
 
@@ -171,6 +198,7 @@ class OnnxBuilder {
   std::int64_t opset_;
   int count_ = 0;
   std::string graph_;
+  std::vector<std::string> nodes_, functions_;
 };
 
 }  // namespace probust::test
