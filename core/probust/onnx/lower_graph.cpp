@@ -126,7 +126,7 @@ void GraphLowering::lower_operator(Lowering& lowering) {
   if (known == nullptr) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
     throw Error{ErrorCode::unsupported, lowering.where(), "operator " + domain + node.op_type + " is not supported",
-                "see probust inspect for what the model uses"};
+                "docs/operators.md lists what is; try another opset, or take an earlier output with --output-name"};
   }
   known->lower(lowering);
 }

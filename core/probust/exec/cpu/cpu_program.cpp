@@ -2,7 +2,6 @@
 // A graph as a sequence of kernel calls over planned buffers. Values live in slots of one arena; a slot is taken again as soon as
 // its value has been read for the last time, a reshape shares its operand's slot, and element-wise kernels write in place.
 #include <algorithm>
-#include <cstring>
 
 #include "probust/base/error.h"
 #include "probust/exec/cpu/kernel.h"
