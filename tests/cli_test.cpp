@@ -37,6 +37,48 @@ void expect_refusal(const Finished& finished, int status, const std::string& men
   EXPECT_NE(finished.err.find(mentions), std::string::npos) << finished.err;
 }
 
+// x [1, 2] times a weight [2, 2] that stands in another file, behind 8 bytes of something else.
+std::string model_with_external_weight(const std::string& location, const std::string& length) {
+  const auto entry = [](const std::string& key, const std::string& value) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    w.add_string(1, key);
+    w.add_string(2, value);
+    return bytes;
+  };
+  std::string tensor;
+  protozero::pbf_writer w(tensor);
+  w.add_int64(1, 2);
+  w.add_int64(1, 2);
+  w.add_int32(2, 1);
+  w.add_string(8, "w");
+  w.add_message(13, entry("location", location));
+  w.add_message(13, entry("offset", "8"));
+  w.add_message(13, entry("length", length));
+  w.add_enum(14, 1);
+  test::OnnxBuilder builder;
+  builder.input("x", {-1, 2}).initializer(tensor).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 2});
+  return builder.bytes();
+}
+
+TEST(Cli, WeightsMayStandInAnotherFile) {
+  const Folder folder;
+  const float weights[] = {0, 0, 1, 2, 3, 4};
+  folder.write("w.data", std::string(reinterpret_cast<const char*>(weights), sizeof weights));
+  const std::string points = folder.write("x.csv", "1,10\n");
+  const auto logits = [&](const std::string& location, const std::string& length) {
+    const std::string model = folder.write("m.onnx", model_with_external_weight(location, length));
+    return test::probust("logits '" + model + "' '" + points + "' --label-column none -o '" + folder / "y.npy" + "' --quiet");
+  };
+  const Finished finished = logits("w.data", "16");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(read_npy(folder / "y.npy")->data, (std::vector<float>{31, 42}));
+  expect_refusal(logits("w.data", "20"), 3, "end of 'w.data'");
+  expect_refusal(logits("missing.data", "16"), 3, "missing.data");
+  expect_refusal(logits("../w.data", "16"), 3, "outside its folder");
+  expect_refusal(logits("w.data", "-1"), 3, "length");
+}
+
 TEST(Cli, EstimateGivesARowPerPointNoiseAndEstimator) {
   const Finished finished = test::probust(
       "estimate " + kDigits + " --limit 3 --offset 2 --sigma 0.1,0.3 --estimator taylor,mmse:4 --estimator mc:200 --quiet");

@@ -164,6 +164,19 @@ TEST(Estimators, AZeroGradientIsNeverOrAlwaysCrossed) {
   EXPECT_EQ(estimate.status, "ok");
 }
 
+// sign(x) as a classifier: around almost every point its margins do not move, which says nothing of how often they flip.
+TEST(Estimators, WhatIsPiecewiseConstantHasNoGradientEstimate) {
+  Graph graph = test::linear_classifier(kWeights, kBias);
+  graph.outputs = {append(graph, Op::sign, {graph.outputs[0]})};
+  for (const char* estimator : {"taylor", "taylor_mvs", "mmse:4", "mmse_mvs:4"}) {
+    const Estimate estimate = at(graph, {0.4F, 0.1F}, 0.7, estimator);
+    EXPECT_TRUE(std::isnan(estimate.p)) << estimator;
+    EXPECT_EQ(estimate.status.rfind("degenerate: ", 0), 0U) << estimate.status;
+    EXPECT_EQ(estimate.forwards + estimate.backwards, 0) << estimator;
+  }
+  EXPECT_GT(at(graph, {0.4F, 0.1F}, 0.7, "mc:100").p, 0);
+}
+
 TEST(Estimators, ATieGoesToTheLowestIndex) {
   const Graph tied = test::linear_classifier(Tensor({2, 1}), Tensor({2}, {1, 1}));
   EXPECT_EQ(at(tied, {0}, 1, "taylor", 0, 0).p, 1);

@@ -257,6 +257,123 @@ TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
   EXPECT_EQ(import_bytes(reversed.bytes(), options).error().code, ErrorCode::usage);
 }
 
+// Twice(a, low) = clip(2 leaky(a), low), with the caller's slope; the bound may be left out.
+OnnxBuilder with_function() {
+  OnnxBuilder body;
+  body.node("LeakyRelu", {"a"}, {"l"}, {OnnxAttribute::from_caller("alpha", "slope", 1)}).node("Sum", {"l", "l"}, {"s"});
+  body.node("Clip", {"s", "low"}, {"r"});
+  OnnxBuilder builder;
+  builder.function("Twice", {"a", "low"}, {"r"}, body);
+  return builder;
+}
+
+TEST(Onnx, FunctionsOfTheModelAreInlined) {
+  OnnxBuilder builder = with_function();
+  builder.input("x", {1, 2}).weight("bound", Tensor::scalar(-1));
+  builder.node("Twice", {"x"}, {"a"}, {OnnxAttribute::number("slope", 0.5F)}, "custom");
+  builder.node("Twice", {"a", "bound"}, {"y"}, {OnnxAttribute::number("slope", 0.25F)}, "custom").output("y");
+  expect_values(run(builder, {-4, 1}), {-1, 4}, "Twice of Twice");
+}
+
+TEST(Onnx, AFunctionThatCallsItselfIsRefused) {
+  OnnxBuilder body;
+  body.node("Endless", {"a"}, {"r"}, {}, "custom");
+  OnnxBuilder builder;
+  builder.function("Endless", {"a"}, {"r"}, body).input("x", {1, 2}).node("Endless", {"x"}, {"y"}, {}, "custom").output("y");
+  EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::unreadable);
+}
+
+// Each calls the next twice: 2^24 nodes from a file of a few kilobytes.
+TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
+  OnnxBuilder builder;
+  for (int i = 0; i < 24; ++i) {
+    const std::string next = i == 23 ? "Relu" : "F" + std::to_string(i + 1), domain = i == 23 ? "" : "custom";
+    OnnxBuilder body;
+    body.node(next, {"a"}, {"b"}, {}, domain).node(next, {"b"}, {"r"}, {}, domain);
+    builder.function("F" + std::to_string(i), {"a"}, {"r"}, body);
+  }
+  builder.input("x", {1, 2}).node("F0", {"x"}, {"y"}, {}, "custom").output("y");
+  EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::resources);
+}
+
+// The condition depends on the input; the branches read names from around them.
+TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
+  const auto branch = [](const std::string& name, const std::string& op) {
+    std::string node, output, graph;
+    protozero::pbf_writer n(node);
+    n.add_string(1, "x");
+    n.add_string(2, "chosen");
+    n.add_string(4, op);
+    protozero::pbf_writer(output).add_string(1, "chosen");
+    protozero::pbf_writer g(graph);
+    g.add_message(1, node);
+    g.add_message(12, output);
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_message(6, graph);
+    w.add_enum(20, 5);
+    return a;
+  };
+  OnnxBuilder builder(12);
+  builder.input("x", {1, 2}).weight("zero", Tensor::scalar(0)).node("ReduceSum", {"x"}, {"sum"});
+  builder.node("Less", {"sum", "zero"}, {"negative"});
+  builder.node("If", {"negative"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Exp")}).output("y");
+  expect_values(run(builder, {-3, 1}), {3, -1}, "then");
+  expect_values(run(builder, {0, 1}), {1, std::exp(1.F)}, "else");
+}
+
+TEST(Onnx, TheLogitsAreFoundBehindAnArgMax) {
+  OnnxBuilder label;
+  label.input("x", {-1, 2})
+      .weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6}))
+      .node("MatMul", {"x", "w"}, {"logits"})
+      .node("Softmax", {"logits"}, {"p"})
+      .node("ArgMax", {"p"}, {"y"}, {OnnxAttribute::integer("axis", 1)})
+      .output("y", {-1, 1});
+  const Model model = import_bytes(label.bytes()).value();
+  expect_values(run(model, {1, 1}), {5, 7, 9}, "ArgMax");
+  EXPECT_EQ(model.notes.size(), 3U);  // a label, the ArgMax, the Softmax
+}
+
+TEST(Onnx, OneNumberBehindASigmoidMayStandForTwoClasses) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
+  builder.output("y", {-1, 1});
+  EXPECT_EQ(import_bytes(builder.bytes())->classes, 1);
+  ImportOptions options;
+  options.two_classes_of_one = true;
+  expect_values(run(import_bytes(builder.bytes(), options).value(), {1, 2}), {0, 5}, "two classes");
+}
+
+TEST(Onnx, ABatchThatWasFixedAtExportIsTakenOutOfTheShapes) {
+  OnnxBuilder builder;
+  builder.input("x", {4, 2, 3}).integers("flat", {4, 6}).integers("heads", {8, 3}).integers("back", {4, -1});
+  builder.node("Reshape", {"x", "heads"}, {"h"}).node("Relu", {"h"}, {"r"}).node("Reshape", {"r", "flat"}, {"f"});
+  builder.node("Reshape", {"f", "back"}, {"y"}).output("y", {4, 6});
+  const Model model = import_bytes(builder.bytes()).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2, 3}));
+  expect_values(run(model, {1, -2, 3, -4, 5, -6}), {1, 0, 3, 0, 5, 0}, "Reshape");
+  EXPECT_NE(model.notes.back().find("taken out"), std::string::npos) << model.notes.back();
+}
+
+TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
+  OnnxBuilder builder;
+  builder.input("x", {3, 2}).weight("w", Tensor({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+  builder.node("MatMul", {"w", "x"}, {"y"}).output("y", {3, 2});
+  const Model model = import_bytes(builder.bytes()).value();
+  expect_values(run(model, {1, -2}), {1, -2}, "MatMul over the batch");
+  EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
+}
+
+TEST(Onnx, TheBatchMayStandBehindTheSequence) {
+  OnnxBuilder builder;
+  builder.input("x", {3, -1, 2})
+      .node("ReduceMean", {"x"}, {"y"}, {OnnxAttribute::ints("axes", {0}), OnnxAttribute::integer("keepdims", 0)});
+  builder.output("y", {-1, 2});
+  expect_values(run(builder, {1, 2, 3, 4, 5, 6}), {3, 4}, "sequence first");
+}
+
 TEST(Onnx, UnsupportedThingsAreNamed) {
   OnnxBuilder unknown;
   unknown.input("x", {1, 2}).node("Frobnicate", {"x"}, {"y"}).output("y");

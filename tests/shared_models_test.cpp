@@ -5,13 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
 namespace probust {
 namespace {
-
-// Their operators come later; everything else must run.
-const std::set<std::string> kUnsupported = {"akokubo_logreg_iris", "gausstheboss_rf_iris", "ezkl_xgboost"};
 
 class SharedModels : public testing::TestWithParam<std::string> {};
 
@@ -27,11 +23,6 @@ void apply_softmax(std::span<float> row, bool logarithm) {
 TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
   const auto entry = test::shared_model_records().at(GetParam());
   const auto model = test::import_shared(GetParam());
-  if (kUnsupported.count(GetParam()) != 0) {
-    ASSERT_FALSE(model);
-    EXPECT_EQ(model.error().code, ErrorCode::unsupported) << model.error().message();
-    return;
-  }
   ASSERT_TRUE(model) << model.error().message();
   const test::SharedModel shared = test::shared_model(entry);
   Tensor logits = test::shared_executor(*model, shared)->logits(shared.x).value();
@@ -48,6 +39,20 @@ TEST_P(SharedModels, LogitsAgreeWithTheOracle) {
     worst = std::max(worst, std::fabs(double{logits.data[i]} - double{oracle.data[i]}));
   RecordProperty("worst", std::to_string(worst / largest));
   EXPECT_LE(worst, 1e-4 * largest) << "worst difference over largest logit: " << worst / largest;
+}
+
+TEST_P(SharedModels, GiveTheSameBatchedAndOneByOne) {
+  const auto model = test::import_shared(GetParam());
+  ASSERT_TRUE(model) << model.error().message();
+  const test::SharedModel shared = test::shared_model(test::shared_model_records().at(GetParam()));
+  Tensor few;
+  few.shape = shared.x.shape;
+  few.shape[0] = std::min<std::int64_t>(5, few.shape[0]);
+  few.data.assign(shared.x.data.begin(), shared.x.data.begin() + element_count(few.shape));
+  ExecutorOptions one;
+  one.batch = 1;
+  EXPECT_EQ(test::shared_executor(*model, shared)->logits(few).value().data,
+            test::shared_executor(*model, shared, one)->logits(few).value().data);
 }
 
 std::vector<std::string> model_names() {

@@ -187,7 +187,8 @@ class Run {
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status == "ok") row.estimate.status = "tie";
-        computed_ += std::isnan(row.estimate.p) ? 0 : 1;
+        const bool answered = !std::isnan(row.estimate.p) || row.estimate.status.rfind("degenerate", 0) == 0;
+        computed_ += answered ? 1 : 0;
         destination_.write(row);
         ++written_;
       }
@@ -208,7 +209,7 @@ class Run {
 
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
-  const Model model = load_model(arguments.model, arguments.output_name);
+  const Model model = load_model(arguments.model, arguments.output_name, true);
   Dataset data = load_data(arguments.data);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/files_beside.h"
 #include "cli/load.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
@@ -86,14 +88,16 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
 
 int run_inspect(const Arguments& arguments) {
   const std::vector<std::byte> bytes = read_file(arguments.model);
-  auto summary = summarize_onnx(bytes);
+  FilesBeside files(arguments.model);
+  ImportOptions options;
+  options.output_name = arguments.output_name;
+  options.external = std::ref(files);
+  auto summary = summarize_onnx(bytes, options.external);
   if (!summary) {
     Error error = summary.error();
     error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
     throw error;
   }
-  ImportOptions options;
-  options.output_name = arguments.output_name;
   const Result<Model> model = import_onnx(bytes, options);
   if (arguments.json) {
     print_json(*summary, model);

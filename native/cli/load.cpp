@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
+#include "cli/files_beside.h"
 #include "probust/onnx/preprocess.h"
 
 namespace probust::cli {
@@ -44,9 +46,12 @@ std::vector<std::byte> read_file(const std::string& path) {
   return bytes;
 }
 
-Model load_model(const std::string& path, const std::string& output_name) {
+Model load_model(const std::string& path, const std::string& output_name, bool two_classes_of_one) {
   ImportOptions options;
+  options.two_classes_of_one = two_classes_of_one;
   options.output_name = output_name;
+  FilesBeside files(path);
+  options.external = std::ref(files);
   return named(import_onnx(read_file(path), options), path);
 }
 

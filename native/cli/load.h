@@ -15,8 +15,8 @@ namespace probust::cli {
 /// A whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// The model at `path`; its errors name the file.
-Model load_model(const std::string& path, const std::string& output_name);
+/// The model at `path`; its errors name the file. `two_classes_of_one`: see ImportOptions.
+Model load_model(const std::string& path, const std::string& output_name, bool two_classes_of_one = false);
 
 /// The points, labels and class names that the data options describe.
 Dataset load_data(const DataArguments& data);

@@ -50,6 +50,50 @@ struct OnnxAttribute {
     w.add_enum(20, 3);
     return a;
   }
+  /// Inside a function: stands for the caller's attribute `reference`.
+  static OnnxAttribute from_caller(const std::string& name, const std::string& reference, std::int32_t type) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_enum(20, type);
+    w.add_string(21, reference);
+    return a;
+  }
+  static OnnxAttribute numbers(const std::string& name, const std::vector<float>& values) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    for (const float value : values) w.add_float(7, value);
+    w.add_enum(20, 6);
+    return a;
+  }
+  static OnnxAttribute texts(const std::string& name, const std::vector<std::string>& values) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    for (const std::string& value : values) w.add_string(9, value);
+    w.add_enum(20, 8);
+    return a;
+  }
+  static OnnxAttribute tensor(const std::string& name, const Tensor& tensor) {
+    OnnxAttribute a{name, {}};
+    protozero::pbf_writer w(a.bytes);
+    w.add_string(1, name);
+    w.add_message(5, encode(tensor));
+    w.add_enum(20, 4);
+    return a;
+  }
+
+  /// A TensorProto of float32.
+  static std::string encode(const Tensor& tensor, const std::string& name = {}) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    for (const std::int64_t extent : tensor.shape) w.add_int64(1, extent);
+    w.add_int32(2, 1);
+    w.add_string(8, name);
+    w.add_bytes(9, reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
+    return bytes;
+  }
 };
 
 /// Collects a graph and encodes it as a ModelProto.
@@ -72,23 +116,18 @@ class OnnxBuilder {
     for (const OnnxAttribute& attribute : attributes) w.add_message(5, attribute.bytes);
     if (!domain.empty()) w.add_string(7, domain);
     protozero::pbf_writer(graph_).add_message(1, bytes);
+    nodes_.push_back(bytes);
     return *this;
   }
 
-  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) {
-    std::string bytes, raw(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
-    protozero::pbf_writer w(bytes);
-    for (const std::int64_t extent : tensor.shape) w.add_int64(1, extent);
-    w.add_int32(2, 1);
-    w.add_string(8, name);
-    w.add_bytes(9, raw);
-    return initializer(bytes);
-  }
+  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) { return initializer(OnnxAttribute::encode(tensor, name)); }
 
-  OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  /// A vector, or a tensor of another shape.
+  OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values, const Shape& shape = {}) {
     std::string bytes;
     protozero::pbf_writer w(bytes);
-    w.add_int64(1, static_cast<std::int64_t>(values.size()));
+    if (shape.empty()) w.add_int64(1, static_cast<std::int64_t>(values.size()));
+    for (const std::int64_t extent : shape) w.add_int64(1, extent);
     w.add_int32(2, 7);
     w.add_packed_int64(7, values.begin(), values.end());
     w.add_string(8, name);
@@ -101,6 +140,22 @@ class OnnxBuilder {
     return *this;
   }
 
+  /// A function "custom.NAME" of the model, given by the nodes that were added to `body`.
+  OnnxBuilder& function(const std::string& name, const std::vector<std::string>& in, const std::vector<std::string>& out,
+                        const OnnxBuilder& body) {
+    std::string bytes, opset;
+    protozero::pbf_writer(opset).add_int64(2, opset_);
+    protozero::pbf_writer w(bytes);
+    w.add_string(1, name);
+    for (const std::string& operand : in) w.add_string(4, operand);
+    for (const std::string& result : out) w.add_string(5, result);
+    for (const std::string& node : body.nodes_) w.add_message(7, node);
+    w.add_message(9, opset);
+    w.add_string(10, "custom");
+    functions_.push_back(bytes);
+    return *this;
+  }
+
   std::string bytes() const {
     std::string model, opset;
     protozero::pbf_writer(opset).add_int64(2, opset_);
@@ -109,6 +164,7 @@ class OnnxBuilder {
     w.add_string(2, "test");
     w.add_message(7, graph_);
     w.add_message(8, opset);
+    for (const std::string& function : functions_) w.add_message(25, function);
     return model;
   }
 
@@ -142,6 +198,7 @@ class OnnxBuilder {
   std::int64_t opset_;
   int count_ = 0;
   std::string graph_;
+  std::vector<std::string> nodes_, functions_;
 };
 
 }  // namespace probust::test

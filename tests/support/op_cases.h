@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probust/graph/graph.h"
@@ -16,6 +18,19 @@ struct OpCase {
   Attributes attributes;
   float low = -1, high = 1;
 };
+
+/// Two trees over two features for two targets.
+inline TreesAttribute small_trees() {
+  using Mode = TreeNode::Mode;
+  Trees trees;
+  trees.nodes = {{Mode::less_equal, false, 0, 0.1F, 1, 2}, {Mode::leaf, false, 0, 0, 0, 0, 0, 2},
+                 {Mode::greater, false, 1, -0.2F, 3, 4},   {Mode::leaf, false, 0, 0, 0, 0, 2, 1},
+                 {Mode::leaf, false, 0, 0, 0, 0, 0, 1},    {Mode::leaf, false, 0, 0, 0, 0, 1, 2}};
+  trees.roots = {0, 5};
+  trees.weights = {{0, 0.5F}, {1, 0.25F}, {0, 2}};
+  trees.targets = 2;
+  return {std::make_shared<const Trees>(std::move(trees))};
+}
 
 inline const std::vector<OpCase>& op_cases() {
   const Window same{{5, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
@@ -80,6 +95,8 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::softplus, {{3, 7}}, {}, -4, 4},
       {Op::sine, {{3, 7}}, {}, -3, 3},
       {Op::cosine, {{3, 7}}, {}, -3, 3},
+      {Op::floor, {{4, 5}}, {}, -2, 2},
+      {Op::round, {{4, 5}}, {}, -2, 2.2F},
       {Op::add, {{2, 3}, {2, 3}}, {}},
       {Op::add, {{1, 2, 3}, {2, 1}}, {}},
       {Op::add, {{3}, {2, 1, 3}}, {}},
@@ -102,14 +119,23 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::transpose, {{2, 3, 4}}, PermutationAttribute{{2, 0, 1}}},
       {Op::slice, {{4, 7}}, SliceAttributes{{1, 0}, {2, 3}, {2, 3}}},
       {Op::slice, {{4, 7}}, SliceAttributes{{1, 2}, {3, 4}, {1, 1}}},
+      {Op::slice, {{4, 7}}, SliceAttributes{{0, 0}, {0, 7}, {1, 1}}},
       {Op::pad, {{2, 3}}, PadAttributes{{1, 0}, {0, 2}, {2, 1}}},
       {Op::concat, {{2, 3}, {2, 1}, {2, 2}}, AxisAttribute{1}},
       {Op::concat, {{1, 3}, {2, 3}}, AxisAttribute{0}},
+      {Op::concat, {{0, 3}, {2, 3}}, AxisAttribute{0}},
       {Op::gather, {{2, 4, 3}}, GatherAttributes{1, {3, 0, 0}, 4}},
       {Op::scatter_add, {{2, 3, 3}}, GatherAttributes{1, {3, 0, 0}, 4}},
       {Op::softmax, {{2, 4, 3}}, AxisAttribute{1}, -2, 2},
       {Op::softmax, {{3, 4}}, AxisAttribute{1}, -2, 2},
       {Op::log_softmax, {{2, 4, 3}}, AxisAttribute{1}, -2, 2},
+      {Op::select, {{3, 4}, {3, 4}, {3, 4}}, {}},
+      {Op::select, {{2, 1, 3}, {4, 1}, {}}, {}},
+      {Op::top_index, {{2, 5, 3}}, AxisExtent{1, 3}},
+      {Op::top_index, {{4}}, AxisExtent{0, 1}},
+      {Op::take, {{2, 5, 3}, {2, 4, 3}}, AxisAttribute{1}, 0, 5},
+      {Op::put_add, {{2, 4, 3}, {2, 4, 3}}, AxisExtent{1, 5}, 0, 5},
+      {Op::tree_ensemble, {{3, 2}}, small_trees()},
   };
   return cases;
 }

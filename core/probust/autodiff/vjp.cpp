@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/autodiff/vjp.h"
 
+#include <algorithm>
+
 #include "probust/ops/build.h"
 #include "probust/ops/op.h"
 
@@ -52,6 +54,12 @@ Vjp vjp(const Graph& graph, std::span<const ValueId> outputs, std::span<const Va
   }
   check(g);
   return result;
+}
+
+bool is_piecewise_constant(const Graph& graph) {
+  const Vjp sweep = vjp(graph, graph.outputs, graph.inputs());
+  return std::all_of(sweep.gradients.begin(), sweep.gradients.end(),
+                     [&](ValueId gradient) { return sweep.graph[gradient].extent == Extent::constant; });
 }
 
 }  // namespace probust

@@ -26,4 +26,8 @@ struct Vjp {
 /// the operators' own (ops/).
 Vjp vjp(const Graph& graph, std::span<const ValueId> outputs, std::span<const ValueId> wrt);
 
+/// True where no output has a derivative with respect to any input but zero, whatever the weights: sign networks, decision trees,
+/// labels. Structure decides, not numbers: a linear classifier with zero weights is not piecewise constant in this sense.
+bool is_piecewise_constant(const Graph& graph);
+
 }  // namespace probust

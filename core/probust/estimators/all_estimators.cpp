@@ -17,22 +17,30 @@ std::int64_t passes_one(std::int64_t, double) { return 1; }
 
 // The one list of estimators.
 constexpr EstimatorDefinition kEstimators[] = {
-    {"mc", "share of N noisy copies that keep the answer", Parameter::samples, {}, estimate_monte_carlo, passes_sampled},
-    {"taylor", "normal CDF of the classifier linearised at x", Parameter::none, {}, estimate_taylor, passes_linearized},
-    {"taylor_mvs", "mv-sigmoid of the classifier linearised at x", Parameter::none, {}, estimate_taylor_mvs, passes_linearized},
+    {"mc", "share of N noisy copies that keep the answer", Parameter::samples, {}, false, estimate_monte_carlo, passes_sampled},
+    {"taylor", "normal CDF of the classifier linearised at x", Parameter::none, {}, true, estimate_taylor, passes_linearized},
+    {"taylor_mvs",
+     "mv-sigmoid of the classifier linearised at x",
+     Parameter::none,
+     {},
+     true,
+     estimate_taylor_mvs,
+     passes_linearized},
     {"mmse",
      "normal CDF of the linearisation averaged over N noisy copies",
      Parameter::samples,
      {},
+     true,
      estimate_mmse,
      passes_averaged},
     {"mmse_mvs",
      "mv-sigmoid of the linearisation averaged over N noisy copies",
      Parameter::samples,
      {},
+     true,
      estimate_mmse_mvs,
      passes_averaged},
-    {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, estimate_softmax,
+    {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, false, estimate_softmax,
      passes_one},
 };
 
@@ -106,10 +114,23 @@ const std::vector<Linearization>& Evaluation::averaged(const Noise& noise, std::
   return entry->second;
 }
 
+namespace {
+
+// A sign network or a tree: its margins are constant around almost every point, and a gradient of zero is no robustness.
+std::vector<Estimate> without_gradients(std::int64_t points) {
+  Estimate estimate = nonfinite_estimate();
+  estimate.status = "degenerate: the classifier is piecewise constant; use mc:N";
+  return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
+}
+
+}  // namespace
+
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
-    std::vector<Estimate> estimates = estimator.definition->estimate(evaluation, noise, estimator.parameter);
     const Points& points = evaluation.points();
+    const bool blind = estimator.definition->needs_gradients && evaluation.executor().piecewise_constant();
+    std::vector<Estimate> estimates =
+        blind ? without_gradients(points.size()) : estimator.definition->estimate(evaluation, noise, estimator.parameter);
     for (std::int64_t i = 0; i < points.size(); ++i) {
       const auto x = points.x.row(i);
       const auto row = evaluation.logits().row(i);

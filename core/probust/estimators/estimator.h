@@ -59,6 +59,9 @@ struct EstimatorDefinition {
   Parameter parameter;
   std::optional<double> default_parameter;  ///< none: it must be given
 
+  /// Whether it rests on gradients, which say nothing of a classifier that is piecewise constant.
+  bool needs_gradients;
+
   /// One estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, double parameter);
 
@@ -81,8 +84,9 @@ struct EstimatorSpec {
 /// Reads "mmse:10". Throws Error{usage} that names what would be right.
 EstimatorSpec parse_estimator(const std::string& text);
 
-/// Applies an estimator to a block of points: one estimate per point. Points whose numbers are not finite get NaN and the status
-/// "nonfinite"; the others are unaffected.
+/// Applies an estimator to a block of points: one estimate per point. Where the classifier is piecewise constant, estimators that
+/// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not. Points whose numbers are not
+/// finite get NaN and the status "nonfinite"; the others are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
 }  // namespace probust

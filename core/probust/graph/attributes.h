@@ -50,6 +50,13 @@ struct AxisAttribute {
   bool operator==(const AxisAttribute&) const = default;
 };
 
+/// One axis and an extent along it: how many largest elements `top_index` finds, how long the result of `put_add` is.
+struct AxisExtent {
+  std::int64_t axis = 0;
+  std::int64_t extent = 0;
+  bool operator==(const AxisExtent&) const = default;
+};
+
 /// The shape that a `reshape` or `broadcast` gives.
 struct ShapeAttribute {
   Shape shape;
@@ -82,8 +89,42 @@ struct GatherAttributes {
   bool operator==(const GatherAttributes&) const = default;
 };
 
+/// One node of a decision tree: a question about a feature, or a leaf.
+struct TreeNode {
+  enum class Mode : std::uint8_t { leaf, less_equal, less, greater_equal, greater, equal, not_equal, member };
+  Mode mode = Mode::leaf;
+  bool missing_is_yes = false;        ///< whether a NaN is answered with yes
+  std::int32_t feature = 0;           ///< of which the question is
+  float threshold = 0;                ///< that it is compared with
+  std::int32_t yes = 0, no = 0;       ///< the nodes that follow; both behind this one
+  std::int32_t first = 0, count = 0;  ///< of a leaf, its part of `weights`; of a membership question, its part of `members`
+};
+
+/// What a leaf gives to a target.
+struct TreeWeight {
+  std::int32_t target;
+  float weight;
+};
+
+/// An ensemble of decision trees.
+struct Trees {
+  enum class Aggregate : std::uint8_t { sum, least, largest };
+  std::vector<TreeNode> nodes;
+  std::vector<std::int32_t> roots;  ///< one per tree
+  std::vector<TreeWeight> weights;
+  std::vector<float> members;
+  std::int64_t targets = 1;
+  Aggregate aggregate = Aggregate::sum;  ///< how the trees' weights for a target become one number
+};
+
+/// The trees of a `tree_ensemble`; shared, like constants.
+struct TreesAttribute {
+  std::shared_ptr<const Trees> trees;
+};
+
 /// What an operator needs besides its operands. Each family of operators uses one alternative.
-using Attributes = std::variant<std::monostate, ConstantData, MatmulAttributes, Window, AxesAttributes, AxisAttribute,
-                                ShapeAttribute, PermutationAttribute, SliceAttributes, PadAttributes, GatherAttributes>;
+using Attributes =
+    std::variant<std::monostate, ConstantData, MatmulAttributes, Window, AxesAttributes, AxisAttribute, ShapeAttribute,
+                 PermutationAttribute, SliceAttributes, PadAttributes, GatherAttributes, AxisExtent, TreesAttribute>;
 
 }  // namespace probust

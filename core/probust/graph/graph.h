@@ -45,6 +45,8 @@ enum class Op : std::uint8_t {
   softplus,
   sine,
   cosine,
+  floor,
+  round,
   // ops/binary.cpp
   add,
   subtract,
@@ -69,6 +71,13 @@ enum class Op : std::uint8_t {
   // ops/softmax.cpp
   softmax,
   log_softmax,
+  // ops/choice.cpp
+  select,
+  top_index,
+  take,
+  put_add,
+  // ops/trees.cpp
+  tree_ensemble,
 };
 
 /// What a value varies with, besides its own shape. A graph is a function of one example; executors run it for B examples and S

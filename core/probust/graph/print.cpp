@@ -33,6 +33,12 @@ struct Describe {
   std::string operator()(const GatherAttributes& a) const {
     return " axis=" + std::to_string(a.axis) + " indices=" + std::to_string(a.indices.size());
   }
+  std::string operator()(const AxisExtent& a) const {
+    return " axis=" + std::to_string(a.axis) + " extent=" + std::to_string(a.extent);
+  }
+  std::string operator()(const TreesAttribute& a) const {
+    return " trees=" + std::to_string(a.trees->roots.size()) + " nodes=" + std::to_string(a.trees->nodes.size());
+  }
 };
 
 std::string_view text(Extent extent) {

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "probust/base/error.h"
 #include "probust/graph/graph.h"
+#include "probust/onnx/external.h"
 
 namespace probust {
 
@@ -48,14 +50,31 @@ struct Model {
 
 struct ImportOptions {
   std::string output_name;  ///< which output to take as logits; empty: the first that is [1, C]
+  /// Whether a single output behind a Sigmoid, the probability of the second of two classes, becomes two logits [0, s].
+  bool two_classes_of_one = false;
+  ExternalFiles external = {};  ///< where the model keeps weights in other files
 };
 
-/// Imports an ONNX model (opsets 7 to 21). Models are imported at batch size one, whatever batch they were exported with;
-/// executors run the graph for any number of examples. A final Softmax or LogSoftmax is removed, since margins need logits.
-/// Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output).
+/// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
+/// executors run the graph for any number of examples. A final Softmax, LogSoftmax or ArgMax is removed, since margins need
+/// logits. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-/// What stands in the file. Errors: unreadable.
-Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes);
+/// An ONNX graph as a function of its inputs: no batch, no logits, nothing left out.
+struct Function {
+  Graph graph;
+  std::vector<std::string> inputs, outputs;  ///< names, in the order of the graph's
+};
+
+struct FunctionOptions {
+  std::map<std::string, Tensor> fixed;  ///< values of inputs that are constants of the function
+};
+
+/// Imports an ONNX graph of any number of inputs and outputs, each of its declared shape. Shapes must follow from the declared
+/// ones and from fixed inputs alone. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset).
+Result<Function> import_onnx_function(std::span<const std::byte> bytes, const FunctionOptions& options = {});
+
+/// What stands in the file. Errors: unreadable; unsupported where weights stand in files that `external` does not give.
+Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
 }  // namespace probust

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "probust/base/error.h"
+#include "probust/onnx/lower_graph.h"
 #include "probust/ops/op.h"
 
 namespace probust::onnx {
@@ -49,8 +50,9 @@ ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name) 
   return append_constant(graph, std::move(result), name);
 }
 
-Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values, Budget& budget)
-    : graph(g), node(n), opset(version), values_(values), budget_(budget) {}
+Lowering::Lowering(Graph& g, const NodeProto& n, std::int64_t version, const std::map<std::string, Named>& values, Budget& budget,
+                   GraphLowering& body, std::int64_t batch)
+    : graph(g), node(n), opset(version), values_(values), budget_(budget), body_(body), batch_(batch) {}
 
 ValueId Lowering::add_node(Op op, std::vector<ValueId> operands, Attributes attributes) {
   return fold(graph, append(graph, op, std::move(operands), std::move(attributes), label()), budget_, label());
@@ -121,16 +123,32 @@ std::vector<std::int64_t> Lowering::attribute(const std::string& name, const std
   return found == nullptr ? otherwise : found->ints;
 }
 
+std::vector<float> Lowering::attribute(const std::string& name, const std::vector<float>& otherwise) const {
+  const AttributeProto* found = find_attribute(name, kFloatsAttribute);
+  return found == nullptr ? otherwise : found->floats;
+}
+
+std::vector<std::string> Lowering::attribute(const std::string& name, const std::vector<std::string>& otherwise) const {
+  const AttributeProto* found = find_attribute(name, kStringsAttribute);
+  return found == nullptr ? otherwise : found->strings;
+}
+
+std::vector<Named> Lowering::branch(const std::string& name) const {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end() || found->second.g == nullptr) malformed("attribute " + name + " holds no graph");
+  return body_.branch(*found->second.g);
+}
+
 std::optional<std::vector<std::int64_t>> Lowering::attribute_or_input(const std::string& name, std::size_t i) const {
   if (has_attribute(name)) return find_attribute(name, kIntsAttribute)->ints;
   if (has(i)) return integers(i);
   return std::nullopt;
 }
 
-void Lowering::set(std::size_t output, ValueId value, bool is_integer) {
+void Lowering::set(std::size_t output, ValueId value, bool is_integer, std::int32_t type) {
   value = fold(graph, value, budget_, label());
   if (is_integer && is_constant_value(value)) require_exact(*this, constant_value(graph, value));
-  if (output < node.outputs.size() && !node.outputs[output].empty()) results_[node.outputs[output]] = {value, is_integer};
+  if (output < node.outputs.size() && !node.outputs[output].empty()) results_[node.outputs[output]] = {value, is_integer, type};
 }
 
 void Lowering::set(ValueId value) {
@@ -141,16 +159,39 @@ void Lowering::set(ValueId value) {
 
 ValueId Lowering::scalar(float value) { return tensor(Tensor::scalar(value)); }
 
+Shape Lowering::without_batch(Shape shape) const {
+  if (batch_ > 1 && !shape.empty() && shape[0] > 0 && shape[0] % batch_ == 0) shape[0] /= batch_;
+  return shape;
+}
+
 std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
   if (value < -rank || value >= rank)
     malformed("axis " + std::to_string(value) + " does not exist in a tensor of rank " + std::to_string(rank));
   return value < 0 ? value + rank : value;
 }
 
+std::span<const OperatorFamily> operator_families() {
+  static const OperatorFamily families[] = {
+      {"Functions of elements, comparisons, products", "", elementwise_operators()},
+      {"Reductions", "", reduce_operators()},
+      {"Windows", "", window_operators()},
+      {"Normalisation", "", normalize_operators()},
+      {"Attention", "", attention_operators()},
+      {"Sums of products", "", einsum_operators()},
+      {"Shapes and moves", "", arrange_operators()},
+      {"Positions", "", index_operators()},
+      {"Resizing", "", resize_operators()},
+      {"Quantisation", "", quantize_operators()},
+      {"Classical models", "ai.onnx.ml", ml_operators()},
+      {"Decision trees", "ai.onnx.ml", tree_operators()},
+  };
+  return families;
+}
+
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain) {
-  if (!domain.empty()) return nullptr;
-  for (const auto family : {elementwise_operators(), window_operators(), arrange_operators()}) {
-    for (const OnnxOperator& entry : family) {
+  for (const OperatorFamily& family : operator_families()) {
+    if (family.domain != domain) continue;
+    for (const OnnxOperator& entry : family.operators) {
       if (entry.op_type == op_type) return &entry;
     }
   }

@@ -16,6 +16,7 @@ namespace probust::onnx {
 struct Named {
   ValueId id = kNoValue;  ///< kNoValue: an output that its node's lowering does not compute
   bool integer = false;
+  std::int32_t type = 0;  ///< ONNX's number of the element type, where it is known: of weights, constants and casts
 };
 
 /// What computing constants at import may still cost. A small file must not ask for much memory or time, so the budget grows with
@@ -33,10 +34,16 @@ class Budget {
 /// The value as a constant node if it depends on constants alone, else the value itself. Throws as Budget::spend does.
 ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name);
 
+class GraphLowering;
+
+/// The versions of ai.onnx and ai.onnx.ml that are read.
+inline constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28, kNewestMlOpset = 5;
+
 /// What a lowering sees of its node, and where it puts the result.
 class Lowering {
  public:
-  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget);
+  Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget,
+           GraphLowering& body, std::int64_t batch = 1);
 
   Graph& graph;
   const NodeProto& node;
@@ -47,6 +54,7 @@ class Lowering {
   bool has(std::size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
   ValueId in(std::size_t i) const { return named(i).id; }
   bool integer(std::size_t i) const { return named(i).integer; }
+  std::int32_t type(std::size_t i) const { return named(i).type; }
   Shape shape(std::size_t i) const { return graph[in(i)].shape; }
   bool is_constant(std::size_t i) const { return is_constant_value(in(i)); }
   const Tensor& constant(std::size_t i) const;              ///< fails unless operand i is one
@@ -58,11 +66,15 @@ class Lowering {
   float attribute(const std::string& name, float otherwise) const;
   std::string attribute(const std::string& name, const std::string& otherwise) const;
   std::vector<std::int64_t> attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const;
+  std::vector<float> attribute(const std::string& name, const std::vector<float>& otherwise) const;
+  std::vector<std::string> attribute(const std::string& name, const std::vector<std::string>& otherwise) const;
+  /// The outputs of the graph in an attribute, lowered; fails where it holds none.
+  std::vector<Named> branch(const std::string& name) const;
   /// Integers that older opsets keep in an attribute and newer ones in operand i; nothing where neither is there.
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
 
   // Results.
-  void set(std::size_t output, ValueId value, bool is_integer = false);
+  void set(std::size_t output, ValueId value, bool is_integer = false, std::int32_t type = 0);
   /// Sets output 0; an integer if all the operands are.
   void set(ValueId value);
   const std::map<std::string, Named>& results() const { return results_; }
@@ -81,6 +93,9 @@ class Lowering {
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 
+  /// A target shape without the batch that the model was exported for: its first extent, where that is a multiple of it.
+  Shape without_batch(Shape shape) const;
+
   /// A possibly negative axis as one of 0..rank-1.
   std::int64_t axis(std::int64_t value, std::int64_t rank) const;
 
@@ -91,20 +106,45 @@ class Lowering {
   const std::map<std::string, Named>& values_;
   const AttributeProto* find_attribute(const std::string& name, AttributeType type) const;
   Budget& budget_;
+  GraphLowering& body_;
+  std::int64_t batch_;
   std::map<std::string, Named> results_;
 };
+
+/// A value whose extent along `axis` is 1 holds positions there: 1 at that position of an axis of `extent`, 0 elsewhere.
+ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent);
 
 /// One line of a table of ONNX operators.
 struct OnnxOperator {
   std::string_view op_type;
   void (*lower)(Lowering&);
-  bool differentiable;  ///< false where the derivative is zero almost everywhere
+  bool differentiable;     ///< false where the derivative is zero almost everywhere
+  std::int64_t since = 1;  ///< the first version of its domain that has it
 };
 
-// One table per family of operators.
+/// A table of operators of one kind.
+struct OperatorFamily {
+  std::string_view title;
+  std::string_view domain;
+  std::span<const OnnxOperator> operators;
+};
+
+// One table per file.
 std::span<const OnnxOperator> elementwise_operators();
+std::span<const OnnxOperator> reduce_operators();
 std::span<const OnnxOperator> window_operators();
+std::span<const OnnxOperator> normalize_operators();
+std::span<const OnnxOperator> attention_operators();
+std::span<const OnnxOperator> einsum_operators();
 std::span<const OnnxOperator> arrange_operators();
+std::span<const OnnxOperator> index_operators();
+std::span<const OnnxOperator> resize_operators();
+std::span<const OnnxOperator> quantize_operators();
+std::span<const OnnxOperator> ml_operators();
+std::span<const OnnxOperator> tree_operators();
+
+/// Every table: the one list of ONNX operators.
+std::span<const OperatorFamily> operator_families();
 
 /// The operator's line, or null.
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);

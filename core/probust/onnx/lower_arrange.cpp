@@ -20,32 +20,41 @@ ValueId integer_tensor(Lowering& l, const std::vector<std::int64_t>& values, Sha
   return l.tensor(std::move(tensor));
 }
 
-void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0)); }
+void identity(Lowering& l) { l.set(0, l.in(0), l.integer(0), l.type(0)); }
 
 void dropout(Lowering& l) {
-  if (l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0)
-    l.unsupported("is in training mode", "export the model for inference");
+  const bool training = l.has(2) && l.is_constant(2) && l.constant(2).data.at(0) != 0;
+  const bool drops = !l.has(1) || !l.is_constant(1) || l.constant(1).data.at(0) != 0;
+  if (training && drops) l.unsupported("is in training mode", "export the model for inference");
   identity(l);
+  const ValueId kept = l.scalar(1);
+  l.set(1, build::broadcast(l.graph, kept, l.shape(0)), true);  // the mask
 }
 
-// Between floating types nothing happens; to integers constants are cut off; to bool they become 0 or 1.
+// Between floating types nothing happens; to integers numbers are cut off; to bool they become 0 or 1.
+void cast_to(Lowering& l, bool to_integer, bool to_bool) {
+  const ValueId x = l.in(0);
+  if (to_bool) return l.set(0, l.add_node(Op::step, {l.add_node(Op::absolute, {x})}), true);
+  if (!to_integer || l.integer(0)) return l.set(0, x, to_integer);
+  const ValueId size = l.add_node(Op::floor, {l.add_node(Op::absolute, {x})});
+  l.set(0, l.add_node(Op::multiply, {l.add_node(Op::sign, {x}), size}), true);
+}
+
 void cast(Lowering& l) {
   const std::int64_t to = l.attribute("to", std::int64_t{1});
   const bool floating = to == 1 || to == 10 || to == 11 || to == 16;
-  if (floating) return l.set(0, l.in(0), false);
   if (to == 8) l.unsupported("casts to text");
-  if (l.integer(0)) return l.set(0, l.in(0), true);
-  if (!l.is_constant(0)) l.unsupported("casts values that depend on the input to integers", "");
-  Tensor tensor = l.constant(0);
-  for (float& value : tensor.data) value = to == 9 ? (value != 0 ? 1.0F : 0.0F) : std::trunc(value);
-  l.set(0, l.tensor(std::move(tensor)), true);
+  if (!floating && to > 13) l.unsupported("casts to a type that is not represented");
+  cast_to(l, !floating, to == 9);
 }
+
+void cast_like(Lowering& l) { cast_to(l, l.integer(1), false); }
 
 void constant(Lowering& l) {
   for (const auto& [name, attribute] : l.node.attributes) {
     const auto count = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
     if (name == "value" && attribute.has_tensor)
-      return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer);
+      return l.set(0, append(l.graph, Op::constant, {}, ConstantData{attribute.t.values}), attribute.t.integer, attribute.t.type);
     if (name == "value_float") return l.set(0, l.scalar(attribute.f));
     if (name == "value_int") return l.set(0, integer_tensor(l, {attribute.i}, {}), true);
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
@@ -102,7 +111,7 @@ void flatten(Lowering& l) {
 // 0 keeps an extent, -1 takes what is left.
 void reshape(Lowering& l) {
   const Shape from = l.shape(0);
-  Shape to = l.integers(1);
+  Shape to = l.is_constant(0) ? l.integers(1) : l.without_batch(l.integers(1));
   const bool zero_is_zero = l.attribute("allowzero", std::int64_t{0}) != 0;
   std::int64_t known = 1, wild = -1;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -229,24 +238,9 @@ void split(Lowering& l) {
   }
 }
 
-void gather(Lowering& l) {
-  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l)), extent = l.shape(0)[axis];
-  GatherAttributes g{axis, l.integers(1), extent};
-  for (std::int64_t& index : g.indices) {
-    if (index < -extent || index >= extent)
-      l.malformed("index " + std::to_string(index) + " is outside an axis of " + std::to_string(extent));
-    if (index < 0) index += extent;
-  }
-  const ValueId picked = l.add_node(Op::gather, {l.in(0)}, g);
-  Shape to = l.shape(0);  // the axis is replaced by the indices' shape
-  const Shape indices = l.shape(1);
-  to.erase(to.begin() + axis);
-  to.insert(to.begin() + axis, indices.begin(), indices.end());
-  l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
-}
-
 void expand(Lowering& l) {
-  l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.integers(1), l.where())), l.integer(0));
+  l.set(0, build::broadcast(l.graph, l.in(0), broadcast_shapes(l.shape(0), l.without_batch(l.integers(1)), l.where())),
+        l.integer(0));
 }
 
 void tile(Lowering& l) {
@@ -339,17 +333,86 @@ void pad(Lowering& l) {
   l.set(0, y, l.integer(0));
 }
 
+// Blocks of channels become blocks of pixels; CRD has the block behind the channel, DCR before it.
+void depth_to_space(Lowering& l) {
+  const Shape from = l.shape(0);
+  const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
+  if (from.size() != 4 || b < 1 || b > (1 << 15) || from[1] % (b * b) != 0)
+    l.malformed("blocksize does not fit " + to_string(from));
+  const std::int64_t n = from[0], c = from[1] / (b * b), h = from[2], w = from[3];
+  const bool channel_first = l.attribute("mode", std::string("DCR")) == "CRD";
+  const ValueId split = build::reshape(l.graph, l.in(0), channel_first ? Shape{n, c, b, b, h, w} : Shape{n, b, b, c, h, w});
+  const std::vector<std::int64_t> order =
+      channel_first ? std::vector<std::int64_t>{0, 1, 4, 2, 5, 3} : std::vector<std::int64_t>{0, 3, 4, 1, 5, 2};
+  l.set(build::reshape(l.graph, build::transpose(l.graph, split, order), {n, c, h * b, w * b}));
+}
+
+void space_to_depth(Lowering& l) {
+  const Shape from = l.shape(0);
+  const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
+  if (from.size() != 4 || b < 1 || b > (1 << 15) || from[2] % b != 0 || from[3] % b != 0)
+    l.malformed("blocksize does not fit " + to_string(from));
+  const std::int64_t n = from[0], c = from[1], h = from[2] / b, w = from[3] / b;
+  const ValueId split = build::reshape(l.graph, l.in(0), {n, c, h, b, w, b});
+  l.set(build::reshape(l.graph, build::transpose(l.graph, split, {0, 3, 5, 1, 2, 4}), {n, c * b * b, h, w}));
+}
+
+// A condition that is known takes its branch; one that depends on the input chooses between the branches' values.
+void if_else(Lowering& l) {
+  if (l.is_constant(0)) {
+    if (l.constant(0).size() != 1) l.malformed("has a condition that is not one value");
+    const std::vector<Named> chosen = l.branch(l.constant(0).data[0] != 0 ? "then_branch" : "else_branch");
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (chosen[i].id != kNoValue) l.set(i, chosen[i].id, chosen[i].integer);
+    }
+    return;
+  }
+  const std::vector<Named> yes = l.branch("then_branch"), no = l.branch("else_branch");
+  if (yes.size() != no.size()) l.malformed("has branches of different numbers of outputs");
+  for (std::size_t i = 0; i < yes.size(); ++i) {
+    if (yes[i].id == kNoValue || no[i].id == kNoValue) continue;
+    if (l.graph[yes[i].id].shape != l.graph[no[i].id].shape)
+      l.unsupported("has branches of different shapes and a condition that depends on the input");
+    const ValueId condition = build::reshape(l.graph, l.in(0), {});
+    l.set(i, l.add_node(Op::select, {condition, yes[i].id, no[i].id}), yes[i].integer && no[i].integer);
+  }
+}
+
+void eye_like(Lowering& l) {
+  const Shape shape = l.shape(0);
+  if (shape.size() != 2) l.malformed("takes a matrix, not " + to_string(shape));
+  l.spend(element_count(shape));
+  Tensor eye(shape);
+  const std::int64_t k = l.attribute("k", std::int64_t{0});
+  for (std::int64_t i = 0; i < eye.size(); ++i) eye.data[i] = i % shape[1] - i / shape[1] == k ? 1.0F : 0.0F;
+  l.set(0, l.tensor(std::move(eye)), l.integer(0));
+}
+
 constexpr OnnxOperator kTable[] = {
-    {"Cast", cast, true},           {"Concat", concat, true},
-    {"Constant", constant, true},   {"ConstantOfShape", constant_of_shape, true},
-    {"Dropout", dropout, true},     {"Expand", expand, true},
-    {"Flatten", flatten, true},     {"Gather", gather, true},
-    {"Identity", identity, true},   {"Pad", pad, true},
-    {"Range", range, true},         {"Reshape", reshape, true},
-    {"Shape", shape, true},         {"Size", size, true},
-    {"Slice", slice, true},         {"Split", split, true},
-    {"Squeeze", squeeze, true},     {"Tile", tile, true},
-    {"Transpose", transpose, true}, {"Unsqueeze", unsqueeze, true},
+    {"Cast", cast, true},
+    {"CastLike", cast_like, true, 15},
+    {"Concat", concat, true},
+    {"Constant", constant, true},
+    {"ConstantOfShape", constant_of_shape, true, 9},
+    {"DepthToSpace", depth_to_space, true},
+    {"Dropout", dropout, true},
+    {"Expand", expand, true, 8},
+    {"EyeLike", eye_like, true, 9},
+    {"Flatten", flatten, true},
+    {"Identity", identity, true},
+    {"If", if_else, true},
+    {"Pad", pad, true},
+    {"Range", range, true, 11},
+    {"Reshape", reshape, true},
+    {"Shape", shape, true},
+    {"Size", size, true},
+    {"Slice", slice, true},
+    {"SpaceToDepth", space_to_depth, true},
+    {"Split", split, true},
+    {"Squeeze", squeeze, true},
+    {"Tile", tile, true},
+    {"Transpose", transpose, true},
+    {"Unsqueeze", unsqueeze, true},
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Functions of elements, products, reductions and softmax.
+// Functions of elements, comparisons and products.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
-#include <numeric>
 
 #include "probust/base/error.h"
 #include "probust/onnx/lower.h"
@@ -28,19 +28,42 @@ const Tensor& spread(Lowering& l, std::size_t operand, const Shape& shape) {
   return constant_value(l.graph, l.add_node(Op::broadcast, {l.in(operand)}, ShapeAttribute{shape}));
 }
 
-// Integers divide towards zero; only constants are integers.
+// The integer part: rounded towards zero.
+ValueId truncated(Lowering& l, ValueId x) {
+  const ValueId size = l.add_node(Op::floor, {l.add_node(Op::absolute, {x})});
+  return l.add_node(Op::multiply, {l.add_node(Op::sign, {x}), size});
+}
+
+// Integers divide towards zero; quotients of integers below 2^24 never round up to the next one in double.
 void divide(Lowering& l) {
   if (!l.integer(0) || !l.integer(1)) return binary<Op::divide>(l);
+  if (l.is_constant(1)) {
+    for (const float divisor : l.constant(1).data) {
+      if (divisor == 0) l.malformed("divides an integer by zero");
+    }
+  }
+  if (!l.is_constant(0) || !l.is_constant(1)) return l.set(truncated(l, l.add_node(Op::divide, {l.in(0), l.in(1)})));
   const Shape shape = broadcast_shapes(l.shape(0), l.shape(1), l.where());
   const Tensor &a = spread(l, 0, shape), &b = spread(l, 1, shape);
   Tensor result(shape);
-  for (std::int64_t i = 0; i < result.size(); ++i) {
-    if (b.data[i] == 0) l.malformed("divides an integer by zero");
-    // In double, where the quotient of two integers below 2^24 never rounds up to the next one.
+  for (std::int64_t i = 0; i < result.size(); ++i)
     result.data[i] = static_cast<float>(std::trunc(double{a.data[i]} / double{b.data[i]}));
-  }
   l.set(l.tensor(std::move(result)));
 }
+
+// The remainder, with the divisor's sign; with fmod, with the dividend's.
+void modulo(Lowering& l) {
+  const ValueId a = l.in(0), b = l.in(1), quotient = l.add_node(Op::divide, {a, b});
+  const bool truncate = l.attribute("fmod", std::int64_t{0}) != 0;
+  const ValueId whole = truncate ? truncated(l, quotient) : l.add_node(Op::floor, {quotient});
+  l.set(l.add_node(Op::subtract, {a, l.add_node(Op::multiply, {whole, b})}));
+}
+
+// -floor(-x)
+void ceil(Lowering& l) { l.set(l.add_node(Op::negate, {l.add_node(Op::floor, {l.add_node(Op::negate, {l.in(0)})})})); }
+
+// sin / cos
+void tangent(Lowering& l) { l.set(l.add_node(Op::divide, {l.add_node(Op::sine, {l.in(0)}), l.add_node(Op::cosine, {l.in(0)})})); }
 
 // One operand or more: ((a op b) op c) ...
 template <Op op>
@@ -92,6 +115,30 @@ void hard_sigmoid(Lowering& l) { l.set(hard_sigmoid_of(l, l.in(0), l.attribute("
 
 void hard_swish(Lowering& l) { l.set(l.add_node(Op::multiply, {l.in(0), hard_sigmoid_of(l, l.in(0), 1.0F / 6, 0.5F)})); }
 
+// max(x, 0) + alpha (e^(min(x, 0) / alpha) - 1)
+void celu(Lowering& l) {
+  const float alpha = l.attribute("alpha", 1.0F);
+  const ValueId below = l.add_node(Op::multiply, {l.add_node(Op::minimum, {l.in(0), l.scalar(0)}), l.scalar(1 / alpha)});
+  const ValueId curve = l.add_node(Op::subtract, {l.add_node(Op::exp, {below}), l.scalar(1)});
+  l.set(l.add_node(Op::add, {l.add_node(Op::relu, {l.in(0)}), l.add_node(Op::multiply, {curve, l.scalar(alpha)})}));
+}
+
+// x where it is above alpha, else 0.
+void thresholded_relu(Lowering& l) {
+  const ValueId above = l.add_node(Op::less, {l.scalar(l.attribute("alpha", 1.0F)), l.in(0)});
+  l.set(l.add_node(Op::select, {above, l.in(0), l.scalar(0)}));
+}
+
+// x moved towards zero by bias, 0 between -lambd and lambd.
+void shrink(Lowering& l) {
+  const float bias = l.attribute("bias", 0.0F), lambda = l.attribute("lambd", 0.5F);
+  const ValueId x = l.in(0), zero = l.scalar(0);
+  const ValueId below =
+      l.add_node(Op::select, {l.add_node(Op::less, {x, l.scalar(-lambda)}), l.add_node(Op::add, {x, l.scalar(bias)}), zero});
+  l.set(l.add_node(Op::select,
+                   {l.add_node(Op::less, {l.scalar(lambda), x}), l.add_node(Op::subtract, {x, l.scalar(bias)}), below}));
+}
+
 void softsign(Lowering& l) {
   const ValueId size = l.add_node(Op::add, {l.add_node(Op::absolute, {l.in(0)}), l.scalar(1)});
   l.set(l.add_node(Op::divide, {l.in(0), size}));
@@ -126,9 +173,10 @@ void clip(Lowering& l) {
 // A constant exponent of 2 is a product: the general power has no derivative for negative bases.
 void power(Lowering& l) {
   if (l.is_constant(1) && l.constant(1).size() == 1 && l.constant(1).data[0] == 2 && l.shape(1).size() <= l.shape(0).size()) {
-    return l.set(l.add_node(Op::multiply, {l.in(0), l.in(0)}));
+    return l.set(0, l.add_node(Op::multiply, {l.in(0), l.in(0)}), l.integer(0));
   }
-  binary<Op::power>(l);
+  const ValueId power = l.add_node(Op::power, {l.in(0), l.in(1)});
+  l.set(0, l.integer(0) && !l.integer(1) ? truncated(l, power) : power, l.integer(0));
 }
 
 // Swish, x sigmoid(alpha x).
@@ -172,57 +220,6 @@ void gemm(Lowering& l) {
   l.set(result);
 }
 
-// Before opset 13 softmax works on everything behind `axis` as one; since, along `axis` alone.
-template <Op op>
-void softmax(Lowering& l) {
-  const Shape shape = l.shape(0);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{l.opset < 13 ? 1 : -1}), std::max<std::int64_t>(rank, 1));
-  if (l.opset >= 13) return l.set(l.add_node(op, {l.in(0)}, AxisAttribute{axis}));
-  const Shape flat{element_count({shape.begin(), shape.begin() + axis}), element_count({shape.begin() + axis, shape.end()})};
-  const ValueId y = l.add_node(op, {build::reshape(l.graph, l.in(0), flat)}, AxisAttribute{1});
-  l.set(build::reshape(l.graph, y, shape));
-}
-
-// Axes of a reduction: attribute or operand 1; none means all, unless noop_with_empty_axes.
-std::vector<std::int64_t> reduced_axes(Lowering& l) {
-  const auto rank = static_cast<std::int64_t>(l.shape(0).size());
-  std::vector<std::int64_t> axes = l.attribute_or_input("axes", 1).value_or(std::vector<std::int64_t>{});
-  for (std::int64_t& axis : axes) axis = l.axis(axis, rank);
-  if (axes.empty() && l.attribute("noop_with_empty_axes", std::int64_t{0}) == 0) {
-    axes.resize(static_cast<std::size_t>(rank));
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  return axes;
-}
-
-Shape reduced_shape(Lowering& l, const std::vector<std::int64_t>& axes) {
-  const Shape from = l.shape(0);
-  const bool keep = l.attribute("keepdims", std::int64_t{1}) != 0;
-  Shape shape;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
-    if (!reduced) shape.push_back(from[i]);
-    if (reduced && keep) shape.push_back(1);
-  }
-  return shape;
-}
-
-// before: applied to the elements; after: to the sum.
-enum class After { nothing, mean, root };
-
-template <bool squared, After after>
-void reduce(Lowering& l) {
-  const std::vector<std::int64_t> axes = reduced_axes(l);
-  ValueId x = l.in(0);
-  if (squared) x = l.add_node(Op::multiply, {x, x});
-  ValueId sum = build::reduce_sum(l.graph, x, axes);
-  const float share = static_cast<float>(element_count(l.graph[sum].shape)) / static_cast<float>(element_count(l.shape(0)));
-  if (after == After::mean) sum = l.add_node(Op::multiply, {sum, l.scalar(share)});
-  if (after == After::root) sum = l.add_node(Op::sqrt, {sum});
-  l.set(build::reshape(l.graph, sum, reduced_shape(l, axes)));
-}
-
 // Comparisons give 1 or 0. Their derivative is zero almost everywhere.
 template <Op op, bool swapped>
 void compare(Lowering& l) {
@@ -237,50 +234,62 @@ void equal(Lowering& l) {
 
 void logical_not(Lowering& l) { l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.in(0)}), true); }
 
-// Elements of operand i where the condition (or its inverse) is 1, zero elsewhere. A constant is cut out, not multiplied: masks
-// are full of infinities, and 0 times infinity is not a number.
-ValueId masked(Lowering& l, std::size_t i, ValueId mask) {
-  if (!l.is_constant(i) || l.graph[mask].op != Op::constant) return l.add_node(Op::multiply, {l.in(i), mask});
-  const Shape shape = broadcast_shapes(l.shape(i), l.graph[mask].shape, l.where());
-  const Tensor& keep = constant_value(l.graph, l.add_node(Op::broadcast, {mask}, ShapeAttribute{shape}));
-  Tensor result = spread(l, i, shape);
-  for (std::int64_t e = 0; e < result.size(); ++e) result.data[e] = keep.data[e] != 0 ? result.data[e] : 0.0F;
-  return l.tensor(std::move(result));
+// Exactly one of the two.
+void exclusive_or(Lowering& l) {
+  const ValueId at_least = l.add_node(Op::greater_equal, {l.in(0), l.in(1)});
+  const ValueId at_most = l.add_node(Op::greater_equal, {l.in(1), l.in(0)});
+  l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.add_node(Op::multiply, {at_least, at_most})}), true);
+}
+
+// A NaN is not even equal to itself.
+void is_nan(Lowering& l) {
+  l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.add_node(Op::greater_equal, {l.in(0), l.in(0)})}), true);
+}
+
+void is_infinite(Lowering& l) {
+  const bool above = l.attribute("detect_positive", std::int64_t{1}) != 0,
+             below = l.attribute("detect_negative", std::int64_t{1}) != 0;
+  const ValueId zero = l.scalar(0), infinity = l.scalar(std::numeric_limits<float>::infinity());
+  const ValueId high = above ? l.in(0) : l.add_node(Op::minimum, {l.in(0), zero}),
+                low = l.add_node(Op::negate, {below ? l.in(0) : l.add_node(Op::maximum, {l.in(0), zero})});
+  l.set(0, l.add_node(Op::greater_equal, {l.add_node(Op::maximum, {high, low}), infinity}), true);
 }
 
 // condition ? a : b
-void where(Lowering& l) {
-  const ValueId inverse = l.add_node(Op::subtract, {l.scalar(1), l.in(0)});
-  l.set(0, l.add_node(Op::add, {masked(l, 1, l.in(0)), masked(l, 2, inverse)}), l.integer(1) && l.integer(2));
-}
+void where(Lowering& l) { l.set(0, l.add_node(Op::select, {l.in(0), l.in(1), l.in(2)}), l.integer(1) && l.integer(2)); }
 
 constexpr OnnxOperator kTable[] = {
     {"Abs", unary<Op::absolute>, true},
     {"Add", binary<Op::add>, true},
     {"And", compare<Op::multiply, false>, false},
+    {"Ceil", ceil, false},
+    {"Celu", celu, true, 12},
     {"Clip", clip, true},
     {"Cos", unary<Op::cosine>, true},
     {"Div", divide, true},
     {"Elu", elu, true},
     {"Equal", equal, false},
-    {"Erf", unary<Op::erf>, true},
+    {"Erf", unary<Op::erf>, true, 9},
     {"Exp", unary<Op::exp>, true},
-    {"Gelu", gelu, true},
+    {"Floor", unary<Op::floor>, false},
+    {"Gelu", gelu, true, 20},
     {"Gemm", gemm, true},
     {"Greater", compare<Op::less, true>, false},
-    {"GreaterOrEqual", compare<Op::greater_equal, false>, false},
+    {"GreaterOrEqual", compare<Op::greater_equal, false>, false, 12},
     {"HardSigmoid", hard_sigmoid, true},
-    {"HardSwish", hard_swish, true},
+    {"HardSwish", hard_swish, true, 14},
+    {"IsInf", is_infinite, false, 10},
+    {"IsNaN", is_nan, false, 9},
     {"LeakyRelu", leaky_relu, true},
     {"Less", compare<Op::less, false>, false},
-    {"LessOrEqual", compare<Op::greater_equal, true>, false},
+    {"LessOrEqual", compare<Op::greater_equal, true>, false, 12},
     {"Log", unary<Op::log>, true},
-    {"LogSoftmax", softmax<Op::log_softmax>, true},
     {"MatMul", matmul, true},
     {"Max", variadic<Op::maximum>, true},
     {"Mean", mean, true},
     {"Min", variadic<Op::minimum>, true},
-    {"Mish", mish, true},
+    {"Mish", mish, true, 18},
+    {"Mod", modulo, true, 10},
     {"Mul", binary<Op::multiply>, true},
     {"Neg", unary<Op::negate>, true},
     {"Not", logical_not, false},
@@ -288,24 +297,24 @@ constexpr OnnxOperator kTable[] = {
     {"PRelu", prelu, true},
     {"Pow", power, true},
     {"Reciprocal", unary<Op::reciprocal>, true},
-    {"ReduceL2", reduce<true, After::root>, true},
-    {"ReduceMean", reduce<false, After::mean>, true},
-    {"ReduceSum", reduce<false, After::nothing>, true},
-    {"ReduceSumSquare", reduce<true, After::nothing>, true},
     {"Relu", unary<Op::relu>, true},
+    {"Round", unary<Op::round>, false, 11},
     {"Selu", selu, true},
+    {"Shrink", shrink, true, 9},
     {"Sigmoid", unary<Op::sigmoid>, true},
-    {"Sign", unary<Op::sign>, false},
+    {"Sign", unary<Op::sign>, false, 9},
     {"Sin", unary<Op::sine>, true},
-    {"Softmax", softmax<Op::softmax>, true},
     {"Softplus", unary<Op::softplus>, true},
     {"Softsign", softsign, true},
     {"Sqrt", unary<Op::sqrt>, true},
     {"Sub", binary<Op::subtract>, true},
     {"Sum", variadic<Op::add>, true},
-    {"Swish", swish, true},
+    {"Swish", swish, true, 24},
+    {"Tan", tangent, true},
     {"Tanh", unary<Op::tanh>, true},
-    {"Where", where, true},
+    {"ThresholdedRelu", thresholded_relu, true, 10},
+    {"Where", where, true, 9},
+    {"Xor", exclusive_or, false},
 };
 
 }  // namespace

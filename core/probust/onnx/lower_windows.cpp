@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that slide a window over an image, and normalisation.
+// Operators that slide a window over an image.
 #include <algorithm>
 #include <cmath>
 
@@ -90,20 +90,39 @@ void conv(Lowering& l) {
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// The image that a transposed convolution makes: (in - 1) stride + reach - pads + output_padding, per axis.
+// Padding that makes the image of a transposed convolution as large as asked for; the odd cell goes behind the image for
+// SAME_UPPER, before it otherwise.
+void pad_for_output(Window& w, const Shape& in, const Shape& wanted, bool upper) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    const std::int64_t total = std::max<std::int64_t>(0, (in[i] - 1) * w.stride[i] + reach - wanted[i]);
+    w.pad_low[i] = upper ? total / 2 : total - total / 2;
+    w.pad_high[i] = total - w.pad_low[i];
+  }
+  w.image = wanted;
+}
+
+// The image that a transposed convolution makes: (in - 1) stride + reach - pads + output_padding, per axis, unless its shape is
+// given or auto_pad makes it in * stride.
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
   if (filter.size() != l.shape(0).size()) l.malformed("image and filter differ in rank");
-  if (l.attribute("auto_pad", std::string("NOTSET")) != "NOTSET" || l.has_attribute("output_shape")) {
-    l.unsupported("computes its padding from output_shape or auto_pad", "export it with explicit pads");
-  }
   Window w = window_of(l, in, spatial_of(filter));
+  const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
+  const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   const Shape extra = sized(l, "output_padding", l.attribute("output_padding", Shape(in.size(), 0)), in.size());
+  Shape wanted = l.attribute("output_shape", Shape{});
+  if (wanted.size() == in.size() + 2) wanted = spatial_of(wanted);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    if (extra[i] < 0 || extra[i] >= std::max(w.stride[i], w.dilation[i])) l.malformed("output_padding is out of range");
     w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
-    if (w.image[i] < 1 || extra[i] < 0 || extra[i] >= w.stride[i]) l.malformed("its pads leave no image");
+    if (same && !l.has_attribute("output_shape")) wanted.push_back(in[i] * w.stride[i]);
+  }
+  if (!wanted.empty()) pad_for_output(w, in, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
+  for (const std::int64_t extent : w.image) {
+    if (extent < 1 || extent > kMaxElements) l.malformed("its pads leave no image");
   }
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv_transpose, {l.in(0), l.in(1)}, w), 2));
@@ -116,7 +135,32 @@ Window pool_window(Lowering& l) {
   return w;
 }
 
-void max_pool(Lowering& l) { l.set(l.add_node(Op::max_pool, {l.in(0)}, pool_window(l))); }
+// The number of each cell in the whole tensor [N, C, image]; with storage_order the first spatial axis counts fastest.
+Tensor cell_numbers(Lowering& l, const Shape& shape) {
+  const std::int64_t cells = element_count(spatial_of(shape)), count = element_count(shape);
+  const bool column_major = l.attribute("storage_order", std::int64_t{0}) != 0;
+  l.spend(count);
+  Tensor numbers(shape);
+  for (std::int64_t e = 0; e < count; ++e) {
+    std::int64_t rest = e % cells, number = 0;
+    for (std::size_t i = shape.size(); i-- > 2;) {
+      std::int64_t stride = 1;
+      for (std::size_t j = column_major ? 2 : i + 1; j < (column_major ? i : shape.size()); ++j) stride *= shape[j];
+      number += rest % shape[i] * stride;
+      rest /= shape[i];
+    }
+    numbers.data[e] = static_cast<float>(e - e % cells + number);
+  }
+  return numbers;
+}
+
+void max_pool(Lowering& l) {
+  const Window window = pool_window(l);
+  l.set(0, l.add_node(Op::max_pool, {l.in(0)}, window), l.integer(0));
+  if (l.node.outputs.size() < 2) return;
+  const ValueId numbers = l.tensor(cell_numbers(l, l.shape(0)));
+  l.set(1, l.add_node(Op::max_gather, {l.in(0), numbers}, window), true);
+}
 
 // How many taps of the windows along one axis fall on the cells low <= cell < high.
 std::vector<std::int64_t> taps_on(const Window& w, std::size_t axis, std::int64_t low, std::int64_t high) {
@@ -160,6 +204,27 @@ void average_pool(Lowering& l) {
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));
 }
 
+// (sum |x|^p)^(1/p) over a window.
+ValueId lp_pool_by(Lowering& l, const Window& w) {
+  const std::int64_t p = l.attribute("p", std::int64_t{2});
+  if (p < 1) l.malformed("attribute p is below 1");
+  const ValueId size = l.add_node(Op::absolute, {l.in(0)});
+  const auto power = [&](ValueId x, float exponent) { return p == 1 ? x : l.add_node(Op::power, {x, l.scalar(exponent)}); };
+  if (p == 2) return l.add_node(Op::sqrt, {l.add_node(Op::sum_pool, {l.add_node(Op::multiply, {size, size})}, w)});
+  return power(l.add_node(Op::sum_pool, {power(size, static_cast<float>(p))}, w), 1 / static_cast<float>(p));
+}
+
+// One window over the whole image.
+Window global_window(Lowering& l) {
+  require_image(l);
+  const Shape image = spatial_of(l.shape(0)), ones(image.size(), 1), zeros(image.size(), 0);
+  return {image, image, ones, ones, zeros, zeros};
+}
+
+void lp_pool(Lowering& l) { l.set(lp_pool_by(l, pool_window(l))); }
+
+void global_lp_pool(Lowering& l) { l.set(lp_pool_by(l, global_window(l))); }
+
 void global_average_pool(Lowering& l) {
   require_image(l);
   std::vector<std::int64_t> axes;
@@ -168,44 +233,16 @@ void global_average_pool(Lowering& l) {
   l.set(l.add_node(Op::multiply, {build::reduce_sum(l.graph, l.in(0), axes), l.scalar(share)}));
 }
 
-void global_max_pool(Lowering& l) {
-  require_image(l);
-  const Shape image = spatial_of(l.shape(0)), ones(image.size(), 1), zeros(image.size(), 0);
-  l.set(l.add_node(Op::max_pool, {l.in(0)}, Window{image, image, ones, ones, zeros, zeros}));
-}
-
-// (x - mean) scale / sqrt(variance + epsilon) + bias, with statistics from training: one factor and one shift per channel.
-void batch_normalization(Lowering& l) {
-  if (l.attribute("training_mode", std::int64_t{0}) != 0) l.unsupported("is in training mode", "export the model for inference");
-  const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
-  if (l.attribute("spatial", std::int64_t{1}) != 1)
-    l.unsupported("has statistics per cell (spatial = 0)", "export it with opset 9 or later");
-  if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
-  const std::int64_t channels = l.shape(0)[1];
-  for (const Tensor* part : {&scale, &bias, &mean, &variance}) {
-    if (part->size() != channels)
-      l.malformed("has statistics of " + std::to_string(part->size()) + " channels for " + std::to_string(channels));
-  }
-  const double epsilon = l.attribute("epsilon", 1e-5F);
-  Shape shape(l.shape(0).size(), 1);
-  shape[1] = channels;
-  Tensor factor(shape), shift(shape);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const double f = scale.data[c] / std::sqrt(variance.data[c] + epsilon);
-    factor.data[c] = static_cast<float>(f);
-    shift.data[c] = static_cast<float>(bias.data[c] - mean.data[c] * f);
-  }
-  const ValueId scaled = l.add_node(Op::multiply, {l.in(0), l.tensor(std::move(factor))});
-  l.set(l.add_node(Op::add, {scaled, l.tensor(std::move(shift))}));
-}
+void global_max_pool(Lowering& l) { l.set(l.add_node(Op::max_pool, {l.in(0)}, global_window(l))); }
 
 constexpr OnnxOperator kTable[] = {
     {"AveragePool", average_pool, true},
-    {"BatchNormalization", batch_normalization, true},
     {"Conv", conv, true},
     {"ConvTranspose", conv_transpose, true},
     {"GlobalAveragePool", global_average_pool, true},
+    {"GlobalLpPool", global_lp_pool, true},
     {"GlobalMaxPool", global_max_pool, true},
+    {"LpPool", lp_pool, true},
     {"MaxPool", max_pool, true},
 };
 

@@ -9,6 +9,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "probust/base/error.h"
+#include "probust/base/text.h"
 
 namespace probust::onnx {
 namespace {
@@ -181,7 +182,22 @@ struct RawTensor {
   std::vector<std::int64_t> integers;
   protozero::data_view raw;
   bool external = false, strings = false;
+  std::map<std::string, std::string> place;  // of external data: location, offset, length
 };
+
+void read_entry(pbf_reader message, std::map<std::string, std::string>& entries) {
+  std::string key, value;
+  while (message.next()) {
+    if (message.tag() == 1) {
+      key = message.get_string();
+    } else if (message.tag() == 2) {
+      value = message.get_string();
+    } else {
+      message.skip();
+    }
+  }
+  entries[key] = value;
+}
 
 RawTensor read_fields(pbf_reader message) {
   RawTensor t;
@@ -229,11 +245,13 @@ RawTensor read_fields(pbf_reader message) {
       }
       case 13:
         t.external = true;
-        message.skip();
+        read_entry(message.get_message(), t.place);
         break;
-      case 14:
-        t.external = t.external || message.get_int32() == 1;
+      case 14: {
+        const bool elsewhere = message.get_int32() == 1;
+        t.external = t.external || elsewhere;
         break;
+      }
       default:
         message.skip();
     }
@@ -288,19 +306,53 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   return values;
 }
 
-HostTensor read_tensor(pbf_reader message, std::string* name) {
+// What reading needs to know of its surroundings.
+struct Context {
+  const ExternalFiles* external = nullptr;
+  std::size_t* external_bytes = nullptr;
+  int depth = 0;
+
+  Context inner() const { return {external, external_bytes, depth + 1}; }
+};
+
+std::int64_t place_number(const RawTensor& t, const std::string& key, std::int64_t otherwise, const std::string& where) {
+  const auto found = t.place.find(key);
+  if (found == t.place.end()) return otherwise;
+  const auto number = parse_integer(found->second);
+  if (!number || *number < 0) unreadable(where, "has the " + key + " '" + found->second + "' in another file");
+  return *number;
+}
+
+// Points a tensor at its bytes in another file.
+void find_external(RawTensor& t, const Context& context, const std::string& where) {
+  if (context.external == nullptr || !*context.external)
+    throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
+  const std::span<const std::byte> file = (*context.external)(t.place["location"]);
+  const auto size = static_cast<std::int64_t>(file.size());
+  const std::int64_t offset = place_number(t, "offset", 0, where);
+  const std::int64_t length = place_number(t, "length", std::max<std::int64_t>(0, size - offset), where);
+  if (offset > size || length > size - offset) unreadable(where, "lies beyond the end of '" + t.place["location"] + "'");
+  t.raw = {reinterpret_cast<const char*>(file.data()) + offset, static_cast<std::size_t>(length)};
+  if (context.external_bytes != nullptr) *context.external_bytes += static_cast<std::size_t>(length);
+}
+
+HostTensor read_named_tensor(pbf_reader message, const Context& context, std::string* name) {
   RawTensor t = read_fields(message);
   if (name != nullptr) *name = t.name;
   const std::string where = "tensor '" + t.name + "'";
-  if (t.external)
-    throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
+  if (t.external) find_external(t, context, where);
   if (t.strings || type_size(t.type) == 0)
     throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
   std::vector<float> values = elements_of(t, declared_count(t.dims, where), where);
-  return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type)};
+  return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type), t.type};
 }
 
-AttributeProto read_attribute(pbf_reader message) {
+// Graphs stand in attributes of nodes of graphs; a file of nothing but that must not exhaust the stack.
+constexpr int kDeepestGraph = 16;
+
+GraphProto read_graph(pbf_reader message, const Context& context);
+
+AttributeProto read_attribute(pbf_reader message, const Context& context) {
   AttributeProto a;
   while (message.next()) {
     switch (message.tag()) {
@@ -317,12 +369,11 @@ AttributeProto read_attribute(pbf_reader message) {
         a.s = message.get_string();
         break;
       case 5:
-        a.t = read_tensor(message.get_message(), nullptr);
+        a.t = read_named_tensor(message.get_message(), context, nullptr);
         a.has_tensor = true;
         break;
       case 6:
-        a.has_graph = true;
-        message.skip();
+        a.g = std::make_shared<const GraphProto>(read_graph(message.get_message(), context.inner()));
         break;
       case 7:
         collect(
@@ -332,8 +383,14 @@ AttributeProto read_attribute(pbf_reader message) {
         collect(
             message, a.ints, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); });
         break;
+      case 9:
+        a.strings.push_back(message.get_string());
+        break;
       case 20:
         a.type = message.get_enum();
+        break;
+      case 21:
+        a.reference = message.get_string();
         break;
       default:
         message.skip();
@@ -342,7 +399,7 @@ AttributeProto read_attribute(pbf_reader message) {
   return a;
 }
 
-NodeProto read_node(pbf_reader message) {
+NodeProto read_node(pbf_reader message, const Context& context) {
   NodeProto node;
   while (message.next()) {
     switch (message.tag()) {
@@ -359,7 +416,7 @@ NodeProto read_node(pbf_reader message) {
         node.op_type = message.get_string();
         break;
       case 5: {
-        AttributeProto attribute = read_attribute(message.get_message());
+        AttributeProto attribute = read_attribute(message.get_message(), context);
         node.attributes[attribute.name] = std::move(attribute);
         break;
       }
@@ -389,7 +446,8 @@ std::int64_t read_dimension(pbf_reader message) {
 void read_tensor_type(pbf_reader message, ValueInfo& info) {
   while (message.next()) {
     if (message.tag() == 1) {
-      info.type = type_name(message.get_int32());
+      info.element_type = message.get_int32();
+      info.type = type_name(info.element_type);
     } else if (message.tag() == 2) {
       info.has_shape = true;
       pbf_reader shape = message.get_message();
@@ -429,26 +487,29 @@ ValueInfo read_value_info(pbf_reader message) {
   return info;
 }
 
-void read_graph(pbf_reader message, ModelProto& model) {
+GraphProto read_graph(pbf_reader message, const Context& context) {
+  if (context.depth > kDeepestGraph)
+    unreadable("graph", "has graphs in graphs more than " + std::to_string(kDeepestGraph) + " deep");
+  GraphProto graph;
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        model.nodes.push_back(read_node(message.get_message()));
+        graph.nodes.push_back(read_node(message.get_message(), context));
         break;
       case 2:
-        model.graph_name = message.get_string();
+        graph.name = message.get_string();
         break;
       case 5: {
         std::string name;
-        HostTensor tensor = read_tensor(message.get_message(), &name);
-        if (!model.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
+        HostTensor tensor = read_named_tensor(message.get_message(), context, &name);
+        if (!graph.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
         break;
       }
       case 11:
-        model.inputs.push_back(read_value_info(message.get_message()));
+        graph.inputs.push_back(read_value_info(message.get_message()));
         break;
       case 12:
-        model.outputs.push_back(read_value_info(message.get_message()));
+        graph.outputs.push_back(read_value_info(message.get_message()));
         break;
       case 15:
         throw Error{ErrorCode::unsupported, "graph", "has sparse weights", "save them as dense tensors"};
@@ -456,9 +517,10 @@ void read_graph(pbf_reader message, ModelProto& model) {
         message.skip();
     }
   }
+  return graph;
 }
 
-void read_opset(pbf_reader message, ModelProto& model) {
+void read_opset(pbf_reader message, Opsets& opsets) {
   std::string domain;
   std::int64_t version = 0;
   while (message.next()) {
@@ -470,11 +532,47 @@ void read_opset(pbf_reader message, ModelProto& model) {
       message.skip();
     }
   }
-  model.opsets[domain == "ai.onnx" ? "" : domain] = version;
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
 }
 
-ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
+FunctionProto read_function(pbf_reader message, const Context& context) {
+  FunctionProto function;
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1:
+        function.name = message.get_string();
+        break;
+      case 4:
+        function.inputs.push_back(message.get_string());
+        break;
+      case 5:
+        function.outputs.push_back(message.get_string());
+        break;
+      case 7:
+        function.nodes.push_back(read_node(message.get_message(), context));
+        break;
+      case 9:
+        read_opset(message.get_message(), function.opsets);
+        break;
+      case 10:
+        function.domain = message.get_string();
+        break;
+      case 11: {
+        AttributeProto attribute = read_attribute(message.get_message(), context);
+        function.defaults[attribute.name] = std::move(attribute);
+        break;
+      }
+      default:
+        message.skip();
+    }
+  }
+  if (function.domain == "ai.onnx") function.domain.clear();
+  return function;
+}
+
+ModelProto read_fields_of_model(std::span<const std::byte> bytes, const ExternalFiles& external) {
   ModelProto model;
+  const Context context{&external, &model.external_bytes};
   bool graph = false;
   pbf_reader message(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (message.next()) {
@@ -489,12 +587,18 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
         model.producer_version = message.get_string();
         break;
       case 7:
-        read_graph(message.get_message(), model);
+        model.graph = read_graph(message.get_message(), context);
         graph = true;
         break;
       case 8:
-        read_opset(message.get_message(), model);
+        read_opset(message.get_message(), model.opsets);
         break;
+      case 25: {
+        FunctionProto function = read_function(message.get_message(), context);
+        auto key = std::pair(function.domain, function.name);
+        model.functions.insert_or_assign(std::move(key), std::move(function));
+        break;
+      }
       default:
         message.skip();
     }
@@ -505,12 +609,20 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-ModelProto read_model(std::span<const std::byte> bytes) {
+ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external) {
   if (bytes.empty()) throw Error{ErrorCode::unreadable, "", "is empty", "give an ONNX model"};
   try {
-    return read_fields_of_model(bytes);
+    return read_fields_of_model(bytes, external);
   } catch (const protozero::exception&) {
     throw Error{ErrorCode::unreadable, "", "is not an ONNX model, or is cut short", "give a file exported as .onnx"};
+  }
+}
+
+HostTensor read_tensor(std::span<const std::byte> bytes) {
+  try {
+    return read_named_tensor(pbf_reader(reinterpret_cast<const char*>(bytes.data()), bytes.size()), {}, nullptr);
+  } catch (const protozero::exception&) {
+    throw Error{ErrorCode::unreadable, "", "is not an ONNX tensor, or is cut short", ""};
   }
 }
 

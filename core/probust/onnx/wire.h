@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probust/base/tensor.h"
+#include "probust/onnx/external.h"
 
 // ONNX's protobuf messages as plain values: the fields that probust reads, bounds-checked, without any knowledge of operators.
 namespace probust::onnx {
@@ -19,22 +21,35 @@ namespace probust::onnx {
 struct HostTensor {
   std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights
   bool integer = false;
+  std::int32_t type = 0;  ///< ONNX's number of the element type
 };
+
+struct GraphProto;
 
 struct AttributeProto {
   std::string name;
+  std::string reference;  ///< inside a function: the name of the caller's attribute that stands here; else empty
   std::int64_t type = 0;  ///< of AttributeType: what the attribute says it holds; 0 where it does not say
   float f = 0;
   std::int64_t i = 0;
   std::string s;
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
+  std::vector<std::string> strings;
   HostTensor t;
-  bool has_tensor = false, has_graph = false;
+  bool has_tensor = false;
+  std::shared_ptr<const GraphProto> g;  ///< null where the attribute holds no graph
 };
 
 /// What an attribute may say it holds.
-enum AttributeType : std::int64_t { kFloatAttribute = 1, kIntAttribute = 2, kStringAttribute = 3, kIntsAttribute = 7 };
+enum AttributeType : std::int64_t {
+  kFloatAttribute = 1,
+  kIntAttribute = 2,
+  kStringAttribute = 3,
+  kFloatsAttribute = 6,
+  kIntsAttribute = 7,
+  kStringsAttribute = 8
+};
 
 struct NodeProto {
   std::string name, op_type, domain;
@@ -45,21 +60,43 @@ struct NodeProto {
 struct ValueInfo {
   std::string name;
   std::string type;  ///< "float32", "int64", ..., "sequence" or "other"
-  Shape shape;       ///< -1 where symbolic or missing
+  std::int32_t element_type = 0;
+  Shape shape;  ///< -1 where symbolic or missing
   bool has_shape = false;
 };
 
-struct ModelProto {
-  std::int64_t ir_version = 0;
-  std::string producer_name, producer_version;
-  std::map<std::string, std::int64_t> opsets;  ///< by domain; "" is ai.onnx
-  std::string graph_name;
+struct GraphProto {
+  std::string name;
   std::vector<NodeProto> nodes;
   std::map<std::string, HostTensor> initializers;
   std::vector<ValueInfo> inputs, outputs;
 };
 
-/// Reads a model. Throws Error{unreadable} where the bytes are not one, Error{unsupported} for weights in other files.
-ModelProto read_model(std::span<const std::byte> bytes);
+using Opsets = std::map<std::string, std::int64_t>;  ///< versions by domain; "" is ai.onnx
+
+/// An operator that the model defines by a graph of others.
+struct FunctionProto {
+  std::string name, domain;
+  std::vector<std::string> inputs, outputs;
+  std::vector<NodeProto> nodes;
+  std::map<std::string, AttributeProto> defaults;  ///< attributes that a caller may leave out
+  Opsets opsets;
+};
+
+struct ModelProto {
+  std::int64_t ir_version = 0;
+  std::string producer_name, producer_version;
+  Opsets opsets;
+  GraphProto graph;
+  std::size_t external_bytes = 0;                                          ///< of weights that were read from other files
+  std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
+};
+
+/// Reads a model. Throws Error{unreadable} where the bytes are not one, or where a tensor is not where its file should have it;
+/// Error{unsupported} for weights in other files without `external`.
+ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external = {});
+
+/// Reads one tensor as ONNX stores inputs and outputs of its tests. Throws as read_model does.
+HostTensor read_tensor(std::span<const std::byte> bytes);
 
 }  // namespace probust::onnx

@@ -16,6 +16,8 @@ std::span<const OpDefinition> binary_family();
 std::span<const OpDefinition> reduce_family();
 std::span<const OpDefinition> arrange_family();
 std::span<const OpDefinition> softmax_family();
+std::span<const OpDefinition> choice_family();
+std::span<const OpDefinition> trees_family();
 
 /// Number of elements of a shape, as flops.
 double count(const Shape& shape);

@@ -30,6 +30,8 @@ float hyperbolic_tangent(float x) { return std::tanh(x); }
 float error_function(float x) { return std::erf(x); }
 float sine(float x) { return std::sin(x); }
 float cosine(float x) { return std::cos(x); }
+float round_down(float x) { return std::floor(x); }
+float round_to_even(float x) { return std::nearbyint(x); }
 
 using Derivative = ValueId (*)(Graph&, ValueId a, ValueId y);
 
@@ -74,6 +76,10 @@ constexpr OpDefinition kFamily[] = {
     {Op::softplus, "softplus", "y = ln(1 + e^a)", 1, 1, infer, eval<softplus>, vjp<d_softplus>, flops_elementwise},
     {Op::sine, "sine", "y = sin a", 1, 1, infer, eval<sine>, vjp<d_sine>, flops_elementwise},
     {Op::cosine, "cosine", "y = cos a", 1, 1, infer, eval<cosine>, vjp<d_cosine>, flops_elementwise},
+    {Op::floor, "floor", "y = the largest integer that is not above a", 1, 1, infer, eval<round_down>, vjp_zero,
+     flops_elementwise},
+    {Op::round, "round", "y = the nearest integer, halves to the even one", 1, 1, infer, eval<round_to_even>, vjp_zero,
+     flops_elementwise},
 };
 
 }  // namespace

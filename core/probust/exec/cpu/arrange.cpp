@@ -49,6 +49,7 @@ Kernel accumulate(std::vector<std::int64_t> targets) {
 // Copies `elements` of an operand to the output's lanes.
 void expand(const Call& call, std::size_t operand, const float* from, std::int64_t elements, float* to) {
   const std::int64_t own = call.lanes_of(operand);
+  if (elements == 0) return;  // an empty value has no address to copy from
   if (own == call.lanes) {
     std::memcpy(to, from, static_cast<std::size_t>(elements * own) * sizeof(float));
     return;

@@ -2,7 +2,6 @@
 // A graph as a sequence of kernel calls over planned buffers. Values live in slots of one arena; a slot is taken again as soon as
 // its value has been read for the last time, a reshape shares its operand's slot, and element-wise kernels write in place.
 #include <algorithm>
-#include <cstring>
 
 #include "probust/base/error.h"
 #include "probust/exec/cpu/kernel.h"
@@ -143,7 +142,7 @@ class CpuProgram final : public Program {
     const std::int64_t own = batch.lanes(graph_[id].extent), lanes = batch.lanes(std::max(largest_, Extent::example));
     const std::int64_t elements = element_count(graph_[id].shape);
     if (own == lanes) {
-      std::memcpy(to, from, static_cast<std::size_t>(elements * lanes) * sizeof(float));
+      std::copy_n(from, elements * lanes, to);  // an empty output may have no address
       return;
     }
     for (std::int64_t e = 0; e < elements; ++e) {

@@ -143,6 +143,10 @@ Kernel make_unary(const Graph& graph, const Node& node) {
       return scalar_kernel([](float x) { return std::sin(x); });
     case Op::cosine:
       return scalar_kernel([](float x) { return std::cos(x); });
+    case Op::floor:
+      return scalar_kernel([](float x) { return std::floor(x); });
+    case Op::round:
+      return scalar_kernel([](float x) { return std::nearbyint(x); });
     default:
       return make_reference(graph, node);
   }
@@ -171,6 +175,27 @@ Kernel make_binary(const Graph& graph, const Node& node) {
     default:
       return make_reference(graph, node);
   }
+}
+
+// y = b where a > 0, else c: one pass over the lanes, each operand repeated as its extent asks.
+Kernel make_select(const Graph& graph, const Node& node) {
+  std::array<std::vector<std::int64_t>, 3> tables;
+  for (std::size_t i = 0; i < tables.size(); ++i) tables[i] = element_table(graph[node.inputs[i]].shape, node.shape);
+  return [tables = std::move(tables)](const Call& call) {
+    const std::int64_t elements = element_count(*call.shape), examples = call.batch.examples;
+    const auto row = [&](std::size_t operand, std::int64_t e, std::int64_t first) {
+      const std::int64_t own = call.lanes_of(operand), at = tables[operand].empty() ? e : tables[operand][e];
+      return call.in[operand].data + at * own + (own == call.lanes && own > 1 ? first : 0);
+    };
+    const std::int64_t step_a = call.lanes_of(0) > 1, step_b = call.lanes_of(1) > 1, step_c = call.lanes_of(2) > 1;
+    for (std::int64_t e = 0; e < elements; ++e) {
+      for (std::int64_t first = 0; first < call.lanes; first += examples) {
+        const float *a = row(0, e, first), *b = row(1, e, first), *c = row(2, e, first);
+        float* out = call.out + e * call.lanes + first;
+        for (std::int64_t i = 0; i < examples; ++i) out[i] = a[i * step_a] > 0 ? b[i * step_b] : c[i * step_c];
+      }
+    }
+  };
 }
 
 // Softmax along an axis, all lanes at once: subtract the largest, exponentiate, normalise.

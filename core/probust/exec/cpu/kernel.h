@@ -63,6 +63,7 @@ Kernel make_sum_pool(const Graph&, const Node&);
 Kernel make_sum_unpool(const Graph&, const Node&);
 Kernel make_unary(const Graph&, const Node&);
 Kernel make_binary(const Graph&, const Node&);
+Kernel make_select(const Graph&, const Node&);
 Kernel make_reduce_sum(const Graph&, const Node&);
 Kernel make_broadcast(const Graph&, const Node&);
 Kernel make_moves(const Graph&, const Node&);

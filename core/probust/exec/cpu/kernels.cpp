@@ -63,6 +63,8 @@ KernelEntry kernel_entry(Op op) {
     case Op::softplus:
     case Op::sine:
     case Op::cosine:
+    case Op::floor:
+    case Op::round:
       return {make_unary, true};
     case Op::add:
     case Op::subtract:
@@ -89,7 +91,13 @@ KernelEntry kernel_entry(Op op) {
       return {make_concat};
     case Op::softmax:
       return {make_softmax};
+    case Op::select:
+      return {make_select};
     case Op::log_softmax:
+    case Op::top_index:
+    case Op::take:
+    case Op::put_add:
+    case Op::tree_ensemble:
       return {make_reference};
   }
   return {};

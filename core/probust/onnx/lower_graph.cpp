@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "probust/onnx/lower_graph.h"
+
+#include "probust/base/error.h"
+
+namespace probust::onnx {
+namespace {
+
+// Functions call functions, and branches hold branches: neither may exhaust the stack, nor grow without end.
+constexpr int kDeepestBody = 32;
+constexpr std::int64_t kElementsPerInlinedNode = 64;
+
+// Every name that a graph in an attribute may read from around it.
+void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
+  for (const NodeProto& node : graph.nodes) {
+    names.insert(names.end(), node.inputs.begin(), node.inputs.end());
+    for (const auto& [name, attribute] : node.attributes) {
+      if (attribute.g != nullptr) collect_reads(*attribute.g, names);
+    }
+  }
+  for (const ValueInfo& output : graph.outputs) names.push_back(output.name);
+}
+
+std::vector<std::string> reads_of(const NodeProto& node) {
+  std::vector<std::string> names = node.inputs;
+  for (const auto& [name, attribute] : node.attributes) {
+    if (attribute.g != nullptr) collect_reads(*attribute.g, names);
+  }
+  return names;
+}
+
+// A node of a function's body with the caller's attributes in place of references; a reference to one left out leaves it out.
+NodeProto instantiate(const NodeProto& node, const std::map<std::string, AttributeProto>& given) {
+  NodeProto copy = node;
+  copy.attributes.clear();
+  for (const auto& [name, attribute] : node.attributes) {
+    if (attribute.reference.empty()) {
+      copy.attributes[name] = attribute;
+    } else if (const auto found = given.find(attribute.reference); found != given.end()) {
+      copy.attributes[name] = found->second;
+    }
+  }
+  return copy;
+}
+
+}  // namespace
+
+std::int64_t opset_of(const Opsets& opsets) {
+  const auto found = opsets.find("");
+  return found == opsets.end() ? 0 : found->second;
+}
+
+void add_initializers(LoweringTarget target, const GraphProto& graph, std::map<std::string, Named>& values) {
+  for (const auto& [name, tensor] : graph.initializers)
+    values[name] = {append(target.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer, tensor.type};
+}
+
+GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
+                             std::map<std::string, Named> values, int depth)
+    : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
+  if (depth > kDeepestBody) throw Error{ErrorCode::unreadable, "model", "has functions in functions without end", ""};
+  if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
+  // Every name has one maker. Without this a later node could silently replace a weight or another's output.
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (const std::string& name : nodes_[i].outputs) {
+      if (name.empty()) continue;
+      if (values_.count(name) != 0 || !producers_.emplace(name, i).second)
+        at(nodes_[i]).malformed("makes '" + name + "', which already exists");
+    }
+  }
+}
+
+Lowering GraphLowering::at(const NodeProto& node) {
+  const auto domain = opsets_.find(node.domain);
+  const std::int64_t opset = domain == opsets_.end() ? opset_of(opsets_) : domain->second;
+  return Lowering(target_.graph, node, opset, values_, target_.budget, *this, target_.batch);
+}
+
+Named GraphLowering::value(const std::string& name) {
+  std::set<std::size_t> needed;
+  std::vector<std::string> wanted{name};
+  while (!wanted.empty()) {
+    const auto producer = producers_.find(wanted.back());
+    wanted.pop_back();
+    if (producer == producers_.end() || lowered_.count(producer->second) != 0 || !needed.insert(producer->second).second)
+      continue;
+    for (std::string& read : reads_of(nodes_[producer->second])) wanted.push_back(std::move(read));
+  }
+  for (const std::size_t i : needed) {
+    lowered_.insert(i);
+    lower_node(nodes_[i]);
+  }
+  const auto found = values_.find(name);
+  if (found == values_.end())
+    throw Error{ErrorCode::unreadable, "output '" + name + "'", "is made by no node", "the model may be damaged"};
+  return found->second;
+}
+
+void GraphLowering::lower_node(const NodeProto& node) {
+  Lowering lowering = at(node);
+  try {
+    const auto function = target_.model.functions.find({node.domain, node.op_type});
+    if (function != target_.model.functions.end()) {
+      call(function->second, lowering);
+    } else {
+      lower_operator(lowering);
+    }
+  } catch (const Error& error) {
+    // Shapes that do not fit are found by the core, which does not know the node's name.
+    if (error.where.rfind("node '", 0) == 0 && error.where.find(node.op_type) != std::string::npos) throw;
+    throw Error{error.code, lowering.where(), error.where + " " + error.what, error.hint};
+  } catch (const std::out_of_range&) {
+    lowering.malformed("has an empty operand");
+  } catch (const std::bad_variant_access&) {
+    lowering.malformed("is inconsistent");
+  }
+  for (const std::string& name : node.outputs) {
+    if (!name.empty()) values_[name] = {};  // stays so where the lowering does not compute it
+  }
+  for (const auto& [name, value] : lowering.results()) values_[name] = value;
+}
+
+void GraphLowering::lower_operator(Lowering& lowering) {
+  const NodeProto& node = lowering.node;
+  const OnnxOperator* known = find_operator(node.op_type, node.domain);
+  if (known == nullptr) {
+    const std::string domain = node.domain.empty() ? "" : node.domain + ".";
+    throw Error{ErrorCode::unsupported, lowering.where(), "operator " + domain + node.op_type + " is not supported",
+                "docs/operators.md lists what is; try another opset, or take an earlier output with --output-name"};
+  }
+  known->lower(lowering);
+}
+
+std::vector<Named> GraphLowering::branch(const GraphProto& graph) {
+  std::map<std::string, Named> values = values_;
+  add_initializers(target_, graph, values);
+  GraphLowering body(target_, graph.nodes, opsets_, std::move(values), depth_ + 1);
+  std::vector<Named> outputs;
+  for (const ValueInfo& output : graph.outputs) outputs.push_back(body.value(output.name));
+  return outputs;
+}
+
+void GraphLowering::call(const FunctionProto& function, Lowering& lowering) {
+  std::map<std::string, AttributeProto> given = function.defaults;
+  for (const auto& [name, attribute] : lowering.node.attributes) given[name] = attribute;
+  std::map<std::string, Named> values;
+  std::set<std::string> absent;
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    if (lowering.has(i)) {
+      values[function.inputs[i]] = {lowering.in(i), lowering.integer(i), lowering.type(i)};
+    } else {
+      absent.insert(function.inputs[i]);
+    }
+  }
+  std::vector<NodeProto> nodes;
+  for (const NodeProto& node : function.nodes) {
+    nodes.push_back(instantiate(node, given));
+    for (std::string& name : nodes.back().inputs) {
+      if (absent.count(name) != 0) name.clear();
+    }
+  }
+  GraphLowering body(target_, nodes, function.opsets, std::move(values), depth_ + 1);
+  for (std::size_t i = 0; i < function.outputs.size() && i < lowering.node.outputs.size(); ++i) {
+    if (lowering.node.outputs[i].empty()) continue;
+    const Named output = body.value(function.outputs[i]);
+    if (output.id != kNoValue) lowering.set(i, output.id, output.integer, output.type);
+  }
+}
+
+}  // namespace probust::onnx
