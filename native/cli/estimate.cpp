@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
+#include "cli/noise_files.h"
 #include "cli/progress_line.h"
 #include "cli/rows.h"
 #include "probust/base/text.h"
@@ -32,7 +33,7 @@ struct Plan {
 };
 
 Plan parse_plan(const Arguments& arguments) {
-  Plan plan{parse_noises(arguments), {}};
+  Plan plan{parse_noises(arguments, noise_files()), {}};
   for (const std::string& list : arguments.estimators) {
     std::size_t start = 0;
     for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
@@ -183,7 +184,7 @@ class Run {
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.scale, estimator.text(),
+        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.sigma(), estimator.text(),
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status == "ok") row.estimate.status = "tie";
@@ -211,6 +212,8 @@ int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
   const Model model = load_model(arguments.model, arguments.output_name, true);
   Dataset data = load_data(arguments.data);
+  for (const Noise& noise : plan.noises)
+    noise.shape->fit(element_count(point_shape(data.x)), arguments.data.offset + data.x.shape[0]);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
   Run run(arguments, std::move(plan), std::move(data), *executor);

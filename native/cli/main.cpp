@@ -67,8 +67,12 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_data_options(*estimate, arguments, true);
   add_device_options(*estimate, arguments);
   estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20");
-  estimate->add_option("--noise", arguments.noise, "noise models: gaussian:0.1");
-  estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, softmax[:T]")
+  estimate->add_option("--noise", arguments.noise,
+                       "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
+                       "categorical:FILE.json; on some columns with @0..3; joined with +");
+  estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
+  estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
+  estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, adf, softmax[:T]")
       ->required();
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();

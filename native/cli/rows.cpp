@@ -46,6 +46,14 @@ class JsonLines final : public RowWriter {
   std::FILE* file_;
 };
 
+// A field as RFC 4180 wants it: in quotes where it holds a comma or a quote.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
 class Csv final : public RowWriter {
  public:
   explicit Csv(std::FILE* file) : file_(file) {
@@ -56,8 +64,9 @@ class Csv final : public RowWriter {
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
     fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index, row.label ? std::to_string(*row.label) : "",
-               row.predicted, row.target, row.noise, or_empty(row.sigma), row.estimator, or_empty(e.p), or_empty(e.p_fail),
-               or_empty(e.std_error), or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards, e.status);
+               row.predicted, row.target, field(row.noise), or_empty(row.sigma), field(row.estimator), or_empty(e.p),
+               or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards,
+               field(e.status));
   }
 
  private:

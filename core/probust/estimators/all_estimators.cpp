@@ -40,6 +40,13 @@ constexpr EstimatorDefinition kEstimators[] = {
      true,
      estimate_mmse_mvs,
      passes_averaged},
+    {"adf",
+     "normal CDF of the classifier linearised under the noise, by moment propagation",
+     Parameter::none,
+     {},
+     true,
+     estimate_adf,
+     passes_linearized},
     {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, false, estimate_softmax,
      passes_one},
 };
@@ -108,6 +115,12 @@ const std::vector<Linearization>& Evaluation::linearized(const Noise& noise) {
   return entry->second;
 }
 
+const std::vector<Linearization>& Evaluation::smoothed(const Noise& noise) {
+  auto [entry, fresh] = smoothed_.try_emplace(noise.text());
+  if (fresh) entry->second = executor_.linearize_smoothed(points_, noise).value();
+  return entry->second;
+}
+
 const std::vector<Linearization>& Evaluation::averaged(const Noise& noise, std::int64_t samples) {
   auto [entry, fresh] = averaged_.try_emplace({noise.text(), samples});
   if (fresh) entry->second = executor_.linearize_averaged(points_, noise, samples).value();
@@ -116,11 +129,29 @@ const std::vector<Linearization>& Evaluation::averaged(const Noise& noise, std::
 
 namespace {
 
+// Why an estimator that rests on gradients has nothing to say, or nothing.
 // A sign network or a tree: its margins are constant around almost every point, and a gradient of zero is no robustness.
-std::vector<Estimate> without_gradients(std::int64_t points) {
+std::string obstacle(const Evaluation& evaluation, const GaussianView& view) {
+  if (evaluation.executor().piecewise_constant()) return "degenerate: the classifier is piecewise constant; use mc:N";
+  return view.kind == GaussianView::Kind::absent ? "undefined: " + view.reason : "";
+}
+
+std::vector<Estimate> unanswered(std::int64_t points, const std::string& status) {
   Estimate estimate = nonfinite_estimate();
-  estimate.status = "degenerate: the classifier is piecewise constant; use mc:N";
+  estimate.status = status;
   return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
+}
+
+// Estimates from margins that are linear and noise that is Gaussian, or is taken as such.
+std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
+  const GaussianView view = noise.shape->gaussian();
+  const std::string reason = obstacle(evaluation, view);
+  if (!reason.empty()) return unanswered(evaluation.points().size(), reason);
+  std::vector<Estimate> estimates = estimator.definition->estimate(evaluation, noise, estimator.parameter);
+  for (Estimate& estimate : estimates) {
+    if (view.kind == GaussianView::Kind::approximate && estimate.status == "ok") estimate.status = "approximate: " + view.reason;
+  }
+  return estimates;
 }
 
 }  // namespace
@@ -128,9 +159,9 @@ std::vector<Estimate> without_gradients(std::int64_t points) {
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
     const Points& points = evaluation.points();
-    const bool blind = estimator.definition->needs_gradients && evaluation.executor().piecewise_constant();
-    std::vector<Estimate> estimates =
-        blind ? without_gradients(points.size()) : estimator.definition->estimate(evaluation, noise, estimator.parameter);
+    std::vector<Estimate> estimates = estimator.definition->needs_gradients
+                                          ? analytical(evaluation, noise, estimator)
+                                          : estimator.definition->estimate(evaluation, noise, estimator.parameter);
     for (std::int64_t i = 0; i < points.size(); ++i) {
       const auto x = points.x.row(i);
       const auto row = evaluation.logits().row(i);

@@ -23,6 +23,7 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
 
 // Each estimator's function, by file.
 std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, double samples);

@@ -33,11 +33,15 @@ class Evaluation {
       : executor_(executor), points_(std::move(points)), logits_(std::move(logits)) {}
 
   Executor& executor() { return executor_; }
+  const Executor& executor() const { return executor_; }
   const Points& points() const { return points_; }
   const Tensor& logits() const { return logits_; }
 
   /// Linearizations at the points, for one noise shape (any scale).
   const std::vector<Linearization>& linearized(const Noise& noise);
+
+  /// Linearizations of the classifier's mean under the noise, by moment propagation.
+  const std::vector<Linearization>& smoothed(const Noise& noise);
 
   /// Linearizations averaged over `samples` noisy copies.
   const std::vector<Linearization>& averaged(const Noise& noise, std::int64_t samples);
@@ -46,7 +50,7 @@ class Evaluation {
   Executor& executor_;
   Points points_;
   Tensor logits_;
-  std::map<std::string, std::vector<Linearization>> linearized_;
+  std::map<std::string, std::vector<Linearization>> linearized_, smoothed_;
   std::map<std::pair<std::string, std::int64_t>, std::vector<Linearization>> averaged_;
 };
 
@@ -85,8 +89,9 @@ struct EstimatorSpec {
 EstimatorSpec parse_estimator(const std::string& text);
 
 /// Applies an estimator to a block of points: one estimate per point. Where the classifier is piecewise constant, estimators that
-/// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not. Points whose numbers are not
-/// finite get NaN and the status "nonfinite"; the others are unaffected.
+/// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not; likewise "undefined: ..." where
+/// the noise is nothing like a Gaussian, and "approximate: ..." beside their answer where it was taken as one. Points whose
+/// numbers are not finite get NaN and the status "nonfinite"; the others are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
 }  // namespace probust

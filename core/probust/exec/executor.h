@@ -75,6 +75,11 @@ class Executor {
   /// At x: one forward and m backwards per point.
   virtual Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) = 0;
 
+  /// The classifier's mean under the noise, by Gaussian moment propagation (moments/moments.h), and its gradient at x: a
+  /// linearization that is faithful at the noise's scale. Twice a forward and 2 m backwards per point, roughly.
+  /// Error{unsupported} where an operator has no rule for moments.
+  virtual Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) = 0;
+
   /// Margins and their gradients averaged over `samples` noisy copies: that many forwards and m times that many backwards.
   virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise,
                                                                 std::int64_t samples) = 0;

@@ -3,6 +3,7 @@
 // matrices. What a chunk holds never changes a result: lanes do not influence each other (program.h), sums over samples run in
 // the order of the samples, and counts are integers.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "probust/base/parallel.h"
 #include "probust/exec/executor.h"
 #include "probust/graph/simplify.h"
+#include "probust/moments/moments.h"
 
 namespace probust {
 namespace {
@@ -129,31 +131,23 @@ class HostExecutor final : public Executor {
 
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
     return guarded("model", [&] {
-      check_points(points);
+      check_points(points, shape);
       prepare_gradient();
-      std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-      for_chunks(points.size(), gradient_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
-        Buffers& buffers = workspaces_[worker];
-        to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
-        std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
-        const auto targets = std::span(points.target).subspan(first, count);
-        sweep_margins(count, targets, shape, buffers,
-                      [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
-        GramAccumulator accumulator(classes_ - 1);
-        for (std::int64_t b = 0; b < count; ++b) {
-          Linearization& out = result[first + b];
-          out.margins.resize(classes_ - 1);
-          store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.margins.data());
-          out.gram = accumulator.gram(u[b]);
-        }
-      });
-      return result;
+      return linearized(points, shape, {gradient_.get(), gradient_batch_});
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
+    return guarded("model", [&] {
+      check_points(points, *noise.shape);
+      prepare_smoothed();
+      return linearized(points, *noise.shape, {smoothed_.get(), smoothed_batch_, &noise});
     });
   }
 
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&] {
-      check_points(points);
+      check_points(points, *noise.shape);
       prepare_gradient();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
       parallel_for(points.size(), options_.threads,
@@ -164,7 +158,7 @@ class HostExecutor final : public Executor {
 
   Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&] {
-      check_points(points);
+      check_points(points, *noise.shape);
       const std::int64_t n = points.size();
       std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(n),
                                                     std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
@@ -190,7 +184,7 @@ class HostExecutor final : public Executor {
   // What one thread needs, reused from call to call.
   struct Buffers {
     Workspace workspace;
-    std::vector<float> inputs, logits, cotangents, gradients;
+    std::vector<float> inputs, variances, logits, cotangents, gradients;
     std::vector<std::uint32_t> points, samples;
 
     float* input(std::int64_t size) { return grown(inputs, size); }
@@ -209,7 +203,7 @@ class HostExecutor final : public Executor {
     return x.shape[0];
   }
 
-  void check_points(const Points& points) const {
+  void check_points(const Points& points, const NoiseShape& shape) const {
     if (checked_rows(points.x) != points.size() || points.target.size() != points.index.size()) {
       throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
     }
@@ -218,6 +212,8 @@ class HostExecutor final : public Executor {
         throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
                     "the model has " + std::to_string(classes_) + " classes"};
     }
+    const auto last = std::max_element(points.index.begin(), points.index.end());
+    shape.fit(elements_, last == points.index.end() ? 0 : *last + 1);
   }
 
   // Splits 0..total-1 into chunks of `step` and hands them to the threads.
@@ -270,16 +266,39 @@ class HostExecutor final : public Executor {
     const Graph gradient = simplify(sweep.graph);
     check_values_fit(gradient);
     gradient_ = compile_(gradient);
-    gradient_batch_ = fit_gradient();
+    gradient_batch_ = fit_gradient(*gradient_);
   }
+
+  void prepare_smoothed() {
+    if (smoothed_) return;
+    MomentGraph moments = propagate_moments(graph_);
+    moments.graph.outputs = {moments.output.mean};
+    const Vjp sweep = vjp(moments.graph, moments.graph.outputs, std::array{moments.input.mean});
+    const Graph gradient = simplify(sweep.graph);
+    check_values_fit(gradient);
+    smoothed_ = compile_(gradient);
+    smoothed_batch_ = fit_gradient(*smoothed_);
+  }
+
+  // A program that gives logits and pulled-back cotangents: of the classifier, or of its mean under noise.
+  struct Sweep {
+    const Program* program;
+    Batch batch;
+    const Noise* noise = nullptr;  // whose variances are an input, behind x
+  };
 
   // Runs the forward and the backward sweep for `count` examples in the input buffer, for `rows` seeds in groups that fit.
   // seed(b, row, c) is element c of seed `row` of example b; take(first_row, rows, gradients [elements][rows * count]).
   template <class Seed, class Take>
   void sweep(std::int64_t count, std::int64_t rows, Buffers& buffers, Seed seed, Take take) {
-    for (std::int64_t first = 0; first < rows; first += gradient_batch_.seeds) {
+    sweep(Sweep{gradient_.get(), gradient_batch_}, count, rows, buffers, seed, take);
+  }
+
+  template <class Seed, class Take>
+  void sweep(const Sweep& which, std::int64_t count, std::int64_t rows, Buffers& buffers, Seed seed, Take take) {
+    for (std::int64_t first = 0; first < rows; first += which.batch.seeds) {
       stop_if_asked();
-      const std::int64_t seeds = std::min(gradient_batch_.seeds, rows - first), lanes = seeds * count;
+      const std::int64_t seeds = std::min(which.batch.seeds, rows - first), lanes = seeds * count;
       float* cotangents = Buffers::grown(buffers.cotangents, classes_ * lanes);
       for (std::int64_t c = 0; c < classes_; ++c) {
         for (std::int64_t s = 0; s < seeds; ++s) {
@@ -287,8 +306,10 @@ class HostExecutor final : public Executor {
         }
       }
       float* outputs[] = {Buffers::grown(buffers.logits, classes_ * lanes), Buffers::grown(buffers.gradients, elements_ * lanes)};
-      const float* inputs[] = {buffers.inputs.data(), cotangents};
-      gradient_->run({count, seeds}, inputs, outputs, buffers.workspace);
+      std::vector<const float*> inputs{buffers.inputs.data()};
+      if (which.noise != nullptr) inputs.push_back(buffers.variances.data());
+      inputs.push_back(cotangents);
+      which.program->run({count, seeds}, inputs, outputs, buffers.workspace);
       take(first, seeds, outputs[1]);
       progress.passes += lanes + (first == 0 ? count : 0);
       // The logits come with one lane per seed: keep those of the first.
@@ -297,16 +318,50 @@ class HostExecutor final : public Executor {
     if (rows == 0) run_forward(count, buffers);
   }
 
-  // The sweep for the margins of each example's target; store(b, row, element, value).
+  // The variances of the noise at the points `index`, as an input.
+  void fill_variances(const Noise& noise, std::span<const std::int64_t> index, Buffers& buffers) const {
+    const auto count = static_cast<std::int64_t>(index.size());
+    float* variances = Buffers::grown(buffers.variances, elements_ * count);
+    std::fill_n(variances, elements_ * count, static_cast<float>(noise.scale * noise.scale));
+    buffers.points.assign(index.begin(), index.end());
+    noise.shape->variances(buffers.points, elements_, variances);
+  }
+
+  std::vector<Linearization> linearized(const Points& points, const NoiseShape& shape, const Sweep& which) {
+    std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+    for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      Buffers& buffers = workspaces_[worker];
+      to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
+      std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
+      const auto targets = std::span(points.target).subspan(first, count);
+      const auto index = std::span(points.index).subspan(first, count);
+      if (which.noise != nullptr) fill_variances(*which.noise, index, buffers);
+      sweep_margins(which, count, targets, index, shape, buffers,
+                    [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
+      GramAccumulator accumulator(classes_ - 1);
+      for (std::int64_t b = 0; b < count; ++b) {
+        Linearization& out = result[first + b];
+        out.margins.resize(classes_ - 1);
+        store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.margins.data());
+        out.gram = accumulator.gram(u[b]);
+      }
+    });
+    return result;
+  }
+
+  // The sweep for the margins of each example's target, whitened by the noise at the point `index` that it is a copy of;
+  // store(b, row, element, value).
   template <class Store>
-  void sweep_margins(std::int64_t count, std::span<const std::int64_t> targets, const NoiseShape& shape, Buffers& buffers,
-                     Store store) {
+  void sweep_margins(const Sweep& which, std::int64_t count, std::span<const std::int64_t> targets,
+                     std::span<const std::int64_t> index, const NoiseShape& shape, Buffers& buffers, Store store) {
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
       const std::int64_t rival = row < targets[b] ? row : row + 1;
       return c == targets[b] ? 1.0F : c == rival ? -1.0F : 0.0F;
     };
-    sweep(count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
-      shape.whiten(elements_, seeds * count, gradients);
+    sweep(which, count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
+      buffers.points.clear();
+      for (std::int64_t s = 0; s < seeds; ++s) buffers.points.insert(buffers.points.end(), index.begin(), index.end());
+      shape.whiten(buffers.points, elements_, gradients);
       for (std::int64_t e = 0; e < elements_; ++e) {
         const float* line = gradients + e * seeds * count;
         for (std::int64_t s = 0; s < seeds; ++s) {
@@ -325,7 +380,8 @@ class HostExecutor final : public Executor {
       const std::int64_t count = std::min(step, samples - first);
       fill_noisy(points, noise, samples, i * samples + first, count, buffers);
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
-      sweep_margins(count, targets, *noise.shape, buffers,
+      const std::vector<std::int64_t> index(static_cast<std::size_t>(count), points.index[i]);
+      sweep_margins(Sweep{gradient_.get(), gradient_batch_}, count, targets, index, *noise.shape, buffers,
                     [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; });
       for (std::int64_t b = 0; b < count; ++b)
         store_margins(buffers.logits.data(), count, b, classes_, targets[b], margins.col(first + b).data());
@@ -342,10 +398,10 @@ class HostExecutor final : public Executor {
     return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
   }
 
-  std::int64_t gradient_bytes(const Batch& batch) const {
+  std::int64_t gradient_bytes(const Program& program, const Batch& batch) const {
     const std::int64_t lanes = batch.examples * batch.seeds;
-    return gradient_->workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
-           elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
+    return program.workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
+           2 * elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
            // gradients of all rivals in double, for the Gram matrix
            elements_ * batch.examples * (classes_ - 1) * static_cast<std::int64_t>(sizeof(double));
   }
@@ -374,16 +430,16 @@ class HostExecutor final : public Executor {
     return {lanes, 1};
   }
 
-  Batch fit_gradient() const {
+  Batch fit_gradient(const Program& program) const {
     const std::int64_t budget = options_.memory / options_.threads, rivals = std::max<std::int64_t>(1, classes_ - 1);
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / rivals), rivals};
     const auto too_large = [&] {
-      const std::int64_t bytes = gradient_bytes(batch);
+      const std::int64_t bytes = gradient_bytes(program, batch);
       return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > 192 && bytes > 2 * kCacheBytes);
     };
     while (batch.examples > 1 && too_large()) batch.examples /= 2;
     while (batch.seeds > 1 && too_large()) batch.seeds = (batch.seeds + 1) / 2;
-    if (gradient_bytes(batch) > budget) too_little_memory(gradient_bytes(batch));
+    if (gradient_bytes(program, batch) > budget) too_little_memory(gradient_bytes(program, batch));
     return batch;
   }
 
@@ -394,8 +450,8 @@ class HostExecutor final : public Executor {
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   bool piecewise_constant_ = false;
-  std::unique_ptr<Program> forward_, gradient_;
-  Batch forward_batch_, gradient_batch_;
+  std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  Batch forward_batch_, gradient_batch_, smoothed_batch_;
   std::vector<Buffers> workspaces_;
 };
 
