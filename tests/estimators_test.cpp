@@ -231,6 +231,34 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
   }
 }
 
+// On a linear classifier the probabilities of all classes are exact: they agree with sampling and sum to one.
+TEST(Estimators, GroupsAndSingleClassesAreSumsOfOrthants) {
+  const auto executor = make_executor("cpu", test::linear_classifier(kWeights, kBias), {}).value();
+  const Points points{Tensor({1, 2}, {0.4F, 0.1F}), {0}, {0}, 0};
+  const Tensor logits = executor->logits(points.x).value();
+  const auto ask = [&](const Event& event, const std::string& text) {
+    Evaluation evaluation(*executor, points, logits, event);
+    return estimate(evaluation, {isotropic_gaussian(), 0.7}, parse_estimator(text)).value()[0];
+  };
+  const Event single{{}, true}, pair{{0, 0, 1}, true};
+  for (const char* text : {"taylor", "adf"}) {
+    const Estimate alone = ask(single, text), sampled = ask(single, "mc:200000"), both = ask(pair, text);
+    double sum = 0;
+    for (std::size_t c = 0; c < 3; ++c) {
+      EXPECT_GT(sampled.classes[c], 0.05);
+      EXPECT_NEAR(alone.classes[c], sampled.classes[c], 0.005) << text << c;
+      sum += alone.classes[c];
+    }
+    EXPECT_NEAR(sum, 1, 1e-6);
+    EXPECT_EQ(alone.p, alone.classes[0]);
+    EXPECT_NEAR(both.p, alone.classes[0] + alone.classes[1], 1e-9);
+    EXPECT_NEAR(both.p_fail, alone.classes[2], 1e-9);
+  }
+  EXPECT_NEAR(ask(pair, "mc:200000").p, ask(pair, "taylor").p, 0.005);
+  Evaluation evaluation(*executor, points, logits, pair);
+  EXPECT_EQ(estimate(evaluation, {isotropic_gaussian(), 0.7}, parse_estimator("softmax")).error().code, ErrorCode::usage);
+}
+
 TEST(Estimators, TextsAreReadAndWritten) {
   for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2"})
     EXPECT_EQ(parse_estimator(text).text(), text);

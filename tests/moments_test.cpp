@@ -33,7 +33,7 @@ Sampled sampled(const Graph& graph, const Tensor& mean, const Tensor& variance, 
     result.mean.resize(y.data.size());
     result.variance.resize(y.data.size());
     for (std::size_t i = 0; i < y.data.size(); ++i) {
-      result.mean[i] += y.data[i] / samples;
+      result.mean[i] += double{y.data[i]} / samples;
       result.variance[i] += double{y.data[i]} * y.data[i] / samples;
     }
   }
@@ -195,7 +195,8 @@ TEST(Moments, AdfDoesNotDependOnThreadsOrBatch) {
     const auto executor = make_executor("cpu", test::small_cnn(), options).value();
     Evaluation evaluation(*executor, points, executor->logits(points.x).value());
     std::vector<double> p;
-    for (const Estimate& e : estimate(evaluation, {isotropic_gaussian(), 0.3}, parse_estimator("adf")).value()) p.push_back(e.p);
+    const auto estimates = estimate(evaluation, {isotropic_gaussian(), 0.3}, parse_estimator("adf")).value();
+    for (const Estimate& e : estimates) p.push_back(e.p);
     if (first.empty()) first = p;
     EXPECT_EQ(p, first);
   }

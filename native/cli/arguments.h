@@ -37,6 +37,8 @@ struct Arguments {
   std::vector<double> clip;  ///< low, high; or empty
   std::int64_t levels = 0;
   std::string target = "predicted", format;
+  std::string groups;  ///< "0,1/2,3": classes that count as one
+  bool per_class = false;
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
 };

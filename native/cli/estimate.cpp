@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -122,6 +123,29 @@ std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& dat
   return result;
 }
 
+// "0,1/2,3": the group of each class.
+Event parse_event(const Arguments& arguments, std::int64_t classes) {
+  Event event{{}, arguments.per_class};
+  if (arguments.groups.empty()) return event;
+  for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
+  std::set<std::int64_t> seen;
+  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = arguments.groups.find('/', start);
+    const std::string group = arguments.groups.substr(start, end == std::string::npos ? end : end - start);
+    std::int64_t first = -1;
+    for (const double number : parse_numbers(group, "--groups")) {
+      const auto c = static_cast<std::int64_t>(number);
+      if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
+        throw Error{ErrorCode::usage, "--groups", "'" + group + "' holds a class that does not exist or stands twice",
+                    "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
+      }
+      first = first < 0 ? c : first;
+      event.group[c] = first;
+    }
+  }
+  return event;
+}
+
 // Rows first .. first + count - 1 of a tensor [N, ...].
 Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   Shape shape = tensor.shape;
@@ -142,6 +166,7 @@ class Run {
   int go() {
     logits_ = executor_.logits(data_.x).value();
     targets_ = targets(arguments_, data_, logits_);
+    event_ = parse_event(arguments_, executor_.classes());
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
@@ -164,7 +189,7 @@ class Run {
       points.index.push_back(arguments_.data.offset + i);
       points.target.push_back(targets_[i]);
     }
-    Evaluation evaluation(executor_, std::move(points), rows_of(logits_, first, count));
+    Evaluation evaluation(executor_, std::move(points), rows_of(logits_, first, count), event_);
     std::vector<std::vector<Estimate>> columns;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
@@ -203,6 +228,7 @@ class Run {
   Destination destination_;
   Tensor logits_;
   std::vector<std::int64_t> targets_;
+  Event event_;
   std::int64_t computed_ = 0, written_ = 0;
 };
 

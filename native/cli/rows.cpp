@@ -39,6 +39,7 @@ class JsonLines final : public RowWriter {
     json["forwards"] = row.estimate.forwards;
     json["backwards"] = row.estimate.backwards;
     json["status"] = row.estimate.status;
+    if (!row.estimate.classes.empty()) json["classes"] = row.estimate.classes;
     fmt::print(file_, "{}\n", json.dump());
   }
 

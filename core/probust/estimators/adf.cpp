@@ -11,7 +11,8 @@ std::vector<Estimate> estimate_adf(Evaluation& evaluation, const Noise& noise, d
   const auto& linearizations = evaluation.smoothed(noise);
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < linearizations.size(); ++i) {
-    estimates.push_back(from_linearization(linearizations[i], evaluation.points().target[i], noise.scale, NormalCdf::exact, 0));
+    estimates.push_back(from_linearization(evaluation.event(), linearizations[i], evaluation.points().target[i], noise.scale,
+                                           NormalCdf::exact, 0));
     estimates.back().forwards = 2;  // means and variances
     estimates.back().backwards = 2 * (evaluation.executor().classes() - 1);
   }

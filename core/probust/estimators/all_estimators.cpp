@@ -17,36 +17,54 @@ std::int64_t passes_one(std::int64_t, double) { return 1; }
 
 // The one list of estimators.
 constexpr EstimatorDefinition kEstimators[] = {
-    {"mc", "share of N noisy copies that keep the answer", Parameter::samples, {}, false, estimate_monte_carlo, passes_sampled},
-    {"taylor", "normal CDF of the classifier linearised at x", Parameter::none, {}, true, estimate_taylor, passes_linearized},
+    {"mc",
+     "share of N noisy copies that keep the answer",
+     Parameter::samples,
+     {},
+     false,
+     estimate_monte_carlo,
+     passes_sampled,
+     true},
+    {"taylor",
+     "normal CDF of the classifier linearised at x",
+     Parameter::none,
+     {},
+     true,
+     estimate_taylor,
+     passes_linearized,
+     true},
     {"taylor_mvs",
      "mv-sigmoid of the classifier linearised at x",
      Parameter::none,
      {},
      true,
      estimate_taylor_mvs,
-     passes_linearized},
+     passes_linearized,
+     true},
     {"mmse",
      "normal CDF of the linearisation averaged over N noisy copies",
      Parameter::samples,
      {},
      true,
      estimate_mmse,
-     passes_averaged},
+     passes_averaged,
+     true},
     {"mmse_mvs",
      "mv-sigmoid of the linearisation averaged over N noisy copies",
      Parameter::samples,
      {},
      true,
      estimate_mmse_mvs,
-     passes_averaged},
+     passes_averaged,
+     true},
     {"adf",
      "normal CDF of the classifier linearised under the noise, by moment propagation",
      Parameter::none,
      {},
      true,
      estimate_adf,
-     passes_linearized},
+     passes_linearized,
+     true},
     {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, false, estimate_softmax,
      passes_one},
 };
@@ -159,6 +177,10 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
     const Points& points = evaluation.points();
+    if (!evaluation.event().plain() && !estimator.definition->knows_events) {
+      throw Error{ErrorCode::usage, "estimator " + estimator.text(), "answers for the target alone, not for groups or each class",
+                  "use mc:N, taylor, mmse:N or adf"};
+    }
     std::vector<Estimate> estimates = estimator.definition->needs_gradients
                                           ? analytical(evaluation, noise, estimator)
                                           : estimator.definition->estimate(evaluation, noise, estimator.parameter);

@@ -21,6 +21,14 @@ enum class NormalCdf { exact, mv_sigmoid };
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples);
 
+/// The same linearised classifier with another class as its target.
+Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
+
+/// What from_linearization says of an event: for groups, the sum over the classes that count as kept (and those that do not, for
+/// p_fail); for per_class, each class's own probability.
+Estimate from_linearization(const Event& event, const Linearization& linearization, std::int64_t target, double sigma,
+                            NormalCdf cdf, std::int64_t samples);
+
 // Each estimator's function, by file.
 std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, double);

@@ -14,6 +14,16 @@
 
 namespace probust {
 
+/// What has to survive, beside the target itself.
+struct Event {
+  /// [C] the group of each class: any class of the target's group will do. Empty: every class is a group of its own.
+  std::vector<std::int64_t> group;
+  bool per_class = false;  ///< also ask how probable each class is to take over
+
+  bool plain() const { return group.empty() && !per_class; }
+  bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
+};
+
 /// What an estimator says of one point under one noise model.
 struct Estimate {
   double p = 0;                           ///< probability that the target is kept; NaN where it could not be computed
@@ -23,19 +33,21 @@ struct Estimate {
   std::int64_t forwards = 0;   ///< passes that this estimate rests on; the forward that found the prediction is not counted
   std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
   std::string status = "ok";
+  std::vector<double> classes;  ///< [C] the probability that each class wins, where the event asks for it
 };
 
 /// A block of points under evaluation: what estimators share is computed once.
 class Evaluation {
  public:
   /// `logits` [N, C] are the classifier's at the points themselves.
-  Evaluation(Executor& executor, Points points, Tensor logits)
-      : executor_(executor), points_(std::move(points)), logits_(std::move(logits)) {}
+  Evaluation(Executor& executor, Points points, Tensor logits, Event event = {})
+      : executor_(executor), points_(std::move(points)), logits_(std::move(logits)), event_(std::move(event)) {}
 
   Executor& executor() { return executor_; }
   const Executor& executor() const { return executor_; }
   const Points& points() const { return points_; }
   const Tensor& logits() const { return logits_; }
+  const Event& event() const { return event_; }
 
   /// Linearizations at the points, for one noise shape (any scale).
   const std::vector<Linearization>& linearized(const Noise& noise);
@@ -50,6 +62,7 @@ class Evaluation {
   Executor& executor_;
   Points points_;
   Tensor logits_;
+  Event event_;
   std::map<std::string, std::vector<Linearization>> linearized_, smoothed_;
   std::map<std::pair<std::string, std::int64_t>, std::vector<Linearization>> averaged_;
 };
@@ -71,6 +84,9 @@ struct EstimatorDefinition {
 
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t (*passes)(std::int64_t classes, double parameter);
+
+  /// Whether it answers for events other than the survival of the target alone; `estimate` refuses those for the others.
+  bool knows_events = false;
 };
 
 /// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.

@@ -11,7 +11,8 @@ std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, doubl
   const auto& linearizations = evaluation.averaged(noise, count);
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < linearizations.size(); ++i) {
-    estimates.push_back(from_linearization(linearizations[i], evaluation.points().target[i], noise.scale, cdf, count));
+    estimates.push_back(
+        from_linearization(evaluation.event(), linearizations[i], evaluation.points().target[i], noise.scale, cdf, count));
     estimates.back().forwards = count;
     estimates.back().backwards = count * (evaluation.executor().classes() - 1);
   }
