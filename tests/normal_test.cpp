@@ -472,8 +472,8 @@ TEST(NormalNeighbour, FindsTheFactorThatIsThere) {
   }
   const std::vector<double> z(6, 1.0);
   Arena arena;
-  const auto found = nearest_one_factor(Orthant{6, z.data(), R.data(), 6}, arena);
-  for (int i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found[i]), std::abs(loading[i]), 1e-3) << i;
+  const auto found = nearest_one_factor(Orthant{6, z.data(), R.data(), 6}, 0.99, 1e-9, arena);
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found[i]), std::abs(loading[i]), 1e-8) << i;
 }
 
 TEST(NormalControlled, AgreesWithTheTelescopingSum) {

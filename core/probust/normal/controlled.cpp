@@ -27,7 +27,8 @@ namespace {
 using Eigen::Index;
 
 constexpr double kStep = 1.0 / 64;
-constexpr int kIntegrands = 4;  ///< for R, and for R(t) at -kStep, 0 and kStep
+constexpr double kLargestLoading = 0.97;  ///< beyond, the terms of the expansion grow without bound
+constexpr int kIntegrands = 4;            ///< for R, and for R(t) at -kStep, 0 and kStep
 
 /// The integrand for one Cholesky factor: its rows divided by their diagonals, one after the other.
 class Integrand {
@@ -144,7 +145,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   const Arena::Scope scope(arena);
   const auto arrangement = arrange(orthant, arena);
   if (!arrangement) return std::nullopt;
-  const std::span<const double> loading = nearest_one_factor(orthant, arena);
+  const std::span<const double> loading = nearest_one_factor(orthant, kLargestLoading, 1e-3, arena);
   const Expansion known = expand_one_factor(orthant, loading, arena);
   std::array<Integrand, kIntegrands> at = {arrangement->integrand};
   for (int k = 1; k < kIntegrands; ++k) {
