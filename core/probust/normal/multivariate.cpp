@@ -41,6 +41,10 @@ Probability answer(double p, double q, double error, double error_q, std::string
   return {std::clamp(p, 0.0, 1.0), std::clamp(q, 0.0, 1.0), error, error_q, method, points, Status::ok};
 }
 
+bool reached(const Probability& result, const Options& options) {
+  return result.error <= options.abs && result.error_fail <= options.rel_q * result.p_fail;
+}
+
 // ---- validation
 
 Status check_options(const Options& options) {
@@ -239,14 +243,15 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena);
 Probability solve_groups(const Orthant& orthant, const Groups& groups, const Options& options, Arena& arena) {
   Options share = options;
   share.abs /= static_cast<double>(groups.count);
+  share.max_points = std::max<std::int64_t>(1, options.max_points / static_cast<std::int64_t>(groups.count));
   Probability joint = answer(1.0, 0.0, 0.0, 0.0, "blocks");
   for (std::size_t g = 0; g < groups.count; ++g) {
     const Arena::Scope scope(arena);
     const Probability part = solve(select(orthant, groups[g], arena), share, arena);
+    joint.error_fail = joint.error_fail * (part.p + part.error) + joint.p * part.error_fail;
+    joint.error = joint.error * (part.p + part.error) + joint.p * part.error;
     joint.p_fail += joint.p * part.p_fail;
     joint.p *= part.p;
-    joint.error += part.error;
-    joint.error_fail += part.error_fail;
     joint.points += part.points;
   }
   return joint;
@@ -288,7 +293,12 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
       return answer(sampled->p, 1.0 - sampled->p, sampled->error, sampled->error, "controlled", sampled->points);
     }
   }
-  if (telescopes) return solve_rare(orthant, options, true, arena);
+  if (telescopes) {
+    const Probability sum_of_terms = solve_rare(orthant, options, true, arena);
+    if (reached(sum_of_terms, options)) return sum_of_terms;
+    const Probability whole = solve_by_separation(orthant, options, arena);
+    return whole.error < sum_of_terms.error ? whole : sum_of_terms;
+  }
   if (sum < kImportanceTails) return solve_rare(orthant, options, false, arena);
   return solve_by_separation(orthant, options, arena);
 }
@@ -335,8 +345,7 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   Probability result = solve(orthant, options, arena);
   result.error += bias;
   result.error_fail += bias;
-  const bool reached = result.error <= options.abs && result.error_fail <= options.rel_q * result.p_fail;
-  result.status = reached || result.p_fail == 0.0 ? Status::ok : Status::not_reached;
+  result.status = reached(result, options) ? Status::ok : Status::not_reached;
   return result;
 }
 
