@@ -307,7 +307,11 @@ TEST(NormalGradient, WhatIsNotReachedIsSaid) {
   // p is tiny, so its error is; what is left once the low limit is met is neither.
   auto z = spread(6, 0.0, 1.0);
   z[0] = -6.0;
-  const MvnGradient stopped = mvn_gradient_z(z, gram(random_rows(6, 9, 55)), {.rel_q = 1e-7, .max_points = 2000});
+  MatrixXd R(6, 6);
+  for (Index i = 0; i < 6; ++i) {
+    for (Index j = 0; j < 6; ++j) R(i, j) = i == j ? 1.0 : i == 0 || j == 0 ? 0.1 : std::pow(0.6, std::abs(i - j));
+  }
+  const MvnGradient stopped = mvn_gradient_z(z, R, {.rel_q = 1e-7, .max_points = 2000});
   EXPECT_EQ(stopped.value.status, Status::ok);
   EXPECT_EQ(stopped.status, Status::not_reached);
   EXPECT_TRUE(stopped.dz.allFinite());
