@@ -220,8 +220,10 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
+Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points}; }
+
 Probability solve_rare(const Orthant& orthant, const Options& options, bool few, Arena& arena) {
-  const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
+  const Goal goal = goal_of(options);
   const RareFailure rare = few ? telescope(orthant, goal, arena) : importance_sample(orthant, goal, arena);
   return answer(1.0 - rare.q, rare.q, rare.error + kExact, rare.error, few ? "telescoping" : "alore", rare.points);
 }
@@ -284,16 +286,14 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
   // Measured: the telescoping sum wins wherever it is affordable, but for many limits and a failure that is not rare a few points
   // with control variates do, if few suffice; of the rest, importance sampling where failure is rare.
   const double sum = tails(orthant);
-  const bool telescopes =
-      orthant.size <= kTelescope && (sum < kRareTails || (sum < kTelescopeTails && full_rank(orthant, arena)));
+  const bool few = orthant.size <= kTelescope && sum < kTelescopeTails;
   if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {
-    const double affordable = telescopes ? (sum < kRareTails ? 10.0 : 80.0) * static_cast<double>(orthant.size) : kInfinity;
-    const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
-    if (const auto sampled = controlled_separation(orthant, goal, affordable, arena)) {
+    const double affordable = few ? (sum < kRareTails ? 10.0 : 80.0) * static_cast<double>(orthant.size) : kInfinity;
+    if (const auto sampled = controlled_separation(orthant, goal_of(options), affordable, arena)) {
       return answer(sampled->p, 1.0 - sampled->p, sampled->error, sampled->error, "controlled", sampled->points);
     }
   }
-  if (telescopes) {
+  if (few && (sum < kRareTails || full_rank(orthant, arena))) {
     const Probability sum_of_terms = solve_rare(orthant, options, true, arena);
     if (reached(sum_of_terms, options)) return sum_of_terms;
     const Probability whole = solve_by_separation(orthant, options, arena);
