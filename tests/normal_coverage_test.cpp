@@ -24,7 +24,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kProblems = 500;  // of each kind
+constexpr int kProblems = 400;  // of each kind
 
 struct Known {
   std::vector<double> z;
@@ -208,6 +208,48 @@ Known plane(Dice& dice) {
   return known;
 }
 
+/// Clusters of variables that nearly repeat or oppose each other: X = +-(g T + h W_cluster + s e), down to s = 0.03. Two
+/// integrals, one inside the other.
+Known nested(Dice& dice) {
+  const int clusters = static_cast<int>(dice.uniform(2.0, 6.999)), each = static_cast<int>(dice.uniform(2.0, 6.999));
+  const double s = std::exp(dice.uniform(std::log(0.03), std::log(0.7))), g = std::sqrt((1.0 - s * s) * dice.uniform(0.0, 0.9));
+  const double h = std::sqrt(1.0 - s * s - g * g), opposed = dice.uniform(0.0, 1.0) < 0.5 ? 0.0 : 0.3;
+  const Index m = static_cast<Index>(clusters) * each;
+  Known known{std::vector<double>(m), MatrixXd(m, m)};
+  std::vector<double> sign(m);
+  for (Index i = 0; i < m; ++i) sign[i] = dice.uniform(0.0, 1.0) < opposed ? -1.0 : 1.0;
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < m; ++j) {
+      known.matrix(i, j) = i == j ? 1.0 : sign[i] * sign[j] * (g * g + (i / each == j / each ? h * h : 0.0));
+    }
+  }
+  const double z = dice.uniform(-0.3, 3.0);
+  std::fill(known.z.begin(), known.z.end(), z);
+  constexpr double kOuter = 0.1, kReach = 8.0;
+  const double inner = std::min(0.1, 0.5 * s / h);
+  for (double t = -kReach; t <= kReach; t += kOuter) {
+    double p = kOuter * pdf(t), q = 0.0;
+    for (int c = 0; c < clusters; ++c) {
+      const auto up = std::count(sign.begin() + c * each, sign.begin() + (c + 1) * each, 1.0);
+      double kept = 0.0, failed = 0.0;
+      for (double w = -kReach; w <= kReach; w += inner) {
+        const double x = (z - g * t - h * w) / s, y = (z + g * t + h * w) / s, density = inner * pdf(w);
+        double all = density;
+        for (int i = 0; i < each; ++i) {
+          failed += all * complement(i < up ? x : y);
+          all *= cdf(i < up ? x : y);
+        }
+        kept += all;
+      }
+      q += p * failed;
+      p *= kept;
+    }
+    known.p += p;
+    known.q += q;
+  }
+  return known;
+}
+
 class NormalCoverage : public testing::TestWithParam<std::pair<std::string, Known (*)(Dice&)>> {};
 
 TEST_P(NormalCoverage, ReportedErrorsCoverTrueErrors) {
@@ -250,7 +292,8 @@ INSTANTIATE_TEST_SUITE_P(Structures, NormalCoverage,
                          testing::Values(std::pair<std::string, Known (*)(Dice&)>{"OneFactor", one_factor_problem},
                                          std::pair<std::string, Known (*)(Dice&)>{"Product", product},
                                          std::pair<std::string, Known (*)(Dice&)>{"Autoregressive", autoregressive},
-                                         std::pair<std::string, Known (*)(Dice&)>{"Plane", plane}),
+                                         std::pair<std::string, Known (*)(Dice&)>{"Plane", plane},
+                                         std::pair<std::string, Known (*)(Dice&)>{"Nested", nested}),
                          [](const auto& structure) { return structure.param.first; });
 
 }  // namespace

@@ -307,10 +307,32 @@ TEST(NormalGradient, WhatIsNotReachedIsSaid) {
   // p is tiny, so its error is; what is left once the low limit is met is neither.
   auto z = spread(6, 0.0, 1.0);
   z[0] = -6.0;
-  const MvnGradient stopped = mvn_gradient_z(z, gram(random_rows(6, 9, 55)), {.rel_q = 1e-7, .max_points = 2000});
+  MatrixXd R(6, 6);
+  for (Index i = 0; i < 6; ++i) {
+    for (Index j = 0; j < 6; ++j) R(i, j) = i == j ? 1.0 : i == 0 || j == 0 ? 0.1 : std::pow(0.6, std::abs(i - j));
+  }
+  const MvnGradient stopped = mvn_gradient_z(z, R, {.rel_q = 1e-7, .max_points = 2000});
   EXPECT_EQ(stopped.value.status, Status::ok);
   EXPECT_EQ(stopped.status, Status::not_reached);
   EXPECT_TRUE(stopped.dz.allFinite());
+}
+
+TEST(NormalGradient, EqualVariablesBeforeOthers) {
+  // The rank is two, but the first two pivots in the order given are 1 and 0.
+  MatrixXd R(3, 3);
+  R << 1, 1, 0.3, 1, 1, 0.3, 0.3, 0.3, 1;
+  const std::vector<double> z = {1.0, 1.5, 0.5};
+  const double s = std::sqrt(1.0 - 0.09);
+  MvnGradient gradient = mvn_gradient(z, R);
+  ASSERT_EQ(gradient.status, Status::ok);
+  EXPECT_NEAR(gradient.dz[0], pdf(1.0) * cdf((0.5 - 0.3) / s), 1e-12);
+  EXPECT_EQ(gradient.dz[1], 0.0);
+  EXPECT_NEAR(gradient.dz[2], pdf(0.5) * cdf((1.0 - 0.15) / s), 1e-12);
+  R(0, 2) = R(2, 0) = R(1, 2) = R(2, 1) = 0.0;
+  gradient = mvn_gradient(z, R);
+  ASSERT_EQ(gradient.status, Status::ok);
+  EXPECT_NEAR(gradient.dz[0], pdf(1.0) * cdf(0.5), 1e-12);
+  EXPECT_NEAR(gradient.dz[2], pdf(0.5) * cdf(1.0), 1e-12);
 }
 
 }  // namespace

@@ -472,8 +472,8 @@ TEST(NormalNeighbour, FindsTheFactorThatIsThere) {
   }
   const std::vector<double> z(6, 1.0);
   Arena arena;
-  const auto found = nearest_one_factor(Orthant{6, z.data(), R.data(), 6}, arena);
-  for (int i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found[i]), std::abs(loading[i]), 1e-3) << i;
+  const auto found = nearest_one_factor(Orthant{6, z.data(), R.data(), 6}, 0.99, 1e-9, arena);
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found[i]), std::abs(loading[i]), 1e-8) << i;
 }
 
 TEST(NormalControlled, AgreesWithTheTelescopingSum) {
@@ -489,6 +489,60 @@ TEST(NormalControlled, AgreesWithTheTelescopingSum) {
     EXPECT_NEAR(1.0 - controlled->p, sum.q, controlled->error + sum.error) << level;
     EXPECT_LE(controlled->error, 1e-4) << level;
   }
+}
+
+/// Clusters of `each` variables with correlation `within`, and `across` between clusters; signs alternate where asked for.
+MatrixXd clustered(Index clusters, Index each, double within, double across, bool alternate) {
+  MatrixXd R(clusters * each, clusters * each);
+  for (Index i = 0; i < R.rows(); ++i) {
+    for (Index j = 0; j < R.cols(); ++j) {
+      const double sign = alternate && i % 2 != j % 2 ? -1.0 : 1.0;
+      R(i, j) = i == j ? 1.0 : sign * (i / each == j / each ? within : across);
+    }
+  }
+  return R;
+}
+
+TEST(NormalMultivariate, NearlyEqualVariablesDoNotFoolTheError) {
+  // Bounds so steep that the first points see no scatter at all: nested quadrature gives q.
+  const MatrixXd R = clustered(3, 4, 0.999991, 0.04, false);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Probability answer = mvn_cdf(std::vector<double>(12, 1.0), R, {.seed = seed});
+    EXPECT_NEAR(answer.p_fail, 0.400040, answer.error_fail + 1e-6) << seed;
+    EXPECT_EQ(answer.status, Status::ok);
+  }
+}
+
+TEST(NormalMultivariate, ANarrowRegionIsNotTakenForAnEmptyOne) {
+  for (const auto& [within, p] : {std::pair{0.9999, 1.24e-8}, std::pair{0.9991, 3.35e-7}}) {
+    const Probability answer = mvn_cdf(std::vector<double>(6, 0.0), clustered(3, 2, within, 0.25, true));
+    EXPECT_NEAR(answer.p, p, answer.error) << within;
+  }
+}
+
+TEST(NormalMultivariate, ErrorsOfGroupsCountByTheOthersProbabilities) {
+  MatrixXd R = MatrixXd::Zero(60, 60);
+  for (Index i = 0; i < 60; ++i) {
+    for (Index j = 0; j < 60; ++j) R(i, j) = i / 6 == j / 6 ? std::pow(0.7, std::abs(i - j)) : 0.0;
+  }
+  const Probability answer = mvn_cdf(std::vector<double>(60, 0.5), R, {.abs = 1.0, .rel_q = 0.02});
+  EXPECT_EQ(answer.status, Status::ok);
+  EXPECT_LE(answer.error_fail, 0.02 * answer.p_fail);
+}
+
+TEST(NormalMultivariate, OneSharpVariableAmongManyIsSeen) {
+  // 48 variables that are nearly T have limits near -0.3, and one that is nearly -T allows 0.301: T lies between.
+  const Index m = 49;
+  MatrixXd U = MatrixXd::Zero(m, m + 1);
+  std::vector<double> z(m);
+  for (Index i = 0; i < m; ++i) {
+    const double a = i + 1 < m ? 1.0 - 1e-10 * (1.0 + 0.01 * static_cast<double>(i)) : 1e-10 - 1.0;
+    z[i] = i + 1 < m ? -0.3 + 1e-9 * static_cast<double>(i) : 0.301;
+    U(i, 0) = a;
+    U(i, i + 1) = std::sqrt((1.0 - a) * (1.0 + a));
+  }
+  const Probability answer = mvn_cdf_factor(z, U);
+  EXPECT_NEAR(answer.p, 3.679e-4, 1e-7) << answer.method;
 }
 
 TEST(NormalMultivariate, ManyRareLimitsAreImportanceSampled) {

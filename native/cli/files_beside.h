@@ -7,22 +7,21 @@
 #include <span>
 #include <string>
 
+#include "datasets/bytes.h"
+
 namespace probust::cli {
 
 /// Files beside a model, mapped into memory when they are asked for and let go with this.
 class FilesBeside {
  public:
   explicit FilesBeside(const std::string& model);
-  ~FilesBeside();
-  FilesBeside(const FilesBeside&) = delete;
-  FilesBeside& operator=(const FilesBeside&) = delete;
 
   /// The bytes of the file at `location`, which must not lead out of the model's folder. Throws Error{unreadable}.
   std::span<const std::byte> operator()(const std::string& location);
 
  private:
   std::filesystem::path folder_;
-  std::map<std::string, std::span<const std::byte>> files_;
+  std::map<std::string, datasets::Buffer> files_;
 };
 
 }  // namespace probust::cli

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace probust::datasets {
 namespace {
@@ -27,30 +29,34 @@ class Descriptor {
   int fd_;
 };
 
-std::size_t regular_size(const Descriptor& file, const std::string& path) {
-  struct stat status {};
-  if (file.get() < 0 || fstat(file.get(), &status) != 0) refuse(path, std::string("cannot be opened: ") + std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) {
-    refuse(path, "is a folder, and folders of images are not read", "give a .npy, .npz, IDX, CIFAR .bin or .csv file");
-  }
-  if (!S_ISREG(status.st_mode)) refuse(path, "is not a regular file", "save the data in a file first");
-  if (status.st_size == 0) refuse(path, "is empty", "give a .npy, .npz, IDX, CIFAR .bin or .csv file");
-  return static_cast<std::size_t>(status.st_size);
-}
-
 }  // namespace
 
 void refuse(const std::string& path, const std::string& what, const std::string& hint) {
   throw Error{ErrorCode::unreadable, path, what, hint};
 }
 
-Buffer map_file(const std::string& path) {
+Buffer map_regular_file(const std::string& path, const std::string& hint_missing, const std::string& hint_kind) {
   const Descriptor file(path);
-  const std::size_t size = regular_size(file, path);
+  struct stat status {};
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) {
+    refuse(path, std::string("cannot be opened: ") + std::strerror(errno), hint_missing);
+  }
+  if (!S_ISREG(status.st_mode)) refuse(path, "is not a regular file", hint_kind);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return {};
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (address == MAP_FAILED) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
   std::shared_ptr<const void> owner(address, [size](void* mapped) { munmap(mapped, size); });
   return {Bytes(static_cast<const std::uint8_t*>(address), size), std::move(owner)};
+}
+
+Buffer map_file(const std::string& path) {
+  const std::string formats = "give a .npy, .npz, IDX, CIFAR .bin or .csv file";
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) refuse(path, "is a folder, and folders of images are not read", formats);
+  Buffer file = map_regular_file(path, "", "save the data in a file first");
+  if (file.bytes.empty()) refuse(path, "is empty", formats);
+  return file;
 }
 
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what) {

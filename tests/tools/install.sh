@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev)
-tests=(libgtest-dev emscripten nodejs clang-format clang-tidy python3 python3-numpy)
+tests=(libgtest-dev libbenchmark-dev emscripten nodejs clang-format clang-tidy python3 python3-numpy)
 
 wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")

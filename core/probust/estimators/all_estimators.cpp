@@ -149,7 +149,7 @@ namespace {
 
 // Why an estimator that rests on gradients has nothing to say, or nothing.
 // A sign network or a tree: its margins are constant around almost every point, and a gradient of zero is no robustness.
-std::string obstacle(const Evaluation& evaluation, const GaussianView& view) {
+std::string obstacle(Evaluation& evaluation, const GaussianView& view) {
   if (evaluation.executor().piecewise_constant()) return "degenerate: the classifier is piecewise constant; use mc:N";
   return view.kind == GaussianView::Kind::absent ? "undefined: " + view.reason : "";
 }

@@ -60,7 +60,7 @@ class Executor {
   virtual std::int64_t classes() const = 0;
   virtual const Shape& point_shape() const = 0;
   /// True where the classifier's derivative is zero almost everywhere, whatever its weights: then gradients say nothing.
-  virtual bool piecewise_constant() const { return false; }
+  virtual bool piecewise_constant() { return false; }
   /// Lanes per run that forwards and gradient sweeps use.
   virtual Batch forward_batch() const = 0;
   virtual Batch gradient_batch() const = 0;

@@ -80,13 +80,15 @@ class HostExecutor final : public Executor {
     forward_ = compile_(graph_);
     forward_batch_ = fit_forward();
     workspaces_.resize(static_cast<std::size_t>(options_.threads));
-    piecewise_constant_ = is_piecewise_constant(graph_);
   }
 
   std::string_view name() const override { return name_; }
   std::int64_t classes() const override { return classes_; }
   const Shape& point_shape() const override { return point_shape_; }
-  bool piecewise_constant() const override { return piecewise_constant_; }
+  bool piecewise_constant() override {
+    if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(graph_);  // only estimators with gradients ask
+    return *piecewise_constant_;
+  }
   Batch forward_batch() const override { return forward_batch_; }
   Batch gradient_batch() const override { return gradient_batch_; }
 
@@ -449,7 +451,7 @@ class HostExecutor final : public Executor {
   Graph graph_;
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
-  bool piecewise_constant_ = false;
+  std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
   Batch forward_batch_, gradient_batch_, smoothed_batch_;
   std::vector<Buffers> workspaces_;

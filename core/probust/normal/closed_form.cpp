@@ -2,7 +2,6 @@
 //
 // Dunnett and Sobel, "Approximations to the probability integral and certain percentage points of a multivariate analogue of
 // Student's t-distribution", Biometrika 42 (1955): one factor.
-// Harman and Jones, "Factor analysis by minimizing residuals (minres)", Psychometrika 31 (1966): the fit.
 // Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d^2 p / dz_i dz_j.
 // Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56 (2014).
 //
@@ -28,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "probust/normal/neighbour.h"
 #include "probust/normal/rational.h"
 #include "probust/normal/univariate.h"
 
@@ -90,43 +90,11 @@ VectorXd select_loading(const VectorXd& loading, const Indices& kept) {
 
 // ---- the fit
 
-/// The start: the leading eigenvector, scaled so that equal correlations are fitted at once.
-VectorXd leading_loading(const MatrixXd& R) {
-  constexpr int kRounds = 10;
-  const double m = static_cast<double>(R.rows());
-  Index widest = 0;
-  R.colwise().squaredNorm().maxCoeff(&widest);
-  VectorXd v = R.col(widest).normalized();
-  double eigenvalue = 1.0;
-  for (int round = 0; round < kRounds; ++round) {
-    const VectorXd image = R * v;
-    eigenvalue = image.norm();
-    v = image / eigenvalue;
-  }
-  return v * std::sqrt(std::max(0.0, eigenvalue - 1.0) * m / (m - 1.0));
-}
-
-/// Each loading in turn where the sum of squares is least, the others given.
 VectorXd fit_loading(const MatrixXd& R) {
-  constexpr int kSweeps = 200;
   constexpr double kSettled = 1e-12;
-  if (R.rows() < 2) return VectorXd::Zero(R.rows());
-  VectorXd a = leading_loading(R).cwiseMax(-kLargestLoading).cwiseMin(kLargestLoading);
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    double change = 0.0;
-    double square = a.squaredNorm();
-    for (Index i = 0; i < R.rows(); ++i) {
-      const double others = square - a[i] * a[i];
-      if (!(others > 1e-200)) continue;
-      const double best = (R.col(i).dot(a) - R(i, i) * a[i]) / others;
-      const double fresh = std::clamp(best, -kLargestLoading, kLargestLoading);
-      change = std::max(change, std::abs(fresh - a[i]));
-      a[i] = fresh;
-      square = others + fresh * fresh;
-    }
-    if (change <= kSettled) break;
-  }
-  return a;
+  Arena arena;
+  const Orthant orthant{R.rows(), nullptr, R.data(), R.rows()};
+  return VectorView(nearest_one_factor(orthant, kLargestLoading, kSettled, arena).data(), R.rows());
 }
 
 MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {

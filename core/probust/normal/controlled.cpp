@@ -27,7 +27,9 @@ namespace {
 using Eigen::Index;
 
 constexpr double kStep = 1.0 / 64;
-constexpr int kIntegrands = 4;  ///< for R, and for R(t) at -kStep, 0 and kStep
+constexpr double kLargestLoading = 0.97;  ///< beyond, the terms of the expansion grow without bound
+constexpr double kRounding = 1e-11;       ///< of differences over kStep^2, and what the expansion leaves out
+constexpr int kIntegrands = 4;            ///< for R, and for R(t) at -kStep, 0 and kStep
 
 /// The integrand for one Cholesky factor: its rows divided by their diagonals, one after the other.
 class Integrand {
@@ -68,13 +70,15 @@ class Integrand {
   Lanes value_;
 };
 
-/// The order in which the variables bind (see separation.h), and the factor of R in that order. Nothing where R is singular.
+/// The order in which the variables bind (see separation.h), and the factor of R in that order. Nothing where R is nearly
+/// singular.
 struct Arrangement {
   std::span<Index> order;
   Integrand integrand;
 };
 
 std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
+  constexpr double kLeastResidual = 0.01;  // nearly singular: bounds are steep, and few points say little
   const Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
   const std::span<double> slack = arena.take<double>(m);
@@ -88,7 +92,7 @@ std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
       const double standard = slack[i] / std::sqrt(cholesky.residual(i));
       if (pivot < 0 || standard < least) pivot = i, least = standard;
     }
-    if (pivot < 0) return std::nullopt;
+    if (pivot < 0 || cholesky.residual(pivot) < kLeastResidual) return std::nullopt;
     order[c] = pivot;
     cholesky.take(pivot);
     const double mass = std::max(cdf(least), 1e-300), mean = std::max(-pdf(least) / mass, -rational::kFar);
@@ -144,7 +148,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   const Arena::Scope scope(arena);
   const auto arrangement = arrange(orthant, arena);
   if (!arrangement) return std::nullopt;
-  const std::span<const double> loading = nearest_one_factor(orthant, arena);
+  const std::span<const double> loading = nearest_one_factor(orthant, kLargestLoading, 1e-3, arena);
   const Expansion known = expand_one_factor(orthant, loading, arena);
   std::array<Integrand, kIntegrands> at = {arrangement->integrand};
   for (int k = 1; k < kIntegrands; ++k) {
@@ -175,7 +179,8 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
     }
   };
   const auto answer = [&]() -> Controlled {
-    const double error = kErrorFactor * mean.standard_error() + 3.0 * known.error + kStep * kStep * std::abs(mean.p());
+    const double error =
+        kErrorFactor * mean.standard_error() + 3.0 * known.error + kStep * kStep * std::abs(mean.p()) + kRounding;
     return {known.zeroth + known.first + known.second + mean.p(), error, kIntegrands * mean.points()};
   };
 

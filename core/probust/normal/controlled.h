@@ -19,8 +19,8 @@ struct Controlled {
   std::int64_t points;
 };
 
-/// P(X <= z) sampled until its error is at most `goal.target(1 - p)`, for finite limits. Nothing where R is singular, or where a
-/// first look says that the controls do not pay, or that more than `affordable` points would be needed.
+/// P(X <= z) sampled until its error is at most `goal.target(1 - p)`, for finite limits. Nothing where R is nearly singular, or
+/// where a first look says that the controls do not pay, or that more than `affordable` points would be needed.
 std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena);
 
 }  // namespace probust::normal

@@ -9,13 +9,13 @@
 // matrix whatever rounding does; the difference R_jk - R_ij R_ik would not.
 #include "probust/normal/gradient.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "probust/normal/factor.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::normal {
@@ -31,15 +31,15 @@ constexpr double kCertain = 8e-15;   ///< conditional variances up to this are r
 constexpr double kTie = 1e-13;       ///< and differences of limits up to this, relative
 constexpr double kRounding = 2e-15;  ///< of an entry of U U^T
 
-/// U with R = U U^T for a positive semidefinite R; columns below rounding are left out.
+/// U with R = U U^T for a positive semidefinite R, as many columns as R has rank.
 MatrixXd factor(const MatrixXd& R) {
-  const Eigen::LDLT<MatrixXd> ldlt(R);
-  const VectorXd pivots = ldlt.vectorD();
-  Index rank = 0;
-  while (rank < pivots.size() && pivots[rank] > kCertain * static_cast<double>(R.rows())) ++rank;
-  const MatrixXd L = ldlt.matrixL();
-  const MatrixXd U = L.leftCols(rank) * pivots.head(rank).cwiseSqrt().asDiagonal();
-  return (ldlt.transpositionsP().transpose() * U).rowwise().normalized();
+  Arena arena;
+  const GrowingCholesky cholesky = pivoted_cholesky(Orthant{R.rows(), nullptr, R.data(), R.rows()}, arena);
+  MatrixXd U(R.rows(), cholesky.rank());
+  for (Index c = 0; c < U.cols(); ++c) {
+    for (Index i = 0; i < U.rows(); ++i) U(i, c) = cholesky.entry(i, c);
+  }
+  return U.rowwise().normalized();
 }
 
 double bivariate_pdf(double a, double b, double rho) {

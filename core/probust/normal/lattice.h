@@ -80,7 +80,8 @@ void LatticeMean::refine(const Evaluate& evaluate) {
   const double step = 1.0 / static_cast<double>(next_);
   for (std::int64_t start = 0; start < fresh; start += kPointsABlock) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      block.fraction[lane] = static_cast<double>(first + stride * (start + lane / kShifts)) * step;
+      const std::int64_t index = first + stride * (start + lane / kShifts);
+      block.fraction[lane] = static_cast<double>(index) * step;
     }
     evaluate(block, p, q);
     for (int lane = 0; lane < kLanes; ++lane) {

@@ -41,6 +41,10 @@ Probability answer(double p, double q, double error, double error_q, std::string
   return {std::clamp(p, 0.0, 1.0), std::clamp(q, 0.0, 1.0), error, error_q, method, points, Status::ok};
 }
 
+bool reached(const Probability& result, const Options& options) {
+  return result.error <= options.abs && result.error_fail <= options.rel_q * result.p_fail;
+}
+
 // ---- validation
 
 Status check_options(const Options& options) {
@@ -216,8 +220,10 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
+Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points}; }
+
 Probability solve_rare(const Orthant& orthant, const Options& options, bool few, Arena& arena) {
-  const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
+  const Goal goal = goal_of(options);
   const RareFailure rare = few ? telescope(orthant, goal, arena) : importance_sample(orthant, goal, arena);
   return answer(1.0 - rare.q, rare.q, rare.error + kExact, rare.error, few ? "telescoping" : "alore", rare.points);
 }
@@ -239,14 +245,15 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena);
 Probability solve_groups(const Orthant& orthant, const Groups& groups, const Options& options, Arena& arena) {
   Options share = options;
   share.abs /= static_cast<double>(groups.count);
+  share.max_points = std::max<std::int64_t>(1, options.max_points / static_cast<std::int64_t>(groups.count));
   Probability joint = answer(1.0, 0.0, 0.0, 0.0, "blocks");
   for (std::size_t g = 0; g < groups.count; ++g) {
     const Arena::Scope scope(arena);
     const Probability part = solve(select(orthant, groups[g], arena), share, arena);
+    joint.error_fail = joint.error_fail * (part.p + part.error) + joint.p * part.error_fail;
+    joint.error = joint.error * (part.p + part.error) + joint.p * part.error;
     joint.p_fail += joint.p * part.p_fail;
     joint.p *= part.p;
-    joint.error += part.error;
-    joint.error_fail += part.error_fail;
     joint.points += part.points;
   }
   return joint;
@@ -279,16 +286,19 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
   // Measured: the telescoping sum wins wherever it is affordable, but for many limits and a failure that is not rare a few points
   // with control variates do, if few suffice; of the rest, importance sampling where failure is rare.
   const double sum = tails(orthant);
-  const bool telescopes =
-      orthant.size <= kTelescope && (sum < kRareTails || (sum < kTelescopeTails && full_rank(orthant, arena)));
+  const bool few = orthant.size <= kTelescope && sum < kTelescopeTails;
   if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {
-    const double affordable = telescopes ? (sum < kRareTails ? 10.0 : 80.0) * static_cast<double>(orthant.size) : kInfinity;
-    const Goal goal{options.abs, options.rel_q, options.seed, options.max_points};
-    if (const auto sampled = controlled_separation(orthant, goal, affordable, arena)) {
+    const double affordable = few ? (sum < kRareTails ? 10.0 : 80.0) * static_cast<double>(orthant.size) : kInfinity;
+    if (const auto sampled = controlled_separation(orthant, goal_of(options), affordable, arena)) {
       return answer(sampled->p, 1.0 - sampled->p, sampled->error, sampled->error, "controlled", sampled->points);
     }
   }
-  if (telescopes) return solve_rare(orthant, options, true, arena);
+  if (few && (sum < kRareTails || full_rank(orthant, arena))) {
+    const Probability sum_of_terms = solve_rare(orthant, options, true, arena);
+    if (reached(sum_of_terms, options)) return sum_of_terms;
+    const Probability whole = solve_by_separation(orthant, options, arena);
+    return whole.error < sum_of_terms.error ? whole : sum_of_terms;
+  }
   if (sum < kImportanceTails) return solve_rare(orthant, options, false, arena);
   return solve_by_separation(orthant, options, arena);
 }
@@ -335,8 +345,7 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   Probability result = solve(orthant, options, arena);
   result.error += bias;
   result.error_fail += bias;
-  const bool reached = result.error <= options.abs && result.error_fail <= options.rel_q * result.p_fail;
-  result.status = reached || result.p_fail == 0.0 ? Status::ok : Status::not_reached;
+  result.status = reached(result, options) ? Status::ok : Status::not_reached;
   return result;
 }
 

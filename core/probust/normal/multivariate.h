@@ -40,10 +40,12 @@
 namespace probust::normal {
 
 struct Options {
-  double abs = 1e-4;                 ///< wanted: error <= abs
-  double rel_q = 1e-2;               ///< and wanted: error_fail <= rel_q * p_fail
-  std::uint64_t seed = 0;            ///< of the random shifts
-  std::int64_t max_points = 250000;  ///< integrand evaluations after which `not_reached` is the honest answer
+  double abs = 1e-4;       ///< wanted: error <= abs
+  double rel_q = 1e-2;     ///< and wanted: error_fail <= rel_q * p_fail
+  std::uint64_t seed = 0;  ///< of the random shifts
+  /// Integrand evaluations after which `not_reached` is the honest answer. A first look (some 64 for each limit) is always taken;
+  /// no sample of one integral exceeds 262,144, and where one method has used them up another may take as many.
+  std::int64_t max_points = 250000;
 };
 
 enum class Status {

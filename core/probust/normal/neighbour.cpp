@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
+// Harman and Jones, "Factor analysis by minimizing residuals (minres)", Psychometrika 31 (1966): the fit.
 // Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d2p / dz_i dz_j. Along
 // R(t) = R0 + t E, with E zero on the diagonal, p(t) is therefore exp(t L) p with L = 1/2 sum_ij E_ij d_i d_j.
 #include "probust/normal/neighbour.h"
@@ -12,12 +13,10 @@
 namespace probust::normal {
 namespace {
 
-constexpr double kMostLoading = 0.97;  // beyond, the expansion's terms grow without bound
-
 /// What the integrand needs of each variable given T, padded to whole lanes with limits that nothing exceeds.
 struct Given {
   std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
-  std::span<Lanes> ratio, curve;           ///< d_i Phi / Phi and d_i^2 Phi / Phi
+  std::span<Lanes> r, d;                   ///< first and second derivatives of log Phi(x_i) by z_i
 };
 
 Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& arena) {
@@ -38,7 +37,7 @@ Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& ar
   return given;
 }
 
-/// The product of the probabilities given T = t; fills ratios and curves.
+/// The product P of the probabilities given T = t; fills the derivatives of its logarithm.
 double condition(const Given& given, double t) {
   double product = 1.0;
   Lanes x, density, below;
@@ -47,8 +46,8 @@ double condition(const Given& given, double t) {
     density_lanes(x, density, below);
     for (int i = 0; i < kLanes; ++i) {
       const double ratio = density[i] / below[i] * given.inverse[b][i];
-      given.ratio[b][i] = ratio;
-      given.curve[b][i] = -x[i] * ratio * given.inverse[b][i];
+      given.r[b][i] = ratio;
+      given.d[b][i] = -ratio * (x[i] * given.inverse[b][i] + ratio);
     }
     for (const double each : below) product *= each;
   }
@@ -56,34 +55,32 @@ double condition(const Given& given, double t) {
 }
 
 struct Terms {
-  double first, second;  ///< L p / p and 1/2 L^2 p / p
+  double first, second;  ///< L P / P and 1/2 L^2 P / P
 };
 
-/// L^2 sums E_ij E_kl d_i d_j d_k d_l: all four indices different, or one or both of a pair shared.
-Terms terms(const Orthant& residual, const double* ratio, const double* curve) {
-  const Eigen::Index m = residual.size;
-  double all = 0.0, one_shared = 0.0, both_shared = 0.0;
-  for (Eigen::Index j = 0; j < m; ++j) {
+/// With g = 1/2 r^T E r and F_ij = E_ij^2: L P = P g and 1/2 L^2 P = P (1/2 g^2 + 1/2 sum_i d_i (E r)_i^2 + 1/4 d^T F d), as P is
+/// the exponential of a sum of functions of one limit each.
+Terms terms(const Orthant& residual, const double* r, const double* d) {
+  double g = 0.0, chains = 0.0, pairs = 0.0;
+  for (Eigen::Index j = 0; j < residual.size; ++j) {
     const double* const e = residual.column(j);
-    // Eight sums side by side, so that the loops become vector instructions.
+    // Eight sums side by side, so that the loop becomes vector instructions.
     constexpr Eigen::Index kSide = 8;
-    double row[kSide] = {}, squares[kSide] = {}, curves[kSide] = {};
+    double Er[kSide] = {}, Fd[kSide] = {};
     for (Eigen::Index i = 0; i < residual.stride; i += kSide) {
       for (Eigen::Index k = 0; k < kSide; ++k) {
-        const double er = e[i + k] * ratio[i + k];
-        row[k] += er;
-        squares[k] += er * er;
-        curves[k] += e[i + k] * e[i + k] * curve[i + k];
+        Er[k] += e[i + k] * r[i + k];
+        Fd[k] += e[i + k] * e[i + k] * d[i + k];
       }
     }
-    double sum = 0.0, square = 0.0, curved = 0.0;
-    for (Eigen::Index k = 0; k < kSide; ++k) sum += row[k], square += squares[k], curved += curves[k];
-    const double own = ratio[j] * ratio[j];
-    all += ratio[j] * sum;
-    one_shared += (curve[j] - own) * (sum * sum - square);
-    both_shared += curve[j] * curved - own * square;
+    double row = 0.0, squares = 0.0;
+    for (Eigen::Index k = 0; k < kSide; ++k) row += Er[k], squares += Fd[k];
+    g += r[j] * row;
+    chains += d[j] * row * row;
+    pairs += d[j] * squares;
   }
-  return {0.5 * all, 0.125 * (all * all + 4.0 * one_shared + 2.0 * both_shared)};
+  g *= 0.5;
+  return {g, 0.5 * g * g + 0.5 * chains + 0.25 * pairs};
 }
 
 /// R - a a^T off the diagonal, columns padded with zeros to whole lanes.
@@ -96,33 +93,51 @@ Orthant residual_matrix(const Orthant& orthant, std::span<const double> loading,
   return {m, nullptr, all.data(), stride};
 }
 
+/// The leading eigenvector, scaled so that equal correlations are fitted at once, by the power method from the column with the
+/// largest sum of squares.
+void lead(const Orthant& orthant, std::span<double> a, Arena& arena) {
+  constexpr int kRounds = 10;
+  const Arena::Scope scope(arena);
+  const Eigen::Index m = orthant.size;
+  Eigen::Map<Eigen::VectorXd> v(a.data(), m), image(arena.take<double>(m).data(), m);
+  Eigen::Index widest = 0;
+  for (Eigen::Index j = 1; j < m; ++j) {
+    if (VectorView(orthant.column(j), m).squaredNorm() > VectorView(orthant.column(widest), m).squaredNorm()) widest = j;
+  }
+  v = VectorView(orthant.column(widest), m);
+  v /= v.norm();
+  double eigenvalue = 1.0;
+  for (int round = 0; round < kRounds; ++round) {
+    image.setZero();
+    for (Eigen::Index j = 0; j < m; ++j) image += v[j] * VectorView(orthant.column(j), m);
+    eigenvalue = image.norm();
+    v = image / eigenvalue;
+  }
+  v *= std::sqrt(std::max(0.0, eigenvalue - 1.0) * static_cast<double>(m) / static_cast<double>(m - 1));
+}
+
 }  // namespace
 
-std::span<const double> nearest_one_factor(const Orthant& orthant, Arena& arena) {
-  constexpr int kSweeps = 12;
+std::span<const double> nearest_one_factor(const Orthant& orthant, double largest, double settled, Arena& arena) {
+  constexpr int kSweeps = 200;
   const Eigen::Index m = orthant.size;
-  const std::span<double> a = arena.take<double>(m);
-  // Start from the column that has most in common with the others: it has the signs right.
-  Eigen::Index widest = 0;
-  double most = -1.0;
-  for (Eigen::Index j = 0; j < m; ++j) {
-    double sum = 0.0;
-    for (Eigen::Index i = 0; i < m; ++i) sum += std::abs(orthant.rho(i, j));
-    if (sum > most) most = sum, widest = j;
-  }
-  const double scale = std::sqrt(std::max(most - 1.0, 1e-3) / static_cast<double>(std::max<Eigen::Index>(m - 1, 1)));
-  for (Eigen::Index i = 0; i < m; ++i) a[i] = std::clamp(orthant.rho(i, widest) / scale, -kMostLoading, kMostLoading);
-  a[widest] = std::clamp(scale, 0.0, kMostLoading);
-  double squares = 0.0;
-  for (const double each : a) squares += each * each;
+  const std::span<double> a = arena.take<double>(m, 0.0);
+  if (m < 2) return a;
+  lead(orthant, a, arena);
+  for (double& each : a) each = std::clamp(each, -largest, largest);
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    double change = 0.0;
+    double squares = VectorView(a.data(), m).squaredNorm();
     for (Eigen::Index j = 0; j < m; ++j) {
       const double others = squares - a[j] * a[j];
-      if (!(others > 0.0)) continue;
+      if (!(others > 1e-200)) continue;
       const double dot = VectorView(orthant.column(j), m).dot(VectorView(a.data(), m)) - orthant.rho(j, j) * a[j];
-      a[j] = std::clamp(dot / others, -kMostLoading, kMostLoading);
-      squares = others + a[j] * a[j];
+      const double fresh = std::clamp(dot / others, -largest, largest);
+      change = std::max(change, std::abs(fresh - a[j]));
+      a[j] = fresh;
+      squares = others + fresh * fresh;
     }
+    if (change <= settled) break;
   }
   return a;
 }
@@ -137,7 +152,7 @@ Expansion expand_one_factor(const Orthant& orthant, std::span<const double> load
   const auto add = [&](double t) {
     const double weight = 0.3989422804014327 * std::exp(-0.5 * t * t) * condition(given, t);
     if (weight < kNegligible) return;
-    const Terms both = terms(residual, given.ratio[0].data(), given.curve[0].data());
+    const Terms both = terms(residual, given.r[0].data(), given.d[0].data());
     sum.zeroth += weight;
     sum.first += weight * both.first;
     sum.second += weight * both.second;

@@ -11,9 +11,9 @@
 
 namespace probust::normal {
 
-/// Loadings a, |a_i| <= 0.97, that bring a_i a_j close to R_ij off the diagonal, in the sense of least squares. Limits play no
-/// part. Taken from `arena`.
-std::span<const double> nearest_one_factor(const Orthant& orthant, Arena& arena);
+/// Loadings a, |a_i| <= largest, with the least sum of (R_ij - a_i a_j)^2 over i < j: a local minimum, started from the leading
+/// eigenvector and followed until no loading moves by more than `settled`. Limits play no part. Taken from `arena`.
+std::span<const double> nearest_one_factor(const Orthant& orthant, double largest, double settled, Arena& arena);
 
 /// p(t) for the correlations (1 - t) a a^T + t R off the diagonal: p(t) = zeroth + first t + second t^2 + O(t^3).
 struct Expansion {
@@ -21,7 +21,8 @@ struct Expansion {
   double error;  ///< of each, absolute, from the quadrature
 };
 
-/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1.
+/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1. (closed_form.h has the same expansion for people: with a
+/// complement that does not cancel, derivatives, and a verdict.)
 Expansion expand_one_factor(const Orthant& orthant, std::span<const double> loading, Arena& arena);
 
 }  // namespace probust::normal

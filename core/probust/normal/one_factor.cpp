@@ -53,14 +53,27 @@ class GivenFactor {
   std::span<Block> blocks_;
 };
 
-/// Where variables that are nearly functions of T pass their limits.
-Breaks sharp_places(std::span<const double> z, std::span<const double> loading) {
-  constexpr int kMost = 144;
+/// Where variables that are nearly functions of T pass their limits: of many, those that confine T most, from above and from
+/// below.
+Breaks sharp_places(std::span<const double> z, std::span<const double> loading, Arena& arena) {
+  constexpr double kSharp = 0.95;
+  constexpr std::size_t kMost = 24;  // on either side
+  const Arena::Scope scope(arena);
+  const std::span<std::size_t> sharp = arena.take<std::size_t>(z.size());
+  std::size_t upper = 0, lower = z.size();
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    if (loading[i] > kSharp) sharp[upper++] = i;
+    if (loading[i] < -kSharp) sharp[--lower] = i;
+  }
+  const auto tighter = [&](std::size_t i, std::size_t j) { return z[i] / std::abs(loading[i]) < z[j] / std::abs(loading[j]); };
   Breaks marks;
-  for (std::size_t i = 0; i < z.size() && marks.size() < kMost; ++i) {
-    if (std::abs(loading[i]) < 0.95) continue;
-    const double own = std::sqrt(std::max(0.0, (1.0 - loading[i]) * (1.0 + loading[i])));
-    for (const double width : {-6.0, 0.0, 6.0}) marks.add((z[i] + width * own) / loading[i]);
+  for (const std::span<std::size_t> side : {sharp.first(upper), sharp.subspan(lower)}) {
+    const std::size_t count = std::min(kMost, side.size());
+    std::partial_sort(side.begin(), side.begin() + static_cast<std::ptrdiff_t>(count), side.end(), tighter);
+    for (const std::size_t i : side.first(count)) {
+      const double own = std::sqrt(std::max(0.0, (1.0 - loading[i]) * (1.0 + loading[i])));
+      for (const double width : {-6.0, 0.0, 6.0}) marks.add((z[i] + width * own) / loading[i]);
+    }
   }
   return marks;
 }
@@ -111,7 +124,7 @@ double one_factor_bias(std::span<const double> z, const OneFactor& factor) {
 Integral one_factor(std::span<const double> z, std::span<const double> loading, Arena& arena) {
   const Arena::Scope scope(arena);
   const double floor = complement(*std::min_element(z.begin(), z.end()));
-  const Breaks marks = sharp_places(z, loading);
+  const Breaks marks = sharp_places(z, loading, arena);
   return integrate(GivenFactor(z, loading, arena), density_panels(38.0, floor, marks.all()), floor);
 }
 

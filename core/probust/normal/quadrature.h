@@ -58,7 +58,7 @@ class Breaks {
  public:
   static constexpr int kMost = 256;
 
-  /// Further ones than kMost are left out: they only help.
+  /// Further ones than kMost are left out: callers choose which matter most.
   void add(double x) {
     if (count_ < kMost) at_[count_++] = x;
   }

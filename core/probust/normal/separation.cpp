@@ -3,8 +3,10 @@
 // Genz, "Numerical computation of multivariate normal probabilities", J. Comput. Graph. Statist. 1 (1992).
 // Genz and Bretz, "Computation of Multivariate Normal and t Probabilities", Springer (2009), chapter 4.
 // Genz and Kwong, "Numerical evaluation of singular multivariate normal distributions", J. Statist. Comput. Simul. 68 (2000).
-// Gibson, Glasbey and Elston, "Monte Carlo evaluation of multivariate normal integrals and sensitivity to variate ordering"
-// (1994).
+// Botev, "The normal law under linear restrictions: simulation and estimation via minimax tilting", J. R. Statist. Soc. B 79
+// (2017), tilts this integrand. Not done here: on problems like a classifier's it halved the integrand's deviation at 8 to 98
+// dimensions, but not the error over a lattice, and rare failure is not left to this method. Gibson, Glasbey and Elston, "Monte
+// Carlo evaluation of multivariate normal integrals and sensitivity to variate ordering" (1994).
 #include "probust/normal/separation.h"
 
 #include <algorithm>
@@ -77,6 +79,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
       if (last == 0.0) continue;
       const std::span<double> coefficient = arena.take<double>(c);
       for (Eigen::Index d = 0; d < c; ++d) coefficient[d] = cholesky.entry(i, d) / last;
+      steepest_ = std::max(steepest_, std::sqrt(std::max(0.0, 1.0 - last * last)) / std::abs(last));
       rows[last > 0.0 ? upper++ : --lower] = {coefficient.data(), orthant.z(i) / last};
       if (last > 0.0) {
         hi = std::min(hi, slack[i] / last);
@@ -157,8 +160,13 @@ void Separation::refine() {
 }
 
 double Separation::error() const {
-  // Where every point fell into an empty interval, a region too small for the points may still hold something.
-  const double unseen = p() > 0.0 ? 0.0 : first_mass_ / static_cast<double>(std::max<std::int64_t>(points(), 1));
+  // The integrand may be large only where no point fell. Of n points without a hit, 3 / n bounds the share that was missed with
+  // 95% confidence (the rule of three). It counts in full where no point gave anything, or where bounds are so steep that the
+  // integrand jumps between neighbouring points, and the less the gentler they are.
+  constexpr double kSteep = 50.0;
+  const double gentle = std::min(1.0, steepest_ / kSteep);
+  const double share = p() > 0.0 ? gentle * gentle : 1.0;
+  const double unseen = 3.0 * share * first_mass_ / static_cast<double>(std::max<std::int64_t>(points(), 1));
   return kErrorFactor * mean_.standard_error() + bias_ + unseen;
 }
 

@@ -53,6 +53,7 @@ class Separation {
   std::span<Column> columns_;
   double bias_ = 0.0;
   double first_mass_ = 1.0;  ///< the probability of the first column's interval, which no value of the integrand exceeds
+  double steepest_ = 0.0;    ///< how fast a bound moves with the variables before it, in units of the variable that it bounds
   int dimension_;
   ShiftedLattice lattice_;
   LatticeMean mean_;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// libFuzzer over the reader, the lowering of every operator, and the passes over graphs: whatever the bytes, import answers with
+// a model or one Error, and what it answers with can be checked, printed, simplified and differentiated.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "probust/autodiff/vjp.h"
+#include "probust/base/error.h"
+#include "probust/graph/simplify.h"
+#include "probust/onnx/import.h"
+
+namespace {
+
+constexpr std::int64_t kManyNodes = 2000;  // differentiating more would only be slow
+
+void pass_over(const probust::Graph& graph) {
+  check(graph);
+  (void)to_text(graph);
+  const probust::Graph simple = simplify(graph);
+  check(simple);
+  if (static_cast<std::int64_t>(simple.nodes.size()) > kManyNodes) return;
+  try {
+    const probust::Vjp derivative = vjp(simple, simple.outputs, simple.inputs());
+    check(simplify(derivative.graph));
+  } catch (const probust::Error&) {
+    // Some graphs have no derivative, and say so.
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  (void)probust::summarize_onnx(bytes);
+  if (const auto model = probust::import_onnx(bytes)) pass_over(model->graph);
+  if (const auto function = probust::import_onnx_function(bytes)) pass_over(function->graph);
+  return 0;
+}
