@@ -52,7 +52,7 @@ class Evaluation {
 
 /// One entry of the list of estimators.
 struct EstimatorDefinition {
-  enum class Parameter { none, samples, temperature };
+  enum class Parameter { none, samples, temperature, half_width, threshold };
 
   std::string_view name;
   std::string_view summary;  ///< one line for people
@@ -67,6 +67,9 @@ struct EstimatorDefinition {
 
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t (*passes)(std::int64_t classes, double parameter);
+
+  std::int64_t least = 1;         ///< the smallest number of samples that it can work with
+  std::string_view variant = {};  ///< written behind the parameter: the "centered" of "mmse:10:centered"
 };
 
 /// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.
