@@ -187,8 +187,8 @@ TEST(Estimators, ATieGoesToTheLowestIndex) {
 
 TEST(Estimators, OneClassIsAlwaysKept) {
   const Graph one = test::linear_classifier(Tensor({1, 2}, {1, 2}), Tensor({1}));
-  for (const char* estimator :
-       {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:2", "probit:50", "regression:8"}) {
+  for (const char* estimator : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:2", "probit:50",
+                                "regression:8", "subset:200"}) {
     const Estimate estimate = at(one, {1, 1}, 1, estimator);
     EXPECT_EQ(estimate.p, 1) << estimator;
     EXPECT_EQ(estimate.p_fail, 0) << estimator;
@@ -381,6 +381,48 @@ TEST(Estimators, DecisionsAreSeldomWrong) {
     EXPECT_EQ(estimate.status == "undecided", estimate.forwards == 1 << 20);
   }
   EXPECT_LE(decided, 6);
+}
+
+// f = (z - x0, 0) on 20 inputs: p_fail = P[x0 > z]. Errors over runs in decades, and the standard errors against them.
+TEST(Estimators, SubsetSimulationFindsRareFailures) {
+  Tensor weights({2, 20});
+  weights.data[0] = -1;
+  for (const double z : {3.0902, 4.7534, 5.9978}) {  // 1e-3, 1e-6, 1e-9
+    const Graph graph = test::linear_classifier(weights, Tensor({2}, {static_cast<float>(z), 0}));
+    const double truth = normal_cdf(-z);
+    std::vector<double> errors;
+    double claimed = 0, squares = 0;
+    constexpr int kRuns = 24;
+    for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
+      const Estimate estimate = at(graph, std::vector<float>(20, 0), 1, "subset:5000", seed);
+      errors.push_back(std::fabs(std::log10(estimate.p_fail / truth)));
+      squares += std::pow(std::log(estimate.p_fail / truth), 2) / kRuns;
+      claimed += std::pow(*estimate.std_error / estimate.p_fail, 2) / kRuns;
+      EXPECT_LE(estimate.forwards, 5100);
+    }
+    std::nth_element(errors.begin(), errors.begin() + kRuns / 2, errors.end());
+    EXPECT_LT(errors[kRuns / 2], 0.3) << z;
+    EXPECT_GT(claimed, 0.5 * squares) << z;
+    EXPECT_LT(claimed, 3 * squares) << z;
+  }
+}
+
+// f = (r² - |x|², 0) on two inputs: p_fail = exp(-r² / 2), and the design point is no single point.
+TEST(Estimators, SubsetSimulationFindsAQuadraticBoundary) {
+  Graph graph;
+  const ValueId x = append_input(graph, {1, 2}, Extent::example, "x");
+  const ValueId squares =
+      build::matmul(graph, build::multiply(graph, x, x), append_constant(graph, Tensor({2, 2}, {-1, 0, -1, 0})));
+  for (const double truth : {1e-3, 1e-6, 1e-9}) {
+    Graph at_radius = graph;
+    const Tensor offset({1, 2}, {static_cast<float>(-2 * std::log(truth)), 0});
+    at_radius.outputs = {build::reshape(at_radius, build::add(at_radius, squares, append_constant(at_radius, offset)), {2})};
+    std::vector<double> errors;
+    for (std::uint64_t seed = 0; seed < 15; ++seed)
+      errors.push_back(std::fabs(std::log10(at(at_radius, {0.001F, 0}, 1, "subset:5000", seed).p_fail / truth)));
+    std::nth_element(errors.begin(), errors.begin() + 7, errors.end());
+    EXPECT_LT(errors[7], 0.3) << truth;
+  }
 }
 
 // Known values: I_0.5(2, 3) = 11/16; the interval for 0 of n is [0, 1 - 0.025^(1/n)]; for 5 of 10, from tables.

@@ -91,6 +91,7 @@ constexpr EstimatorDefinition kEstimators[] = {
      estimate_regression,
      passes_sampled,
      8},
+    {"subset", "rare failures by subset simulation", Parameter::samples, {}, false, estimate_subset, passes_sampled, 200},
     {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, false, estimate_softmax,
      passes_one},
 };

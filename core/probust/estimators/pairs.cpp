@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kGroups = 25;         // of the jackknife
 constexpr double kModelError = 0.04;         // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
 constexpr double kModelErrorInTails = 0.03;  // and this much more for every standard deviation away from it
-constexpr double kDoubt = 8;                 // intervals trust models less than the estimate does
+constexpr double kDoubt = 5;                 // intervals trust models less than estimates do, and count no sample twice
 
 double z_of(const Estimate& estimate) {
   return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
@@ -25,6 +25,7 @@ double z_of(const Estimate& estimate) {
 
 Evidence doubting(Evidence evidence) {
   evidence.model_error *= kDoubt;
+  evidence.efficiency = 0;
   return evidence;
 }
 

@@ -16,7 +16,6 @@ constexpr double kReach = 6;        // of the grid: |b| up to sinh(6) = 200 prio
 constexpr double kFreedom = 1.5;    // of the prior, Student's t: most models are good, some are far off
 constexpr double kNegligible = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
-constexpr double kExplained = 0.5;
 
 struct Posterior {
   std::array<double, kNodes> centre, weight;
@@ -38,7 +37,7 @@ struct Posterior {
 };
 
 // How the variance of the count is shared out: what the model explains of it, in units of zeta, and as how many samples the rest
-// counts. A model that varies more than kExplained of the count is not the efficient one that the argument asks for: the excess
+// counts. A model that varies more than `efficiency` of the count is not the efficient one that the argument asks for: the excess
 // is model error.
 struct Shares {
   double std_error, model_error, samples;
@@ -49,7 +48,7 @@ Shares share_out(const Evidence& evidence) {
   const double counted = normal::quantile((k + 1) / (n + 2));
   const double z = std::fabs(counted) < std::fabs(evidence.z) ? counted : evidence.z;
   const double count_error = std::sqrt(normal::cdf(z) * normal::complement(z) / n) / normal::pdf(z);
-  const double std_error = std::min(evidence.std_error, std::sqrt(kExplained) * count_error);
+  const double std_error = std::min(evidence.std_error, std::sqrt(evidence.efficiency) * count_error);
   const double excess = std::sqrt(evidence.std_error * evidence.std_error - std_error * std_error);
   const double explained = std::pow(std_error / count_error, 2);
   return {std::max(std_error, 1e-9), std::hypot(evidence.model_error, excess), n / (1 - explained)};

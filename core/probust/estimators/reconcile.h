@@ -13,7 +13,8 @@ struct Evidence {
   double z = 0;          ///< the model's zeta
   double std_error = 0;  ///< of z, from sampling
   std::int64_t kept = 0, samples = 0;
-  double model_error = 0;  ///< scale of zeta - z that is expected of such models once sampling is put aside
+  double model_error = 0;   ///< scale of zeta - z that is expected of such models once sampling is put aside
+  double efficiency = 0.5;  ///< at most this share of the variance of the count is taken as explained by the model
 };
 
 struct Reconciled {
