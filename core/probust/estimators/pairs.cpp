@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kGroups = 25;         // of the jackknife
 constexpr double kModelError = 0.04;         // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
 constexpr double kModelErrorInTails = 0.03;  // and this much more for every standard deviation away from it
+constexpr double kCounted = 0.9;             // and never exclude what the counts alone would keep at this confidence
 constexpr double kDoubt = 5;                 // intervals trust models less than estimates do, and count no sample twice
 
 double z_of(const Estimate& estimate) {
@@ -160,8 +161,10 @@ void judge(Estimate& estimate, const Pairs& pairs, const Eigen::MatrixXd& explai
   estimate.p = normal::cdf(reconciled.z);
   estimate.p_fail = normal::complement(reconciled.z);
   estimate.std_error = reconciled.std_error;
-  estimate.ci_low = std::min(cautious.p95.low, estimate.p);
-  estimate.ci_high = std::max(cautious.p95.high, estimate.p);
+  // A model that is surely wrong can still be sure of itself where few copies, or none, were lost.
+  const Interval counted = clopper_pearson(kept, 2 * pairs.size(), kCounted);
+  estimate.ci_low = std::min({cautious.p95.low, counted.low, estimate.p});
+  estimate.ci_high = std::max({cautious.p95.high, counted.high, estimate.p});
 }
 
 }  // namespace probust
