@@ -68,7 +68,10 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_device_options(*estimate, arguments);
   estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20");
   estimate->add_option("--noise", arguments.noise, "noise models: gaussian:0.1");
-  estimate->add_option("--estimator", arguments.estimators, "mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, taylor, taylor_mvs, mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")
+  estimate
+      ->add_option("--estimator", arguments.estimators,
+                   "mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, taylor, taylor_mvs, mmse:N[:centered|:loo], "
+                   "mmse_mvs:N, softmax[:T]")
       ->required();
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();
