@@ -72,7 +72,10 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
                        "categorical:FILE.json; on some columns with @0..3; joined with +");
   estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
-  estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, adf, softmax[:T]")
+  estimate
+      ->add_option("--estimator", arguments.estimators,
+                   "mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, taylor, taylor_mvs, mmse:N[:centered|:loo], "
+                   "mmse_mvs:N, softmax[:T]")
       ->required();
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();

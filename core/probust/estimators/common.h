@@ -12,6 +12,9 @@ namespace probust {
 /// An estimate of NaN with the status "nonfinite".
 Estimate nonfinite_estimate();
 
+/// A number for a status, as "1.2e-06".
+std::string short_text(double value);
+
 /// How a normal problem becomes a probability.
 enum class NormalCdf { exact, mv_sigmoid };
 
@@ -36,6 +39,13 @@ std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_mmse_mvs(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_mmse_centered(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_mmse_loo(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_to_half_width(Evaluation&, const Noise&, double half_width);
+std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, double threshold);
+std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, double cost);
+std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);
 
 }  // namespace probust

@@ -69,21 +69,23 @@ class Evaluation {
 
 /// One entry of the list of estimators.
 struct EstimatorDefinition {
-  enum class Parameter { none, samples, temperature };
+  enum class Parameter { none, samples, temperature, half_width, threshold };
 
   std::string_view name;
-  std::string_view summary;  ///< one line for people
-  Parameter parameter;
-  std::optional<double> default_parameter;  ///< none: it must be given
+  std::string_view variant = {};  ///< written behind the parameter: the "centered" of "mmse:10:centered"
+  std::string_view summary = {};  ///< one line for people
+  Parameter parameter = Parameter::none;
+  std::optional<double> default_parameter = {};  ///< none: it must be given
+  std::int64_t least = 1;                        ///< the smallest number of samples that it can work with
 
   /// Whether it rests on gradients, which say nothing of a classifier that is piecewise constant.
-  bool needs_gradients;
+  bool needs_gradients = false;
 
   /// One estimate per point. Throws Error.
-  std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, double parameter);
+  std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, double parameter) = nullptr;
 
   /// Forward and backward passes per point, for progress and planning.
-  std::int64_t (*passes)(std::int64_t classes, double parameter);
+  std::int64_t (*passes)(std::int64_t classes, double parameter) = nullptr;
 
   /// Whether it answers for events other than the survival of the target alone; `estimate` refuses those for the others.
   bool knows_events = false;

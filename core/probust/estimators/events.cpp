@@ -26,9 +26,12 @@ Eigen::MatrixXd change_of_target(Eigen::Index rivals, std::int64_t target, std::
 
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other) {
   if (other == target) return linearization;
-  const auto& [margins, gram, covariance] = linearization;
+  const Eigen::VectorXd& margins = linearization.margins;
+  const Eigen::MatrixXd &gram = linearization.gram, &covariance = linearization.sample_covariance;
   const Eigen::MatrixXd change = change_of_target(margins.size(), target, other);
-  Linearization result{change * margins, change * gram * change.transpose(), {}};
+  Linearization result;
+  result.margins = change * margins;
+  result.gram = change * gram * change.transpose();
   if (covariance.size() > 0) result.sample_covariance = change * covariance * change.transpose();
   return result;
 }

@@ -91,6 +91,7 @@ class HostExecutor final : public Executor {
   }
   Batch forward_batch() const override { return forward_batch_; }
   Batch gradient_batch() const override { return gradient_batch_; }
+  const ExecutorOptions& options() const override { return options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
     return guarded("model", [&] {
@@ -158,7 +159,8 @@ class HostExecutor final : public Executor {
     });
   }
 
-  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples) override {
+  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
+                                                        std::int64_t first_sample) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
       const std::int64_t n = points.size();
@@ -168,7 +170,7 @@ class HostExecutor final : public Executor {
       // One lane per pair (point, sample), pairs in lexicographic order.
       for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
         Buffers& buffers = workspaces_[worker];
-        fill_noisy(points, noise, samples, first, count, buffers);
+        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
         const float* logits = run_forward(count, buffers);
         std::vector<float> one(static_cast<std::size_t>(classes_));
         const std::lock_guard lock(mutex);
@@ -179,6 +181,37 @@ class HostExecutor final : public Executor {
         }
       });
       return counts;
+    });
+  }
+
+  Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
+                                               std::int64_t first_sample) override {
+    return guarded("model", [&] {
+      check_points(points, *noise.shape);
+      std::vector<Eigen::MatrixXd> result(static_cast<std::size_t>(points.size()), Eigen::MatrixXd(classes_ - 1, samples));
+      for_chunks(points.size() * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        Buffers& buffers = workspaces_[worker];
+        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
+        const float* logits = run_forward(count, buffers);
+        for (std::int64_t lane = 0; lane < count; ++lane) {
+          const std::int64_t i = (first + lane) / samples;
+          store_margins(logits, count, lane, classes_, points.target[i], result[i].col((first + lane) % samples).data());
+        }
+      });
+      return result;
+    });
+  }
+
+  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                          const Noise& noise, std::int64_t samples) override {
+    return guarded("model", [&] {
+      check_points(points, *noise.shape);
+      prepare_gradient();
+      std::vector<Projection> result(static_cast<std::size_t>(points.size()));
+      parallel_for(points.size(), options_.threads, [&](std::int64_t i, int worker) {
+        result[i] = project_at(points, i, rivals[i], noise, samples, workspaces_[worker]);
+      });
+      return result;
     });
   }
 
@@ -241,16 +274,17 @@ class HostExecutor final : public Executor {
     return logits;
   }
 
-  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer.
+  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer; a point's pair 0 is its sample
+  // `first_sample`.
   void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count,
-                  Buffers& buffers) const {
+                  Buffers& buffers, std::int64_t first_sample = 0) const {
     buffers.points.resize(static_cast<std::size_t>(count));
     buffers.samples.resize(static_cast<std::size_t>(count));
     float* x = buffers.input(elements_ * count);
     for (std::int64_t lane = 0; lane < count; ++lane) {
       const std::int64_t i = (first + lane) / samples;
       buffers.points[lane] = static_cast<std::uint32_t>(points.index[i]);
-      buffers.samples[lane] = static_cast<std::uint32_t>((first + lane) % samples);
+      buffers.samples[lane] = static_cast<std::uint32_t>(first_sample + (first + lane) % samples);
     }
     for (std::int64_t e = 0; e < elements_; ++e) {
       for (std::int64_t lane = 0; lane < count;) {  // runs of lanes that share a point
@@ -338,8 +372,10 @@ class HostExecutor final : public Executor {
       const auto targets = std::span(points.target).subspan(first, count);
       const auto index = std::span(points.index).subspan(first, count);
       if (which.noise != nullptr) fill_variances(*which.noise, index, buffers);
-      sweep_margins(which, count, targets, index, shape, buffers,
-                    [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
+      sweep_margins(
+          which, count, targets, index, shape, buffers,
+          [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; },
+          [](std::int64_t, std::int64_t, const float*) {});
       GramAccumulator accumulator(classes_ - 1);
       for (std::int64_t b = 0; b < count; ++b) {
         Linearization& out = result[first + b];
@@ -351,16 +387,17 @@ class HostExecutor final : public Executor {
     return result;
   }
 
-  // The sweep for the margins of each example's target, whitened by the noise at the point `index` that it is a copy of;
-  // store(b, row, element, value).
-  template <class Store>
+  // The sweep for the margins of each example's target, whitened by the noise at the point `index` that it is a copy of:
+  // store(b, row, element, value) gets them, and raw(first_row, rows, gradients) sees them before.
+  template <class Store, class Raw>
   void sweep_margins(const Sweep& which, std::int64_t count, std::span<const std::int64_t> targets,
-                     std::span<const std::int64_t> index, const NoiseShape& shape, Buffers& buffers, Store store) {
+                     std::span<const std::int64_t> index, const NoiseShape& shape, Buffers& buffers, Store store, Raw raw) {
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
       const std::int64_t rival = row < targets[b] ? row : row + 1;
       return c == targets[b] ? 1.0F : c == rival ? -1.0F : 0.0F;
     };
     sweep(which, count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
+      raw(first, seeds, gradients);
       buffers.points.clear();
       for (std::int64_t s = 0; s < seeds; ++s) buffers.points.insert(buffers.points.end(), index.begin(), index.end());
       shape.whiten(buffers.points, elements_, gradients);
@@ -373,25 +410,86 @@ class HostExecutor final : public Executor {
     });
   }
 
+  Projection project_at(const Points& points, std::int64_t i, const std::vector<std::int64_t>& rivals, const Noise& noise,
+                        std::int64_t samples, Buffers& buffers) {
+    const auto rows = static_cast<std::int64_t>(rivals.size());
+    RowMatrix u(rows, elements_), whitened(rows, elements_);
+    to_lanes(points.x, i, 1, elements_, buffers.input(elements_));
+    const auto seed = [&](std::int64_t, std::int64_t row, std::int64_t c) {
+      return c == points.target[i] ? 1.0F : c == rivals[row] ? -1.0F : 0.0F;
+    };
+    const auto store = [&](RowMatrix& to, std::int64_t first, std::int64_t seeds, const float* gradients) {
+      for (std::int64_t e = 0; e < elements_; ++e) {
+        for (std::int64_t s = 0; s < seeds; ++s) to(first + s, e) = gradients[e * seeds + s];
+      }
+    };
+    sweep(1, rows, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
+      store(u, first, seeds, gradients);
+      buffers.points.assign(static_cast<std::size_t>(seeds), static_cast<std::uint32_t>(points.index[i]));
+      noise.shape->whiten(buffers.points, elements_, gradients);
+      store(whitened, first, seeds, gradients);
+    });
+    Projection out{GramAccumulator(rows).gram(whitened), Eigen::MatrixXd::Zero(rows, samples)};
+    add_noise_along(u, points, i, noise, samples, buffers, out.along);
+    return out;
+  }
+
+  // along(a, j) += u_a . eps_j for the noise of point i.
+  void add_noise_along(const RowMatrix& u, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples,
+                       Buffers& buffers, Eigen::MatrixXd& along) const {
+    const std::int64_t step = forward_batch_.examples;
+    for (std::int64_t first = 0; first < samples; first += step) {
+      stop_if_asked();
+      const std::int64_t count = std::min(step, samples - first);
+      fill_noisy(points, noise, samples, i * samples + first, count, buffers);
+      add_projections(u, points.x.data.data() + i * elements_, count, buffers.inputs.data(), along.middleCols(first, count));
+    }
+  }
+
+  // along(a, lane) += u_a . (noisy lane - x), one element after the other.
+  void add_projections(const RowMatrix& u, const float* x, std::int64_t count, const float* noisy,
+                       Eigen::Ref<Eigen::MatrixXd> along) const {
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      for (std::int64_t lane = 0; lane < count; ++lane) {
+        const double eps = double{noisy[e * count + lane]} - double{x[e]};
+        for (Eigen::Index a = 0; a < u.rows(); ++a) along(a, lane) += u(a, e) * eps;
+      }
+    }
+  }
+
   Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
     const std::int64_t rivals = classes_ - 1;
-    RowMatrix sum = RowMatrix::Zero(rivals, elements_);
-    Eigen::MatrixXd margins(rivals, samples);
+    const float* x = points.x.data.data() + i * elements_;
+    RowMatrix sum = RowMatrix::Zero(rivals, elements_), raw_sum = sum;
+    Linearization out;
+    out.sampled.resize(rivals, samples);
+    out.along_own = out.along_mean = Eigen::MatrixXd::Zero(rivals, samples);
     const std::int64_t step = gradient_batch_.examples;
     for (std::int64_t first = 0; first < samples; first += step) {
       const std::int64_t count = std::min(step, samples - first);
       fill_noisy(points, noise, samples, i * samples + first, count, buffers);
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
       const std::vector<std::int64_t> index(static_cast<std::size_t>(count), points.index[i]);
-      sweep_margins(Sweep{gradient_.get(), gradient_batch_}, count, targets, index, *noise.shape, buffers,
-                    [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; });
+      const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; };
+      const auto add_raw = [&](std::int64_t first_row, std::int64_t rows, const float* gradients) {
+        for (std::int64_t e = 0; e < elements_; ++e) {
+          for (std::int64_t lane = 0; lane < rows * count; ++lane) {
+            const std::int64_t row = first_row + lane / count, b = lane % count;
+            const double gradient = gradients[e * rows * count + lane];
+            raw_sum(row, e) += gradient;
+            out.along_own(row, first + b) += gradient * (double{buffers.inputs[e * count + b]} - double{x[e]});
+          }
+        }
+      };
+      sweep_margins(Sweep{gradient_.get(), gradient_batch_}, count, targets, index, *noise.shape, buffers, add, add_raw);
       for (std::int64_t b = 0; b < count; ++b)
-        store_margins(buffers.logits.data(), count, b, classes_, targets[b], margins.col(first + b).data());
+        store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.sampled.col(first + b).data());
     }
-    Linearization out;
-    out.margins = margins.rowwise().mean();
+    raw_sum /= static_cast<double>(samples);
+    add_noise_along(raw_sum, points, i, noise, samples, buffers, out.along_mean);
+    out.margins = out.sampled.rowwise().mean();
     out.gram = GramAccumulator(rivals).gram(sum / static_cast<double>(samples));
-    const Eigen::MatrixXd centred = margins.colwise() - out.margins;
+    const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
     out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
     return out;
   }

@@ -108,6 +108,10 @@ std::string NoiseShape::text(double scale) const { return name() + ":" + shortes
 
 void NoiseShape::fit(std::int64_t, std::int64_t) const {}
 
+void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float, const float*, float*) const {
+  throw Error{ErrorCode::usage, name(), "is not a function of standard normals", ""};
+}
+
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
   std::vector<NoisePart> parts;
   for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {

@@ -21,13 +21,15 @@ class Clipped final : public NoiseShape {
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     shape_->add(lanes, elements, scale, x);
-    const auto low = static_cast<float>(range_.low), high = static_cast<float>(range_.high);
-    const float steps = static_cast<float>(range_.levels - 1), step = (high - low) / steps;
-    const std::int64_t count = elements * static_cast<std::int64_t>(lanes.points.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float kept = x[i] < low ? low : x[i] > high ? high : x[i];  // NaN stays NaN
-      x[i] = range_.levels > 1 ? low + step * std::nearbyint((kept - low) / step) : kept;
-    }
+    clip(elements * static_cast<std::int64_t>(lanes.points.size()), x);
+  }
+
+  bool mirrored() const override { return shape_->mirrored(); }
+  std::optional<std::int64_t> normals(std::int64_t elements) const override { return shape_->normals(elements); }
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    shape_->add_normals(points, elements, scale, w, x);
+    clip(elements * static_cast<std::int64_t>(points.size()), x);
   }
 
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
@@ -46,6 +48,15 @@ class Clipped final : public NoiseShape {
   }
 
  private:
+  void clip(std::int64_t count, float* x) const {
+    const auto low = static_cast<float>(range_.low), high = static_cast<float>(range_.high);
+    const float steps = static_cast<float>(range_.levels - 1), step = (high - low) / steps;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float kept = x[i] < low ? low : x[i] > high ? high : x[i];  // NaN stays NaN
+      x[i] = range_.levels > 1 ? low + step * std::nearbyint((kept - low) / step) : kept;
+    }
+  }
+
   std::string suffix() const {
     const std::string levels = range_.levels > 1 ? "|levels:" + std::to_string(range_.levels) : "";
     return "|clip:" + shortest_text(range_.low) + "," + shortest_text(range_.high) + levels;

@@ -88,6 +88,32 @@ class OnColumns : public NoiseShape {
     return static_cast<std::int64_t>(all.size()) / std::max<std::int64_t>(1, lanes);
   }
 
+  bool mirrored() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->mirrored(); });
+  }
+
+  std::optional<std::int64_t> normals(std::int64_t elements) const override {
+    std::int64_t sum = 0;
+    for (const auto& [noise, listed] : parts_) {
+      const auto own = noise.shape->normals(width(listed.of(elements)));
+      if (!own) return std::nullopt;
+      sum += *own;
+    }
+    return sum;
+  }
+
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    const auto lanes = static_cast<std::int64_t>(points.size());
+    for (const auto& [noise, listed] : parts_) {
+      const auto columns = listed.of(elements);
+      std::vector<float> rows = gathered(columns, lanes, x);
+      noise.shape->add_normals(points, width(columns), scale * static_cast<float>(noise.scale), w, rows.data());
+      scatter(rows, columns, lanes, x);
+      w += *noise.shape->normals(width(columns)) * lanes;
+    }
+  }
+
   void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
     const auto lanes = static_cast<std::int64_t>(points.size());
     std::vector<float> all(static_cast<std::size_t>(elements * lanes), 0.0F);

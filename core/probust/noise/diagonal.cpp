@@ -28,6 +28,13 @@ class Diagonal final : public NoiseShape {
     return elements;
   }
 
+  bool mirrored() const override { return true; }
+  std::optional<std::int64_t> normals(std::int64_t elements) const override { return elements; }
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    for_each(points, elements, [&](std::int64_t i, float deviation) { x[i] += scale * deviation * w[i]; });
+  }
+
   void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
     for_each(points, elements, [&](std::int64_t i, float deviation) { variance[i] *= deviation * deviation; });
   }

@@ -27,12 +27,16 @@ class Factor final : public NoiseShape {
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     std::vector<float> w(static_cast<std::size_t>(rank_) * lanes.points.size(), 0.0F);
     draws::add_normal(lanes, rank_, scale, w.data());
-    for_each_run(lanes.points, [&](const float* factor, std::int64_t first, std::int64_t count, std::int64_t stride) {
-      for (std::int64_t e = 0; e < elements; ++e) {
-        for (std::int64_t k = 0; k < rank_; ++k)
-          add_multiple(factor[e * rank_ + k], w.data() + k * stride + first, count, x + e * stride + first);
-      }
-    });
+    add_product(lanes.points, elements, w.data(), x);
+  }
+
+  bool mirrored() const override { return true; }
+  std::optional<std::int64_t> normals(std::int64_t) const override { return rank_; }
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    std::vector<float> scaled(w, w + rank_ * static_cast<std::int64_t>(points.size()));
+    for (float& value : scaled) value *= scale;
+    add_product(points, elements, scaled.data(), x);
   }
 
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
@@ -58,6 +62,16 @@ class Factor final : public NoiseShape {
   }
 
  private:
+  // x += F w
+  void add_product(std::span<const std::uint32_t> points, std::int64_t elements, const float* w, float* x) const {
+    for_each_run(points, [&](const float* factor, std::int64_t first, std::int64_t count, std::int64_t stride) {
+      for (std::int64_t e = 0; e < elements; ++e) {
+        for (std::int64_t k = 0; k < rank_; ++k)
+          add_multiple(factor[e * rank_ + k], w + k * stride + first, count, x + e * stride + first);
+      }
+    });
+  }
+
   static void add_multiple(float factor, const float* from, std::int64_t count, float* to) {
     if (factor == 0) return;
     for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];

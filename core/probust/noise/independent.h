@@ -8,7 +8,7 @@
 
 namespace probust {
 
-/// Independent draws of one distribution with mean zero and a given unit standard deviation.
+/// Independent draws of one symmetric distribution with mean zero and a given unit standard deviation.
 class IndependentNoise : public NoiseShape {
  public:
   IndependentNoise(std::string name, draws::Add draw, double deviation)
@@ -19,6 +19,8 @@ class IndependentNoise : public NoiseShape {
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     add_(lanes, elements, scale, x);
   }
+
+  bool mirrored() const override { return true; }
 
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
     scale_all(points, elements, deviation_, gradients);

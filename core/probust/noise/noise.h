@@ -63,6 +63,17 @@ class NoiseShape {
 
   virtual GaussianView gaussian() const { return {}; }
 
+  /// Whether draws at a negative scale are distributed as those at the positive one: the two then make an antithetic pair.
+  virtual bool mirrored() const { return false; }
+
+  /// Noise that is a function of independent standard normals: of how many at a point of `elements` elements. The first that
+  /// many rows of `whiten` are then derivatives with respect to them. Nothing where it is no such function.
+  virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
+
+  /// Makes x, laid out [elements][lanes], noisy by the standard normals w [normals][lanes]: adds scale L w.
+  virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                           float* x) const;
+
   /// Throws Error{unreadable} where the model does not fit points of `elements` elements at positions below `points`.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
 };
