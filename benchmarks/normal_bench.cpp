@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Google Benchmark over the problems of normal_against_scipy.py, one thread. Square problems go in as R, as scipy takes them;
-// low-rank ones as their factor.
+// Google Benchmark over the problems of normal_against_scipy.py, one thread.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -9,19 +8,16 @@
 #include <string>
 
 #include "normal_problems.h"
-#include "probust/normal/multivariate.h"
 
 namespace {
 
 using probust::bench::Problem;
 
 void measure(benchmark::State& state, const Problem& problem, const probust::normal::Options& options) {
-  const bool low_rank = problem.U.cols() < problem.U.rows();
-  const Eigen::MatrixXd R = low_rank ? Eigen::MatrixXd() : Eigen::MatrixXd(problem.U * problem.U.transpose());
+  const probust::bench::Call call(problem);
   probust::normal::Probability answer{};
   for (auto _ : state) {
-    answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U, options)
-                      : probust::normal::mvn_cdf(problem.z, R, options);
+    answer = call(options);
     benchmark::DoNotOptimize(answer);
   }
   state.SetLabel(std::string(answer.method));

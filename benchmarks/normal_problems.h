@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "probust/normal/multivariate.h"
+
 namespace probust::bench {
 
 struct Problem {
@@ -32,5 +34,22 @@ inline std::vector<Problem> read_problems(const std::string& path) {
   }
   return problems;
 }
+
+/// A problem as a caller would have it: a factor of low rank as such, any other as R, as scipy takes it.
+class Call {
+ public:
+  explicit Call(const Problem& problem) : problem_(problem), low_rank_(problem.U.cols() < problem.U.rows()) {
+    if (!low_rank_) R_ = problem.U * problem.U.transpose();
+  }
+
+  normal::Probability operator()(const normal::Options& options) const {
+    return low_rank_ ? normal::mvn_cdf_factor(problem_.z, problem_.U, options) : normal::mvn_cdf(problem_.z, R_, options);
+  }
+
+ private:
+  const Problem& problem_;
+  bool low_rank_;
+  Eigen::MatrixXd R_;
+};
 
 }  // namespace probust::bench

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "normal_problems.h"
-#include "probust/normal/multivariate.h"
 
 namespace {
 
@@ -45,13 +44,9 @@ int main(int count, char** arguments) {
   probust::normal::Options options;
   if (count > 2) options.abs = std::atof(arguments[2]);
   for (const auto& problem : problems) {
-    const bool low_rank = problem.U.cols() < problem.U.rows();
-    const Eigen::MatrixXd R = low_rank ? Eigen::MatrixXd() : Eigen::MatrixXd(problem.U * problem.U.transpose());
+    const probust::bench::Call call(problem);
     probust::normal::Probability answer{};
-    const double seconds = seconds_a_call([&] {
-      answer = low_rank ? probust::normal::mvn_cdf_factor(problem.z, problem.U, options)
-                        : probust::normal::mvn_cdf(problem.z, R, options);
-    });
+    const double seconds = seconds_a_call([&] { answer = call(options); });
     std::printf("%s %.9g %.17g %.3g %.*s\n", problem.name.c_str(), seconds, answer.p_fail, answer.error_fail,
                 static_cast<int>(answer.method.size()), answer.method.data());
   }

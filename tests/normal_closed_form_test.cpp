@@ -14,9 +14,11 @@
 #include "probust/normal/closed_form.h"
 #include "probust/normal/gradient.h"
 #include "probust/normal/univariate.h"
+#include "support/correlations.h"
 
 namespace {
 
+using namespace probust::test;    // NOLINT(google-build-using-namespace): the helpers of the tests
 using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -40,12 +42,6 @@ VectorXd mixed_loadings(Index m, double least, double most) {
   return a;
 }
 
-std::vector<double> spread(Index m, double from, double to) {
-  std::vector<double> z(static_cast<std::size_t>(m));
-  for (Index i = 0; i < m; ++i) z[i] = m == 1 ? from : from + (to - from) * static_cast<double>(i) / static_cast<double>(m - 1);
-  return z;
-}
-
 /// Like a classifier's: margins are differences of one random vector and m others, in as many dimensions as asked.
 MatrixXd margin_correlations(Index m, Index dimension, unsigned seed) {
   std::mt19937 bits(seed);
@@ -56,9 +52,7 @@ MatrixXd margin_correlations(Index m, Index dimension, unsigned seed) {
   }
   MatrixXd U(m, dimension);
   for (Index i = 0; i < m; ++i) U.row(i) = (W.row(m) - W.row(i)).normalized();
-  MatrixXd R = U * U.transpose();
-  R.diagonal().setOnes();
-  return R;
+  return gram(U);
 }
 
 // ---- bounds and products

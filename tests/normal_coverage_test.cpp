@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "probust/normal/batch.h"
+#include "probust/normal/separation.h"
 #include "probust/normal/univariate.h"
+#include "support/correlations.h"
 
 namespace {
 
@@ -295,5 +297,26 @@ INSTANTIATE_TEST_SUITE_P(Structures, NormalCoverage,
                                          std::pair<std::string, Known (*)(Dice&)>{"Plane", plane},
                                          std::pair<std::string, Known (*)(Dice&)>{"Nested", nested}),
                          [](const auto& structure) { return structure.param.first; });
+
+/// The polygon answers for planes; what samples any singular matrix must still tell the truth about itself there.
+TEST(NormalCoverageOfSeparation, Planes) {
+  Dice dice(20240229);
+  int within = 0;
+  double worst = 0.0;
+  for (int i = 0; i < kProblems; ++i) {
+    const Known known = plane(dice);
+    const MatrixXd R = probust::test::gram(known.matrix);
+    Arena arena;
+    Separation sampled({R.rows(), known.z.data(), R.data(), R.rows()}, 0, 32, arena);
+    do sampled.refine();
+    while (sampled.error() > 1e-4 && !sampled.exhausted());
+    const double ratio = (std::abs(sampled.p() - known.p) - 1e-9) / sampled.error();
+    EXPECT_LE(ratio, 3.0) << "problem " << i << ", m = " << known.z.size();
+    within += ratio <= 1.0 ? 1 : 0;
+    worst = std::max(worst, ratio);
+  }
+  EXPECT_GE(within, kProblems * 99 / 100);
+  std::printf("planes by separation: within %d of %d, worst ratio %.2f\n", within, kProblems, worst);
+}
 
 }  // namespace

@@ -12,9 +12,11 @@
 
 #include "probust/normal/gradient.h"
 #include "probust/normal/univariate.h"
+#include "support/correlations.h"
 
 namespace {
 
+using namespace probust::test;    // NOLINT(google-build-using-namespace): the helpers of the tests
 using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -22,30 +24,8 @@ using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kCommon = 0.7;  ///< of the rows of a random factor
 constexpr Options kTight{.abs = 1e-6, .rel_q = 1e-3, .max_points = 100000};
-
-MatrixXd random_rows(Index m, Index rank, unsigned seed, double common = 0.7) {
-  std::mt19937 bits(seed);
-  std::normal_distribution<double> normal;
-  MatrixXd U(m, rank);
-  for (Index j = 0; j < rank; ++j) {
-    const double shared = common * normal(bits);
-    for (Index i = 0; i < m; ++i) U(i, j) = shared + normal(bits);
-  }
-  return U.rowwise().normalized();
-}
-
-MatrixXd gram(const MatrixXd& U) {
-  MatrixXd R = U * U.transpose();
-  R.diagonal().setOnes();
-  return R;
-}
-
-std::vector<double> spread(Index m, double from, double to) {
-  std::vector<double> z(static_cast<std::size_t>(m));
-  for (Index i = 0; i < m; ++i) z[i] = from + (to - from) * static_cast<double>(i) / static_cast<double>(m - 1);
-  return z;
-}
 
 /// The slope of f at 0 by central differences at h and h / 2, extrapolated.
 template <class F>
@@ -95,7 +75,7 @@ TEST(NormalGradient, TwoVariables) {
 TEST(NormalGradient, DifferencesInEachLimitAndCorrelation) {
   for (const Index m : {2, 3, 4, 5, 6}) {
     const auto z = spread(m, -0.3, 1.1);
-    const MatrixXd R = gram(random_rows(m, m + 4, 20 + static_cast<unsigned>(m)));
+    const MatrixXd R = gram(random_factor(m, m + 4, 20 + static_cast<unsigned>(m), kCommon));
     const MvnGradient gradient = mvn_gradient(z, R, {.abs = 1e-6});
     expect_numbers(gradient, m);
     const double h = m <= 3 ? 5e-3 : 0.05, tolerance = m <= 3 ? 1e-9 : 2e-5;
@@ -118,7 +98,7 @@ TEST(NormalGradient, DifferencesAlongMatricesOfLowRank) {
   // R moves among the matrices of its rank, turned by the directions D.
   for (const Index rank : {2, 3}) {
     const Index m = 3 + rank;
-    const MatrixXd U = random_rows(m, rank, 30 + static_cast<unsigned>(rank)), D = random_rows(m, rank, 40, 0.0);
+    const MatrixXd U = random_factor(m, rank, 30 + static_cast<unsigned>(rank), kCommon), D = random_factor(m, rank, 40, 0.0);
     const auto z = spread(m, 0.2, 1.0);
     const MvnGradient gradient = mvn_gradient(z, gram(U), {.abs = 1e-6});
     expect_numbers(gradient, m);
@@ -172,7 +152,7 @@ TEST(NormalGradient, OneFactorByQuadrature) {
 TEST(NormalGradient, OrderDoesNotMatter) {
   const Index m = 6;
   const auto z = spread(m, 0.0, 1.5);
-  const MatrixXd R = gram(random_rows(m, 9, 50));
+  const MatrixXd R = gram(random_factor(m, 9, 50, kCommon));
   Eigen::PermutationMatrix<Eigen::Dynamic> turn(m);
   turn.indices() << 3, 0, 5, 1, 4, 2;
   const VectorXd turned_z = turn * Eigen::Map<const VectorXd>(z.data(), m);
@@ -191,7 +171,7 @@ TEST(NormalGradient, OrderDoesNotMatter) {
 
 TEST(NormalGradient, LimitsAloneAgreeWithAll) {
   const auto z = spread(5, 0.0, 1.5);
-  const MatrixXd R = gram(random_rows(5, 7, 51));
+  const MatrixXd R = gram(random_factor(5, 7, 51, kCommon));
   const MvnGradient all = mvn_gradient(z, R), limits = mvn_gradient_z(z, R);
   EXPECT_TRUE(all.dz == limits.dz);
   EXPECT_EQ(all.value.p, limits.value.p);
@@ -200,7 +180,7 @@ TEST(NormalGradient, LimitsAloneAgreeWithAll) {
 }
 
 TEST(NormalGradient, InfiniteLimits) {
-  const MatrixXd R = gram(random_rows(4, 6, 52));
+  const MatrixXd R = gram(random_factor(4, 6, 52, kCommon));
   const MvnGradient three = mvn_gradient(std::vector<double>{0.3, 0.5, 0.7}, R.topLeftCorner(3, 3));
   const MvnGradient four = mvn_gradient(std::vector<double>{0.3, 0.5, 0.7, kInfinity}, R);
   EXPECT_EQ(four.dz[3], 0.0);
@@ -218,7 +198,7 @@ TEST(NormalGradient, InfiniteLimits) {
 }
 
 TEST(NormalGradient, EqualAndOppositeVariables) {
-  MatrixXd U = random_rows(3, 5, 53);
+  MatrixXd U = random_factor(3, 5, 53, kCommon);
   U.row(2) = U.row(0);
   const MatrixXd twins = gram(U);
   const double rho = twins(0, 1);
@@ -251,7 +231,7 @@ TEST(NormalGradient, EqualAndOppositeVariables) {
 TEST(NormalGradient, TailsKeepTheirRelativeAccuracy) {
   const Index m = 6;
   const auto z = spread(m, 9.0, 9.5);
-  const MvnGradient gradient = mvn_gradient_z(z, gram(random_rows(m, 8, 54)));
+  const MvnGradient gradient = mvn_gradient_z(z, gram(random_factor(m, 8, 54, kCommon)));
   ASSERT_TRUE(gradient.valid());
   for (Index i = 0; i < m; ++i) {
     EXPECT_LE(gradient.dz_error[i], 1.1e-2 * gradient.dz[i]);

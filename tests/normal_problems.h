@@ -3,10 +3,10 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "probust/normal/batch.h"
+#include "support/correlations.h"
 
 namespace probust::test {
 
@@ -18,24 +18,16 @@ struct Owned {
 
 /// Problems for every step of the ladder: m from 0 to 60, failure from common to rare, R and U, full and low rank.
 inline std::vector<Owned> mixed_problems() {
-  std::mt19937 bits(7);
-  std::normal_distribution<double> noise;
+  Normals normal(7);
   std::vector<Owned> all;
   for (const Eigen::Index m : {0, 1, 2, 3, 5, 9, 9, 30, 60}) {
     for (const Eigen::Index rank : {Eigen::Index{2}, m + 3}) {
       for (const double level : {0.5, 2.0, 5.0}) {
-        Eigen::MatrixXd U(m, rank);
-        for (Eigen::Index j = 0; j < rank; ++j) {
-          const double common = noise(bits);
-          for (Eigen::Index i = 0; i < m; ++i) U(i, j) = common + noise(bits);
-        }
-        U = U.rowwise().normalized().eval();
+        const Eigen::MatrixXd U = random_factor(m, rank, normal);
         std::vector<double> z(m);
-        for (double& limit : z) limit = level + std::abs(noise(bits));
-        Eigen::MatrixXd R = U * U.transpose();
-        R.diagonal().setOnes();
+        for (double& limit : z) limit = level + std::abs(normal());
         all.push_back({z, U, true});
-        all.push_back({z, R, false});
+        all.push_back({z, gram(U), false});
       }
     }
   }

@@ -20,12 +20,16 @@
 #include "probust/normal/mv_sigmoid.h"
 #include "probust/normal/neighbour.h"
 #include "probust/normal/one_factor.h"
+#include "probust/normal/polygon.h"
 #include "probust/normal/rare.h"
+#include "probust/normal/separation.h"
 #include "probust/normal/trivariate.h"
 #include "probust/normal/univariate.h"
+#include "support/correlations.h"
 
 namespace {
 
+using namespace probust::test;    // NOLINT(google-build-using-namespace): the helpers of the tests
 using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -43,30 +47,6 @@ MatrixXd equicorrelated(Index m, double rho) {
   MatrixXd R = MatrixXd::Constant(m, m, rho);
   R.diagonal().setOnes();
   return R;
-}
-
-/// A random correlation matrix of rank at most `rank`, like the Gram matrix of a network's margin gradients.
-MatrixXd random_factor(Index m, Index rank, unsigned seed) {
-  std::mt19937 bits(seed);
-  std::normal_distribution<double> normal;
-  MatrixXd U(m, rank);
-  for (Index j = 0; j < rank; ++j) {
-    const double common = normal(bits);
-    for (Index i = 0; i < m; ++i) U(i, j) = common + normal(bits);
-  }
-  return U.rowwise().normalized();
-}
-
-MatrixXd gram(const MatrixXd& U) {
-  MatrixXd R = U * U.transpose();
-  R.diagonal().setOnes();
-  return R;
-}
-
-std::vector<double> spread(Index m, double from, double to) {
-  std::vector<double> z(static_cast<std::size_t>(m));
-  for (Index i = 0; i < m; ++i) z[i] = m == 1 ? from : from + (to - from) * static_cast<double>(i) / static_cast<double>(m - 1);
-  return z;
 }
 
 /// Two answers to one question may differ by their errors.
@@ -406,9 +386,84 @@ TEST(NormalMultivariate, PolygonInThePlane) {
     }
     const Probability answer = mvn_cdf_factor(std::vector<double>(m, inradius), U);
     EXPECT_EQ(answer.status, Status::ok) << m;
-    EXPECT_NEAR(answer.p_fail, q, answer.error_fail + 1e-8) << m;
-    EXPECT_NEAR(answer.p, 1 - q, 1e-4) << m;
-    EXPECT_NEAR(mvn_cdf(std::vector<double>(m, inradius), gram(U)).p, 1 - q, 1e-4) << m;
+    EXPECT_EQ(answer.method, "polygon");
+    EXPECT_NEAR(answer.p_fail, q, 1e-8) << m;  // the midpoint rule's own error
+    EXPECT_NEAR(answer.p, 1 - q, 1e-8) << m;
+    const Probability from_matrix = mvn_cdf(std::vector<double>(m, inradius), gram(U));
+    EXPECT_EQ(from_matrix.method, "polygon");
+    EXPECT_NEAR(from_matrix.p, answer.p, answer.error + from_matrix.error) << m;
+    EXPECT_LT(from_matrix.error, 1e-5);
+  }
+}
+
+/// Rows (cos, sin) of angles in degrees.
+MatrixXd directions(const std::vector<double>& degrees) {
+  MatrixXd U(degrees.size(), 2);
+  for (std::size_t i = 0; i < degrees.size(); ++i) U.row(i) << std::cos(degrees[i] * kPi / 180), std::sin(degrees[i] * kPi / 180);
+  return U;
+}
+
+Integral polygon_of(const std::vector<double>& z, const std::vector<double>& degrees) {
+  Arena arena;
+  return polygon(z, directions(degrees), arena);
+}
+
+TEST(NormalPolygon, HalfPlanesStripsAndBoxes) {
+  for (const double a : {-3.0, -0.4, 0.0, 1e-9, 0.7, 6.0}) {
+    EXPECT_NEAR(polygon_of({a}, {37}).p, cdf(a), 1e-14) << a;
+    expect_relative(polygon_of({a, 30}, {37, 37}).q, complement(a), 1e-13);
+    for (const double b : {0.2, 2.0, 7.0}) {
+      const double strip = interval(-b, std::max(a, -b));
+      EXPECT_NEAR(polygon_of({a, b}, {10, 190}).p, strip, 1e-14) << a << ' ' << b;
+      // A box, its sides repeated, and two limits that cut nothing off.
+      EXPECT_NEAR(polygon_of({a, b, b, b, b, 20, 20}, {10, 190, 100, 280, 280, 55, 145}).p, strip * interval(-b, b), 1e-14);
+    }
+  }
+}
+
+TEST(NormalPolygon, WedgesAreBivariate) {
+  for (const double rho : {-0.99999, -0.6, 0.0, 0.3, 0.999999}) {
+    for (const auto& [a, b] :
+         {std::pair(0.5, 1.1), std::pair(-0.7, 0.6), std::pair(-2.0, -1.5), std::pair(4.0, 5.0), std::pair(0.0, 0.0)}) {
+      const Bivariate both = bivariate(a, b, rho);
+      const Integral wedge = polygon_of({a, b, 25}, {0, std::acos(rho) * 180 / kPi, 200});
+      EXPECT_NEAR(wedge.p, both.p, 1e-13) << rho << ' ' << a << ' ' << b;
+      expect_relative(wedge.q, both.q, 1e-12);
+      EXPECT_LT(wedge.error_q, 1e-13 * both.q);
+    }
+  }
+}
+
+TEST(NormalPolygon, SidesThroughTheOrigin) {
+  for (const double degrees : {1.0, 36.0, 90.0, 150.0}) {
+    // Between the two sides lies an angle of 180 - degrees; the sides between them cut nothing off.
+    const Integral wedge = polygon_of({0, 0, 0, 0}, {0, degrees, 0.3 * degrees, 0.8 * degrees});
+    EXPECT_NEAR(wedge.p, (180 - degrees) / 360, 1e-14);
+  }
+  EXPECT_NEAR(polygon_of({0, 1e-17, 1e-12}, {0, 90, 45}).p, 0.25, 1e-12);
+  EXPECT_NEAR(polygon_of({0, 0, 0}, {0, 120, 240}).p, 0.0, 1e-14);
+}
+
+TEST(NormalPolygon, NothingLeft) {
+  EXPECT_EQ(polygon_of({-1, -1, 0.5}, {0, 180, 90}).p, 0.0);
+  EXPECT_EQ(polygon_of({-1, -1, 0.5}, {0, 180, 90}).q, 1.0);
+  EXPECT_EQ(polygon_of({-1, -1, -1}, {0, 120, 240}).p, 0.0);
+  EXPECT_EQ(polygon_of({1, -1.0001}, {0, 180}).q, 1.0);
+}
+
+TEST(NormalPolygon, LimitsOfAnySignAgreeWithSeparation) {
+  Normals normal(77);
+  for (int round = 0; round < 40; ++round) {
+    const Index m = 4 + round % 9;
+    const MatrixXd U = random_factor(m, 2, normal), R = gram(U);
+    std::vector<double> z(m);
+    for (double& limit : z) limit = 0.8 + normal();
+    Arena arena;
+    const Integral exact = polygon(z, U, arena);
+    Separation sampled({m, z.data(), R.data(), m}, 5, 1 << 12, arena);
+    sampled.refine();
+    EXPECT_NEAR(exact.p, sampled.p(), sampled.error()) << round;
+    EXPECT_NEAR(exact.p + exact.q, 1.0, 1e-14);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/neighbour.h"
+#include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::normal {
@@ -85,18 +86,12 @@ std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
   std::copy_n(orthant.limits, m, slack.begin());
   const std::span<Index> order = arena.take<Index>(m);
   for (Index c = 0; c < m; ++c) {
-    Index pivot = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (Index i = 0; i < m; ++i) {
-      if (!cholesky.open(i)) continue;
-      const double standard = slack[i] / std::sqrt(cholesky.residual(i));
-      if (pivot < 0 || standard < least) pivot = i, least = standard;
-    }
+    const Index pivot = most_binding(cholesky, slack);
     if (pivot < 0 || cholesky.residual(pivot) < kLeastResidual) return std::nullopt;
     order[c] = pivot;
     cholesky.take(pivot);
-    const double mass = std::max(cdf(least), 1e-300), mean = std::max(-pdf(least) / mass, -rational::kFar);
-    for (Index i = 0; i < m; ++i) slack[i] -= cholesky.entry(i, c) * mean;
+    const double bound = slack[pivot] / cholesky.entry(pivot, c);
+    settle(cholesky, c, confined_mean(-std::numeric_limits<double>::infinity(), bound), slack);
   }
   Arrangement arrangement{order, Integrand(m, arena)};
   for (Index r = 0; r < m; ++r) {

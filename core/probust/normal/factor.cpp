@@ -47,14 +47,14 @@ void GrowingCholesky::take(Eigen::Index pivot) {
   }
 }
 
-GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena) {
+GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena, Eigen::Index most) {
   GrowingCholesky growing(orthant, arena);
   for (;;) {
     Eigen::Index pivot = -1;
     for (Eigen::Index i = 0; i < orthant.size; ++i) {
       if (growing.open(i) && (pivot < 0 || growing.residual(i) > growing.residual(pivot))) pivot = i;
     }
-    if (pivot < 0) return growing;
+    if (pivot < 0 || growing.rank() == most) return growing;
     growing.take(pivot);
   }
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <limits>
 #include <span>
 
 #include "probust/normal/arena.h"
@@ -22,6 +24,9 @@ class GrowingCholesky {
   Eigen::Index size() const { return orthant_.size; }
   /// Columns so far; once no row is open, the rank.
   Eigen::Index rank() const { return rank_; }
+  bool complete() const {
+    return std::none_of(open_.begin(), open_.end(), [](char open) { return open != 0; });
+  }
 
   /// Whether row i still has variance of its own.
   bool open(Eigen::Index i) const { return open_[i] != 0; }
@@ -45,8 +50,9 @@ class GrowingCholesky {
   Eigen::Index rank_ = 0;
 };
 
-/// Factorises R with the variable of largest residual variance as each pivot.
-GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena);
+/// Factorises R with the variable of largest residual variance as each pivot, in at most `most` columns.
+GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena,
+                                 Eigen::Index most = std::numeric_limits<Eigen::Index>::max());
 
 /// Whether the symmetric matrix (only its lower triangle is read, and overwritten) has no eigenvalue below -tolerance.
 bool semidefinite(Eigen::Map<Eigen::MatrixXd> matrix, double tolerance);

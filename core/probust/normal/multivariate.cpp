@@ -13,6 +13,7 @@
 #include "probust/normal/factor.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/orthant.h"
+#include "probust/normal/polygon.h"
 #include "probust/normal/rare.h"
 #include "probust/normal/separation.h"
 #include "probust/normal/trivariate.h"
@@ -220,6 +221,19 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
+std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const GrowingCholesky cholesky = pivoted_cholesky(orthant, arena, 2);
+  if (!cholesky.complete() || cholesky.rank() < 2) return std::nullopt;
+  Eigen::Map<MatrixXd> factor(arena.take<double>(2 * orthant.size).data(), orthant.size, 2);
+  double bias = 0.0;  // of residual variances that rounding left
+  for (Index i = 0; i < orthant.size; ++i) {
+    factor.row(i) << cholesky.entry(i, 0), cholesky.entry(i, 1);
+    bias += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
+  }
+  return from_integral(polygon({orthant.limits, static_cast<std::size_t>(orthant.size)}, factor, arena), bias, "polygon");
+}
+
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points}; }
 
 Probability solve_rare(const Orthant& orthant, const Options& options, bool few, Arena& arena) {
@@ -310,6 +324,7 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   const Groups groups = independent_groups(orthant, arena);
   if (groups.count > 1) return solve_groups(orthant, groups, options, arena);
   if (const auto exact = try_one_factor(orthant, options, arena)) return *exact;
+  if (const auto exact = try_polygon(orthant, arena)) return *exact;
   if (orthant.size == 3) return solve_three(orthant);
   return solve_by_sampling(orthant, options, arena);
 }
@@ -320,6 +335,11 @@ void tidy(Eigen::Map<MatrixXd>& R) {
     for (Index i = 0; i < j; ++i) R(i, j) = R(j, i) = std::clamp(0.5 * (R(i, j) + R(j, i)), -1.0, 1.0);
     R(j, j) = 1.0;
   }
+}
+
+Probability judged(Probability result, const Options& options) {
+  result.status = reached(result, options) ? Status::ok : Status::not_reached;
+  return result;
 }
 
 /// What the steps share: infinite limits, limits beyond any double, duplicates, and the verdict at the end. `gram` fills the
@@ -345,8 +365,7 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   Probability result = solve(orthant, options, arena);
   result.error += bias;
   result.error_fail += bias;
-  result.status = reached(result, options) ? Status::ok : Status::not_reached;
-  return result;
+  return judged(result, options);
 }
 
 /// Runs the body and turns what it throws (there is only want of memory) into a status.
@@ -404,6 +423,9 @@ Probability Solver::cdf_factor(std::span<const double> z, const Matrix& U, const
   return without_throwing([&]() -> Probability {
     for (const Status status : {check_options(options), check_factor(U, static_cast<Index>(z.size())), check_limits(z)}) {
       if (status != Status::ok) return failed(status);
+    }
+    if (U.cols() == 2 && z.size() > 3 && std::all_of(z.begin(), z.end(), [](double limit) { return std::isfinite(limit); })) {
+      return judged(from_integral(polygon(z, U, arena_), 0.0, "polygon"), options);
     }
     const auto gram = [&](std::span<const Index> order, Eigen::Map<MatrixXd>& chosen) {
       Eigen::Map<MatrixXd> rows(arena_.take<double>(chosen.rows() * U.cols()).data(), chosen.rows(), U.cols());

@@ -5,8 +5,7 @@
 // Genz and Kwong, "Numerical evaluation of singular multivariate normal distributions", J. Statist. Comput. Simul. 68 (2000).
 // Botev, "The normal law under linear restrictions: simulation and estimation via minimax tilting", J. R. Statist. Soc. B 79
 // (2017), tilts this integrand. Not done here: on problems like a classifier's it halved the integrand's deviation at 8 to 98
-// dimensions, but not the error over a lattice, and rare failure is not left to this method. Gibson, Glasbey and Elston, "Monte
-// Carlo evaluation of multivariate normal integrals and sensitivity to variate ordering" (1994).
+// dimensions, but not the error over a lattice, and rare failure is not left to this method.
 #include "probust/normal/separation.h"
 
 #include <algorithm>
@@ -15,34 +14,10 @@
 
 #include "probust/normal/factor.h"
 #include "probust/normal/lanes.h"
+#include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::normal {
-namespace {
-
-/// The mean of a standard normal variable confined to (lo, hi).
-double confined_mean(double lo, double hi) {
-  if (!(lo < hi)) return std::clamp(0.5 * (lo + hi), -rational::kFar, rational::kFar);
-  if (lo + hi > 0.0) return -confined_mean(-hi, -lo);
-  const double mass = interval(lo, hi);
-  if (!(mass > 0.0)) return hi;
-  return std::clamp((pdf(lo) - pdf(hi)) / mass, lo, hi);
-}
-
-/// The open variable that binds most: the least conditional probability, the earlier variables being at their conditional means.
-Eigen::Index most_binding(const GrowingCholesky& cholesky, std::span<const double> slack) {
-  Eigen::Index best = -1;
-  double least = std::numeric_limits<double>::infinity();
-  for (Eigen::Index i = 0; i < cholesky.size(); ++i) {
-    if (!cholesky.open(i)) continue;
-    const double standard = slack[i] / std::sqrt(cholesky.residual(i));
-    if (best < 0 || standard < least) best = i, least = standard;
-  }
-  return best;
-}
-
-}  // namespace
-
 Separation::Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena)
     : dimension_(static_cast<int>(orthant.size)), lattice_(dimension_, seed, arena), mean_(points) {
   arrange(orthant, arena);
@@ -90,7 +65,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
     columns[c] = {rows.first(upper), rows.subspan(lower)};
     if (c == 0) first_mass_ = interval(lo, hi);
     const double mean = confined_mean(lo, hi);
-    for (Eigen::Index i = 0; i < m; ++i) slack[i] -= cholesky.entry(i, c) * mean;
+    settle(cholesky, c, mean, slack);
   }
   columns_ = columns.first(c);
 }

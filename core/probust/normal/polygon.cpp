@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//
+// Owen, "Tables for computing bivariate normal probabilities", Ann. Math. Statist. 27 (1956), section 2: a polygon's probability
+// is a sum over its sides. What lies beyond a side, seen from the origin, is a difference of two bivariate probabilities.
+// The sides are found as an intersection of half-planes in the order of their angles (Preparata and Shamos, "Computational
+// Geometry", 1985, section 7.2).
+#include "probust/normal/polygon.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "probust/normal/bivariate.h"
+#include "probust/normal/univariate.h"
+
+namespace probust::normal {
+namespace {
+
+using Eigen::Vector2d;
+
+/// The half-plane normal . y <= limit.
+struct Face {
+  Vector2d normal;
+  double limit, angle;
+};
+
+double cross(const Vector2d& a, const Vector2d& b) { return a.x() * b.y() - a.y() * b.x(); }
+
+Vector2d corner(const Face& a, const Face& b) {
+  const double determinant = cross(a.normal, b.normal);
+  return {(a.limit * b.normal.y() - b.limit * a.normal.y()) / determinant,
+          (b.limit * a.normal.x() - a.limit * b.normal.x()) / determinant};
+}
+
+bool inside(const Vector2d& point, const Face& face) { return face.normal.dot(point) < face.limit; }
+
+/// The faces by angle, of equal angles the one that binds, and a box of which nothing outside has a probability above 0.
+std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
+  constexpr double kBeyond = 39.0, kLeast = 1e-200;  // a corner in the origin itself would be seen in no direction
+  const std::span<Face> faces = arena.take<Face>(z.size() + 4);
+  for (std::size_t i = 0; i < z.size(); ++i)
+    faces[i] = {Vector2d(N(i, 0), N(i, 1)).normalized(), std::abs(z[i]) < kLeast ? kLeast : z[i], std::atan2(N(i, 1), N(i, 0))};
+  const double turn = 0.5 * std::numbers::pi;
+  const Vector2d axes[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  for (int k = 0; k < 4; ++k) faces[z.size() + k] = {axes[k], kBeyond, k < 3 ? k * turn : -turn};
+  std::sort(faces.begin(), faces.end(),
+            [](const Face& a, const Face& b) { return a.angle < b.angle || (a.angle == b.angle && a.limit < b.limit); });
+  const auto end = std::unique(faces.begin(), faces.end(), [](const Face& a, const Face& b) {
+    return a.angle == b.angle || std::abs(cross(a.normal, b.normal)) < 1e-300;
+  });
+  return faces.first(end - faces.begin());
+}
+
+/// The faces that are sides of the polygon, in order; fewer than three where it is empty. Overwrites `faces`.
+std::span<Face> sides(std::span<Face> faces) {
+  std::size_t first = 0, last = 0;  // [first, last) are sides so far
+  const auto cut_back = [&](const Face& face) {
+    while (last - first >= 2 && !inside(corner(faces[last - 2], faces[last - 1]), face)) --last;
+  };
+  for (const Face& face : faces) {  // sides are kept at the front, never past this one
+    cut_back(face);
+    while (last - first >= 2 && !inside(corner(faces[first], faces[first + 1]), face)) ++first;
+    if (last > first && cross(faces[last - 1].normal, face.normal) <= 0.0) return {};  // half a turn or more: nothing between
+    faces[last++] = face;
+  }
+  if (last - first >= 2) cut_back(faces[first]);
+  while (last - first >= 3 && !inside(corner(faces[first], faces[first + 1]), faces[last - 1])) ++first;
+  return last - first >= 3 ? faces.subspan(first, last - first) : std::span<Face>();
+}
+
+/// Seen from the origin, what lies beyond a side at distance `height` and clockwise of the ray to a corner `place` along the
+/// side: P(Y_1 > height, Y_2 height < Y_1 place). Of the two sides that meet in a right angle there, the farther one has the
+/// smaller sine, which rounding hurts less; what lies beyond either is known.
+double behind(double height, double place) {
+  const double distance = std::hypot(height, place), far = std::abs(place);
+  if (far <= height) return bivariate_upper(height, 0.0, place / distance);
+  const double rest = complement(far) - complement(height) * complement(far) - bivariate_upper(far, 0.0, height / distance);
+  return place > 0.0 ? complement(height) + rest : -rest;
+}
+
+}  // namespace
+
+Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const std::span<Face> polygon = sides(by_angle(z, N, arena));
+  Integral total;
+  if (polygon.empty()) {
+    total.q = 1.0;
+    return total;
+  }
+  const std::size_t n = polygon.size();
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  double beyond = 0.0, rounding = 0.0;  // of the sectors that the sides are seen in, the part behind them
+  bool around_origin = true;
+  Vector2d from = corner(polygon[n - 1], polygon[0]);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Face& side = polygon[k];
+    const Vector2d to = corner(side, polygon[(k + 1) % n]), along(-side.normal.y(), side.normal.x());
+    const double height = std::abs(side.limit), left = behind(height, along.dot(to)), right = behind(height, along.dot(from));
+    const double part = left - right;
+    rounding += 8.0 * kEpsilon * (left + right);
+    beyond += side.limit < 0.0 ? -part : part;
+    around_origin = around_origin && side.limit >= 0.0;
+    from = to;
+    total.points += 2;
+  }
+  // Sectors add up to a full turn where the origin is inside, and to nothing where it is not.
+  total.p = around_origin ? 1.0 - beyond : -beyond;
+  total.q = around_origin ? beyond : 1.0 + beyond;
+  total.error_p = total.error_q = rounding;
+  return total;
+}
+
+}  // namespace probust::normal
