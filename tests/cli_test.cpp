@@ -158,6 +158,20 @@ TEST(Cli, RangesAreSpacedInTheirLogarithms) {
 }
 
 // Two points of two features before a linear classifier, and files that describe noise.
+TEST(Cli, SweepsAreSmoothedWhereAsked) {
+  const std::string sweep = "estimate " + kDigits + " --limit 3 --sigma 0.1..0.4:5 --estimator probit:24,taylor --quiet";
+  const auto plain = rows(test::probust(sweep).out), smooth = rows(test::probust(sweep + " --smooth").out);
+  ASSERT_EQ(plain.size(), 30U);
+  ASSERT_EQ(smooth.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    for (const char* key : {"index", "noise", "estimator", "forwards"}) EXPECT_EQ(plain[i][key], smooth[i][key]);
+    const bool sampled = plain[i]["estimator"] == "probit:24";
+    EXPECT_EQ(smooth[i]["status"], sampled ? "ok: smoothed over 5 scales" : "ok");
+    if (!sampled) EXPECT_EQ(plain[i]["p"], smooth[i]["p"]);
+    if (sampled) EXPECT_LE(smooth[i]["ci_low"], smooth[i]["p"]);
+  }
+}
+
 TEST(Cli, NoiseModelsComeFromTextsAndFiles) {
   const Folder folder;
   test::OnnxBuilder builder;

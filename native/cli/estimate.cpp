@@ -14,6 +14,7 @@
 #include "cli/noise_files.h"
 #include "cli/progress_line.h"
 #include "cli/rows.h"
+#include "probust/analysis/curve.h"
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
 
@@ -189,18 +190,47 @@ class Run {
       points.index.push_back(arguments_.data.offset + i);
       points.target.push_back(targets_[i]);
     }
-    Evaluation evaluation(executor_, std::move(points), rows_of(logits_, first, count), event_);
-    std::vector<std::vector<Estimate>> columns;
-    for (const Noise& noise : plan_.noises) {
-      for (const EstimatorSpec& estimator : plan_.estimators) {
-        auto estimates = estimate(evaluation, noise, estimator);
-        if (!estimates && executor_.progress.stop) return false;
-        columns.push_back(std::move(estimates).value());
-      }
-    }
+    const Tensor logits = rows_of(logits_, first, count);
+    const auto columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(points, logits);
+    if (columns.empty()) return false;
     for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
     destination_.flush();
     return !executor_.progress.stop;
+  }
+
+  // [noise, estimator][point]; nothing where the user stopped it.
+  using Columns = std::vector<std::vector<Estimate>>;
+
+  Columns one_by_one(const Points& points, const Tensor& logits) {
+    Evaluation evaluation(executor_, points, logits, event_);
+    Columns columns;
+    for (const Noise& noise : plan_.noises) {
+      for (const EstimatorSpec& estimator : plan_.estimators) {
+        auto estimates = estimate(evaluation, noise, estimator);
+        if (!estimates && executor_.progress.stop) return {};
+        columns.push_back(std::move(estimates).value());
+      }
+    }
+    return columns;
+  }
+
+  // Sweeps are runs of noise models that differ by their scale alone.
+  Columns smoothed(const Points& points, const Tensor& logits) {
+    Columns columns(plan_.noises.size() * plan_.estimators.size());
+    for (std::size_t first = 0, last = 0; first < plan_.noises.size(); first = last) {
+      std::vector<double> sigmas;
+      for (; last < plan_.noises.size() && plan_.noises[last].shape->name() == plan_.noises[first].shape->name(); ++last) {
+        sigmas.push_back(plan_.noises[last].scale);
+      }
+      for (std::size_t e = 0; e < plan_.estimators.size(); ++e) {
+        auto curve = estimate_curve(executor_, points, logits, plan_.noises[first].shape, sigmas, plan_.estimators[e], event_);
+        if (!curve && executor_.progress.stop) return {};
+        auto estimates = std::move(curve).value();
+        for (std::size_t s = 0; s < sigmas.size(); ++s)
+          columns[(first + s) * plan_.estimators.size() + e] = std::move(estimates[s]);
+      }
+    }
+    return columns;
   }
 
   void write_point(std::int64_t i, std::int64_t in_block, const std::vector<std::vector<Estimate>>& columns) {

@@ -74,12 +74,13 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
 
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
-                                                          std::span<const double> sigmas, const EstimatorSpec& estimator) {
+                                                          std::span<const double> sigmas, const EstimatorSpec& estimator,
+                                                          const Event& event) {
   std::vector<std::vector<Estimate>> curve;
   for (const double sigma : sigmas) {
     Points own = points;
     own.seed = seed_of(points.seed, sigma);
-    Evaluation evaluation(executor, std::move(own), logits);
+    Evaluation evaluation(executor, std::move(own), logits, event);
     auto estimates = estimate(evaluation, {shape, sigma}, estimator);
     if (!estimates) return estimates.error();
     curve.push_back(std::move(estimates).value());
@@ -90,8 +91,8 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
       const Estimate& one = curve[s][i];
       raw.push_back({sigmas[s], one.p, one.p_fail, static_cast<double>(one.forwards + one.backwards)});
     }
-    const bool whole =
-        sigmas.size() >= 3 && std::all_of(raw.begin(), raw.end(), [](const CurvePoint& each) { return std::isfinite(each.p); });
+    bool whole = sigmas.size() >= 3;
+    for (std::size_t s = 0; s < sigmas.size(); ++s) whole = whole && std::isfinite(raw[s].p) && curve[s][i].std_error;
     if (!whole) continue;
     const std::vector<CurveValue> smooth = smooth_curve(raw);
     for (std::size_t s = 0; s < sigmas.size(); ++s) {

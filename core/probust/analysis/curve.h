@@ -31,10 +31,11 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
 /// Estimates at several scales of one noise shape, with noise of its own at each scale (else errors would be shared and nothing
 /// would average out), smoothed point by point: [scales][points]. The statuses that were "ok" become "ok: smoothed over N
-/// scales". `logits` [N, C] are those at the points.
+/// scales". Estimates without a standard error have no noise to smooth and stay. `logits` [N, C] are those at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
-                                                          std::span<const double> sigmas, const EstimatorSpec& estimator);
+                                                          std::span<const double> sigmas, const EstimatorSpec& estimator,
+                                                          const Event& event = {});
 
 /// p at each scale from common rays: the direction of a copy's noise stays, and bisection over the scales finds where the answer
 /// changes, in log2(scales) forwards or so instead of one for each scale. Unsmoothed: at each scale p is a share of rays. A ray
