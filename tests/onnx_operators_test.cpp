@@ -47,51 +47,14 @@ struct Row {
   std::int64_t opset = 17;
 };
 
-std::string scalar_tensor(std::int32_t type, const void* bytes, std::size_t size) {
-  std::string tensor;
-  protozero::pbf_writer w(tensor);
-  w.add_int64(1, 1);
-  w.add_int32(2, type);
-  w.add_bytes(9, static_cast<const char*>(bytes), size);
-  return tensor;
-}
-
-Attribute tensor_attribute(const std::string& name, const std::string& tensor) {
-  Attribute a{name, {}};
-  protozero::pbf_writer w(a.bytes);
-  w.add_string(1, name);
-  w.add_message(5, tensor);
-  w.add_enum(20, 4);
-  return a;
-}
-
 // A graph without inputs whose output is one constant.
 Attribute branch(const std::string& name, float value) {
-  std::string node, output, graph;
-  {
-    protozero::pbf_writer w(node);
-    w.add_string(2, "chosen");
-    w.add_string(4, "Constant");
-    w.add_message(5, Attribute::number("value_float", value).bytes);
-  }
-  protozero::pbf_writer(output).add_string(1, "chosen");
-  {
-    protozero::pbf_writer w(graph);
-    w.add_message(1, node);
-    w.add_message(12, output);
-  }
-  Attribute a{name, {}};
-  protozero::pbf_writer w(a.bytes);
-  w.add_string(1, name);
-  w.add_message(6, graph);
-  w.add_enum(20, 5);
-  return a;
+  OnnxBuilder body;
+  body.node("Constant", {}, {"chosen"}, {Attribute::number("value_float", value)}).output("chosen");
+  return Attribute::graph(name, body.graph());
 }
 
-Attribute value_seven() {
-  const std::int64_t seven = 7;
-  return tensor_attribute("value", scalar_tensor(7, &seven, sizeof seven));
-}
+Attribute value_seven() { return Attribute::tensor("value", test::encode_tensor({1}, 7, test::raw_bytes(Integers{7}))); }
 
 const std::vector<Row>& rows() {
   const float e = std::exp(1.F), log_3 = std::log(3.F);

@@ -199,22 +199,15 @@ TEST(Onnx, ReductionsAndSoftmax) {
 
 TEST(Onnx, WeightsOfOtherTypesAreWidened) {
   const auto model_with = [](std::int32_t type, const std::string& raw) {
-    std::string bytes;
-    protozero::pbf_writer w(bytes);
-    w.add_int64(1, 2);
-    w.add_int32(2, type);
-    w.add_string(8, "w");
-    w.add_bytes(9, raw);
     OnnxBuilder builder;
-    builder.input("x", {1, 2}).initializer(bytes).node("Mul", {"x", "w"}, {"y"}).output("y");
+    builder.input("x", {1, 2}).initializer(test::encode_tensor({2}, type, raw, "w")).node("Mul", {"x", "w"}, {"y"}).output("y");
     return builder;
   };
-  const double doubles[] = {1.5, -2};
-  expect_values(run(model_with(11, std::string(reinterpret_cast<const char*>(doubles), 16)), {1, 1}), {1.5F, -2}, "double");
-  const std::uint16_t halves[] = {0x3e00, 0xc000};
-  expect_values(run(model_with(10, std::string(reinterpret_cast<const char*>(halves), 4)), {1, 1}), {1.5F, -2}, "float16");
-  const std::uint16_t brains[] = {0x3fc0, 0xc000};
-  expect_values(run(model_with(16, std::string(reinterpret_cast<const char*>(brains), 4)), {1, 1}), {1.5F, -2}, "bfloat16");
+  const std::vector<double> doubles = {1.5, -2};
+  expect_values(run(model_with(11, test::raw_bytes(doubles)), {1, 1}), {1.5F, -2}, "double");
+  const std::vector<std::uint16_t> halves = {0x3e00, 0xc000}, brains = {0x3fc0, 0xc000};
+  expect_values(run(model_with(10, test::raw_bytes(halves)), {1, 1}), {1.5F, -2}, "float16");
+  expect_values(run(model_with(16, test::raw_bytes(brains)), {1, 1}), {1.5F, -2}, "bfloat16");
 }
 
 OnnxBuilder with_head(const std::string& head) {
@@ -299,21 +292,9 @@ TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
 // The condition depends on the input; the branches read names from around them.
 TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
   const auto branch = [](const std::string& name, const std::string& op) {
-    std::string node, output, graph;
-    protozero::pbf_writer n(node);
-    n.add_string(1, "x");
-    n.add_string(2, "chosen");
-    n.add_string(4, op);
-    protozero::pbf_writer(output).add_string(1, "chosen");
-    protozero::pbf_writer g(graph);
-    g.add_message(1, node);
-    g.add_message(12, output);
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_message(6, graph);
-    w.add_enum(20, 5);
-    return a;
+    OnnxBuilder body;
+    body.node(op, {"x"}, {"chosen"}).output("chosen");
+    return OnnxAttribute::graph(name, body.graph());
   };
   OnnxBuilder builder(12);
   builder.input("x", {1, 2}).weight("zero", Tensor::scalar(0)).node("ReduceSum", {"x"}, {"sum"});
