@@ -90,12 +90,12 @@ void conv(Lowering& l) {
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// Padding that makes the image of a transposed convolution as large as asked for; the odd cell goes behind the image for
-// SAME_UPPER, before it otherwise.
-void pad_for_output(Window& w, const Shape& in, const Shape& wanted, bool upper) {
+// Padding that makes the image of a transposed convolution, with `extra` cells behind it, as large as asked for; the odd cell
+// goes behind the image for SAME_UPPER, before it otherwise.
+void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape& wanted, bool upper) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    const std::int64_t total = std::max<std::int64_t>(0, (in[i] - 1) * w.stride[i] + reach - wanted[i]);
+    const std::int64_t total = std::max<std::int64_t>(0, (in[i] - 1) * w.stride[i] + reach + extra[i] - wanted[i]);
     w.pad_low[i] = upper ? total / 2 : total - total / 2;
     w.pad_high[i] = total - w.pad_low[i];
   }
@@ -120,7 +120,7 @@ void conv_transpose(Lowering& l) {
     w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
     if (same && !l.has_attribute("output_shape")) wanted.push_back(in[i] * w.stride[i]);
   }
-  if (!wanted.empty()) pad_for_output(w, in, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
+  if (!wanted.empty()) pad_for_output(w, in, extra, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
   for (const std::int64_t extent : w.image) {
     if (extent < 1 || extent > kMaxElements) l.malformed("its pads leave no image");
   }
