@@ -347,12 +347,81 @@ TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
   EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
 }
 
+// An exporter may leave the output's extent open although the input's is fixed: the shape that comes out decides.
+TEST(Onnx, AFixedBatchIsFoundWhereTheOutputDeclaresNone) {
+  OnnxBuilder builder;
+  builder.input("x", {3, 2}).integers("flat", {3, 2}).node("Reshape", {"x", "flat"}, {"y"}).output("y", {-1, 2});
+  const Model model = import_bytes(builder.bytes()).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2}));
+  expect_values(run(model, {1, -2}), {1, -2}, "declared open");
+}
+
+// [4, 1] from [4, 2] is one number for each of four examples, not four classes. Where the rows hang together it is the latter.
+TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
+  OnnxBuilder rows;
+  rows.input("x", {4, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
+  rows.output("y", {4, 1});
+  ImportOptions options;
+  options.two_classes_of_one = true;
+  const Model model = import_bytes(rows.bytes(), options).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2}));
+  expect_values(run(model, {1, 2}), {0, 5}, "one of four rows");
+  OnnxBuilder whole;
+  whole.input("x", {2, 2}).weight("w", Tensor({2, 2}, {1, 2, 3, 4})).weight("v", Tensor({2, 1}, {1, 1}));
+  whole.node("MatMul", {"w", "x"}, {"h"}).node("MatMul", {"h", "v"}, {"y"}).output("y", {2, 1});
+  expect_values(run(whole, {1, 0, 0, 1}), {3, 7}, "rows that are mixed");
+}
+
 TEST(Onnx, TheBatchMayStandBehindTheSequence) {
   OnnxBuilder builder;
   builder.input("x", {3, -1, 2})
       .node("ReduceMean", {"x"}, {"y"}, {OnnxAttribute::ints("axes", {0}), OnnxAttribute::integer("keepdims", 0)});
   builder.output("y", {-1, 2});
   expect_values(run(builder, {1, 2, 3, 4, 5, 6}), {3, 4}, "sequence first");
+}
+
+OnnxBuilder with_open_extents() {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 1, -1, -1}).node("GlobalMaxPool", {"x"}, {"m"}).node("GlobalAveragePool", {"x"}, {"a"});
+  builder.node("Concat", {"m", "a"}, {"c"}, {OnnxAttribute::integer("axis", 1)}).node("Flatten", {"c"}, {"y"});
+  return builder.output("y", {-1, 2});
+}
+
+TEST(Onnx, ExtentsThatTheModelLeavesOpenCanBeGiven) {
+  ImportOptions options;
+  options.input_shape = {1, 1, 2, 2};
+  const Model model = import_bytes(with_open_extents().bytes(), options).value();
+  EXPECT_EQ(model.input_shape, options.input_shape);
+  expect_values(run(model, {1, 2, 3, 6}), {6, 3}, "pools of 2 x 2");
+}
+
+TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
+  const std::string bytes = with_open_extents().bytes();
+  const Error open = import_bytes(bytes).error();
+  EXPECT_EQ(open.code, ErrorCode::unsupported);
+  EXPECT_NE(open.message().find("[?, 1, ?, ?]"), std::string::npos) << open.message();
+  EXPECT_NE(open.message().find("--input-shape 1,1,224,224"), std::string::npos) << open.message();
+  for (const Shape& wrong : {Shape{1, 3, 2, 2}, Shape{1, 1, 2}, Shape{1, 1, 2, 0}}) {
+    ImportOptions options;
+    options.input_shape = wrong;
+    const auto model = import_bytes(bytes, options);
+    ASSERT_FALSE(model) << to_string(wrong);
+    EXPECT_EQ(model.error().code, ErrorCode::usage) << model.error().message();
+  }
+}
+
+TEST(Onnx, OfSeveralInputsOneMayCarryTheOutput) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).input("target", {-1, 2}).input("unused", {7}).node("Relu", {"x"}, {"y"}).output("y", {-1, 2});
+  expect_values(run(builder, {-1, 2}), {0, 2}, "inputs that nothing reads");
+  builder.node("Sub", {"y", "target"}, {"loss"}).output("loss", {-1, 2});
+  const Error error = import_bytes(builder.bytes()).error();
+  EXPECT_EQ(error.code, ErrorCode::unsupported);
+  EXPECT_NE(error.message().find("'x' and 'target'"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("--output-name"), std::string::npos) << error.message();
+  ImportOptions options;
+  options.output_name = "y";
+  expect_values(run(import_bytes(builder.bytes(), options).value(), {-1, 2}), {0, 2}, "by the output's name");
 }
 
 TEST(Onnx, UnsupportedThingsAreNamed) {
