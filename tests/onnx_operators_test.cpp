@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "probust/autodiff/vjp.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/lower.h"
 #include "support/evaluate.h"
@@ -510,6 +511,37 @@ TEST(OnnxOperators, GiveTheValuesWorkedOutByHand) {
       EXPECT_NEAR(actual[e], row.expected[e], 1e-5 * (1 + std::fabs(row.expected[e]))) << what << ", element " << e;
     }
   }
+}
+
+// The gradient of y = op(x) summed, at x = 0.
+Floats gradient_at_zero(const std::string& op, const std::vector<Attribute>& attributes) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 1, 4}).node(op, {"x"}, {"h"}, attributes).node("Flatten", {"h"}, {"y"}).output("y");
+  const std::string bytes = builder.bytes();
+  const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
+  Vjp sweep = vjp(model.graph, model.graph.outputs, model.graph.inputs());
+  sweep.graph.outputs = sweep.gradients;
+  const Tensor ones({model.classes}, Floats(static_cast<std::size_t>(model.classes), 1));
+  return test::evaluate(sweep.graph, {Tensor({1, 1, 4}), ones})[0].data;
+}
+
+// The root alone has an infinite derivative there, which times the zero of the square is NaN.
+TEST(OnnxOperators, NormsHaveADerivativeWhereThereIsNothing) {
+  const Floats zeros(4, 0);
+  const Attribute two = Attribute::ints("kernel_shape", {2}), axes = Attribute::ints("axes", {2});
+  EXPECT_EQ(gradient_at_zero("LpPool", {two}), zeros);
+  EXPECT_EQ(gradient_at_zero("LpPool", {two, Attribute::integer("p", 3)}), zeros);
+  EXPECT_EQ(gradient_at_zero("GlobalLpPool", {}), zeros);
+  EXPECT_EQ(gradient_at_zero("ReduceL2", {axes}), zeros);
+  EXPECT_EQ(gradient_at_zero("LpNormalization", {}), Floats(4, 1));  // nothing is divided by a norm of zero
+}
+
+TEST(OnnxOperators, NormsKeepNaN) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 2}).node("ReduceL2", {"x"}, {"y"}, {Attribute::ints("axes", {1})}).output("y");
+  const std::string bytes = builder.bytes();
+  const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
+  EXPECT_TRUE(std::isnan(test::evaluate(model.graph, {Tensor({1, 2}, {1, NAN})})[0].data[0]));
 }
 
 TEST(OnnxOperators, EveryOperatorHasARow) {

@@ -208,10 +208,10 @@ void average_pool(Lowering& l) {
 ValueId lp_pool_by(Lowering& l, const Window& w) {
   const std::int64_t p = l.attribute("p", std::int64_t{2});
   if (p < 1) l.malformed("attribute p is below 1");
-  const ValueId size = l.add_node(Op::absolute, {l.in(0)});
-  const auto power = [&](ValueId x, float exponent) { return p == 1 ? x : l.add_node(Op::power, {x, l.scalar(exponent)}); };
-  if (p == 2) return l.add_node(Op::sqrt, {l.add_node(Op::sum_pool, {l.add_node(Op::multiply, {size, size})}, w)});
-  return power(l.add_node(Op::sum_pool, {power(size, static_cast<float>(p))}, w), 1 / static_cast<float>(p));
+  ValueId term = l.add_node(Op::absolute, {l.in(0)});
+  if (p == 2) term = l.add_node(Op::multiply, {l.in(0), l.in(0)});
+  if (p > 2) term = l.add_node(Op::power, {term, l.scalar(static_cast<float>(p))});
+  return norm_root(l, l.add_node(Op::sum_pool, {term}, w), p);
 }
 
 // One window over the whole image.
