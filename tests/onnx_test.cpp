@@ -372,6 +372,19 @@ TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
   expect_values(run(whole, {1, 0, 0, 1}), {3, 7}, "rows that are mixed");
 }
 
+// [sequence, batch, features] with both of two: only what depends on what tells which axis holds the examples.
+TEST(Onnx, ABatchAsLongAsTheSequenceIsFoundByTrial) {
+  const OnnxAttribute first_axis = OnnxAttribute::ints("axes", {0}), second_axis = OnnxAttribute::ints("axes", {1});
+  for (const OnnxAttribute& sequence : {first_axis, second_axis}) {
+    OnnxBuilder builder;
+    builder.input("x", {2, 2, 3}).node("ReduceMax", {"x"}, {"y"}, {sequence, OnnxAttribute::integer("keepdims", 0)});
+    const Model model = import_bytes(builder.output("y", {2, 3}).bytes()).value();
+    const bool batch_behind = sequence.bytes == first_axis.bytes;
+    EXPECT_EQ(model.input_shape, (batch_behind ? Shape{2, 1, 3} : Shape{1, 2, 3}));
+    expect_values(run(model, {1, 5, 3, 4, 2, 6}), {4, 5, 6}, "largest of the sequence");
+  }
+}
+
 TEST(Onnx, TheBatchMayStandBehindTheSequence) {
   OnnxBuilder builder;
   builder.input("x", {3, -1, 2})

@@ -2,6 +2,8 @@
 #include "probust/onnx/import.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <optional>
 #include <set>
 
@@ -273,14 +275,26 @@ class Importer {
   std::optional<GraphLowering> body_;
 };
 
-// An input axis with as many entries as an output has rows.
-std::optional<FixedBatch> find_fixed_batch(const Shape& input, const std::vector<Shape>& outputs) {
+// Input axes with as many entries as an output has rows: two where a sequence is as long as the batch.
+std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector<Shape>& outputs) {
+  std::vector<FixedBatch> found;
   for (std::size_t axis = 0; axis < input.size(); ++axis) {
-    for (const Shape& output : outputs) {
-      if (input[axis] > 1 && !output.empty() && output[0] == input[axis]) return FixedBatch{axis, input[axis]};
-    }
+    const auto has_rows = [&](const Shape& output) { return !output.empty() && output[0] == input[axis]; };
+    if (input[axis] > 1 && std::any_of(outputs.begin(), outputs.end(), has_rows)) found.push_back({axis, input[axis]});
   }
-  return std::nullopt;
+  return found;
+}
+
+// Numbers without a pattern between -1/2 and 1/2, the same in every `variant` for entry 0 of `axis` and others elsewhere.
+Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
+  const std::int64_t stride = row_major_strides(shape)[axis];
+  Tensor x(shape);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const bool first = i / stride % shape[axis] == 0;
+    const double turns = static_cast<double>(i + 1) * (first ? std::numbers::phi : std::numbers::sqrt2 + variant);
+    x.data[i] = static_cast<float>(turns - std::floor(turns) - 0.5);
+  }
+  return x;
 }
 
 // [n, 1] from [n, ...] is one number for each row of the input, not n classes; [n] may be either, and is taken as classes.
@@ -323,29 +337,6 @@ std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOption
   }
 }
 
-Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
-  require_opset(proto);
-  Importer importer(proto, options, file_bytes, {});
-  try {
-    Model model = importer.import();
-    auto apart = with_rows_apart(proto, options, file_bytes, model.input_shape, importer.output_shapes().back());
-    return apart ? *std::move(apart) : model;
-  } catch (const Error& error) {
-    if (error.code != ErrorCode::unsupported) throw;
-    const Shape input = shape_of_one(find_input(proto, options), options);
-    std::vector<Shape> outputs = importer.output_shapes();
-    for (const ValueInfo& output : proto.graph.outputs) outputs.push_back(output.shape);
-    const std::optional<FixedBatch> batch = find_fixed_batch(input, outputs);
-    if (!batch) throw;
-    const Error first = error;
-    try {
-      return import_without_batch(proto, options, file_bytes, *batch);
-    } catch (const Error&) {
-      throw first;  // what is wrong with the model as it is says more
-    }
-  }
-}
-
 // Integers and booleans are carried as floats, marked so.
 bool holds_integers(const std::string& type) { return type == "bool" || type.rfind("int", 0) == 0 || type.rfind("uint", 0) == 0; }
 
@@ -378,6 +369,59 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
     function.outputs.push_back(output.name);
   }
   return function;
+}
+
+// Whether row 0 of the model's outputs rests on entry 0 of that input axis alone, as it does where the axis is the batch.
+bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
+                      const FixedBatch& batch) {
+  const std::string& name = find_input(proto, options).name;
+  const auto outputs_for = [&](double variant) {
+    return lower_function(proto, {{{name, probe_input(input, batch.axis, variant)}}}, file_bytes).graph;
+  };
+  const Graph one = outputs_for(0), other = outputs_for(0.1);
+  for (std::size_t i = 0; i < one.outputs.size(); ++i) {
+    const Tensor &a = constant_value(one, one.outputs[i]), &b = constant_value(other, other.outputs[i]);
+    const std::int64_t row = a.shape.empty() || a.shape[0] != batch.extent ? 0 : a.size() / batch.extent;
+    if (!std::equal(a.data.begin(), a.data.begin() + row, b.data.begin())) return false;
+  }
+  return true;
+}
+
+// Of several axes that may be the batch, the one that a trial shows to be; the first where that would take too long.
+FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
+                        const std::vector<FixedBatch>& batches) {
+  if (batches.size() == 1) return batches[0];
+  try {
+    for (const FixedBatch& batch : batches) {
+      if (rows_are_entries(proto, options, file_bytes, input, batch)) return batch;
+    }
+  } catch (const Error&) {
+    return batches[0];
+  }
+  return batches[0];
+}
+
+Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
+  require_opset(proto);
+  Importer importer(proto, options, file_bytes, {});
+  try {
+    Model model = importer.import();
+    auto apart = with_rows_apart(proto, options, file_bytes, model.input_shape, importer.output_shapes().back());
+    return apart ? *std::move(apart) : model;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::unsupported) throw;
+    const Shape input = shape_of_one(find_input(proto, options), options);
+    std::vector<Shape> outputs = importer.output_shapes();
+    for (const ValueInfo& output : proto.graph.outputs) outputs.push_back(output.shape);
+    const std::vector<FixedBatch> batches = find_fixed_batches(input, outputs);
+    if (batches.empty()) throw;
+    const Error first = error;
+    try {
+      return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches));
+    } catch (const Error&) {
+      throw first;  // what is wrong with the model as it is says more
+    }
+  }
 }
 
 }  // namespace
