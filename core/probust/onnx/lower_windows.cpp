@@ -102,6 +102,30 @@ void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape&
   w.image = wanted;
 }
 
+// A window that starts a whole stride behind the last one would be one too many: such cells are taken from the padding, and
+// those that are left, which no tap reaches, are split off the image. Returns how many these are along each axis.
+Shape split_unreached(Window& w, const Shape& in) {
+  Shape unreached(in.size(), 0);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    const std::int64_t behind = w.image[i] + w.pad_low[i] + w.pad_high[i] - reach - (in[i] - 1) * w.stride[i];
+    if (behind < w.stride[i]) continue;
+    const std::int64_t cropped = std::min(behind, w.pad_high[i]);
+    w.pad_high[i] -= cropped;
+    unreached[i] = behind - cropped;
+    w.image[i] -= unreached[i];
+  }
+  return unreached;
+}
+
+ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
+  if (std::all_of(cells.begin(), cells.end(), [](std::int64_t count) { return count == 0; })) return y;
+  const Shape zeros(cells.size() + 2, 0);
+  Shape high{0, 0};
+  high.insert(high.end(), cells.begin(), cells.end());
+  return l.add_node(Op::pad, {y}, PadAttributes{zeros, high, zeros});
+}
+
 // The image that a transposed convolution makes: (in - 1) stride + reach - pads + output_padding, per axis, unless its shape is
 // given or auto_pad makes it in * stride.
 void conv_transpose(Lowering& l) {
@@ -125,7 +149,9 @@ void conv_transpose(Lowering& l) {
     if (extent < 1 || extent > kMaxElements) l.malformed("its pads leave no image");
   }
   w.groups = l.attribute("group", std::int64_t{1});
-  l.set(add_channel_bias(l, l.add_node(Op::conv_transpose, {l.in(0), l.in(1)}, w), 2));
+  const Shape unreached = split_unreached(w, in);
+  const ValueId reached = l.add_node(Op::conv_transpose, {l.in(0), l.in(1)}, w);
+  l.set(add_channel_bias(l, pad_behind(l, reached, unreached), 2));
 }
 
 Window pool_window(Lowering& l) {
