@@ -209,7 +209,7 @@ class Run {
 
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
-  const Model model = load_model(arguments.model, arguments.output_name, true);
+  const Model model = load_model(arguments, true);
   Dataset data = load_data(arguments.data);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
