@@ -79,6 +79,35 @@ TEST(Cli, WeightsMayStandInAnotherFile) {
   expect_refusal(logits("w.data", "-1"), 3, "length");
 }
 
+// What the model leaves open beside the batch is one option away, for every command.
+TEST(Cli, OpenExtentsAreGivenByInputShape) {
+  test::OnnxBuilder builder;
+  builder.input("x", {-1, -1}).node("Relu", {"x"}, {"y"}).output("y", {-1, -1});
+  const Folder folder;
+  const std::string model = "'" + folder.write("m.onnx", builder.bytes()) + "'";
+  const std::string points = " '" + folder.write("x.csv", "-1,2,3\n") + "' --label-column none";
+  const Finished refused = test::probust("inspect " + model);
+  EXPECT_EQ(refused.status, 4);
+  EXPECT_NE(refused.err.find("--input-shape 1,16"), std::string::npos) << refused.err;
+  const Finished inspected = test::probust("inspect --input-shape 1,3 " + model);
+  EXPECT_EQ(inspected.status, 0) << inspected.err;
+  EXPECT_NE(inspected.out.find("3 classes"), std::string::npos) << inspected.out;
+  const Finished finished =
+      test::probust("logits --input-shape 1,3 " + model + points + " -o '" + folder / "y.npy" + "' --quiet");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(read_npy(folder / "y.npy")->data, (std::vector<float>{0, 2, 3}));
+}
+
+TEST(Cli, OptionsMayStandBeforeTheModel) {
+  const Finished finished =
+      test::probust("estimate --limit 1 --quiet --std 1 --sigma 0.1 --estimator mc:10,softmax --mean 0.5 " + kDigits);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(rows(finished.out).size(), 2U);
+  const Finished repeated = test::probust("estimate --limit 1 --quiet --sigma 0.1 --sigma 0.2 --estimator mc:10 " + kDigits);
+  ASSERT_EQ(repeated.status, 0) << repeated.err;
+  EXPECT_EQ(rows(repeated.out).size(), 2U);
+}
+
 TEST(Cli, EstimateGivesARowPerPointNoiseAndEstimator) {
   const Finished finished = test::probust(
       "estimate " + kDigits + " --limit 3 --offset 2 --sigma 0.1,0.3 --estimator taylor,mmse:4 --estimator mc:200 --quiet");
@@ -292,9 +321,9 @@ TEST(Cli, WrongUsageIsStatus2) {
   for (const char* estimator : {"magic", "mc", "mc:0", "taylor:3", "mc:x", "taylor,,mc:3"}) {
     expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator " + estimator), 2);
   }
-  for (const char* option :
-       {"--format xml", "--device tpu", "--memory lots", "--threads 0", "--layout abc", "--mean 1,2,3", "--std 0", "--limit -3",
-        "--unknown", "--target cat", "-o rows.xlsx", "-o /nowhere/rows.csv", "--output-name nothing"}) {
+  for (const char* option : {"--format xml", "--device tpu", "--memory lots", "--threads 0", "--layout abc", "--mean 1,2,3",
+                             "--std 0", "--limit -3", "--unknown", "--target cat", "-o rows.xlsx", "-o /nowhere/rows.csv",
+                             "--output-name nothing", "--input-shape 1,2", "--input-shape x"}) {
     expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --quiet " + option), 2);
   }
 }

@@ -38,16 +38,6 @@ std::vector<float> run(const OnnxBuilder& builder, const std::vector<float>& x) 
   return test::evaluate(model->graph, {Tensor(model->input_shape, x)})[0].data;
 }
 
-std::string tensor_bytes(const Shape& shape, std::int32_t type, const std::string& raw) {
-  std::string bytes;
-  protozero::pbf_writer w(bytes);
-  for (const std::int64_t extent : shape) w.add_int64(1, extent);
-  w.add_int32(2, type);
-  w.add_string(8, "w");
-  w.add_bytes(9, raw);
-  return bytes;
-}
-
 // All of these are a few hundred bytes and below the 2^32 elements that any tensor may have.
 TEST(OnnxLimits, ASmallFileGetsLittleMemory) {
   OnnxBuilder fill;
@@ -104,7 +94,7 @@ TEST(OnnxLimits, ASizeIsComparedWithTheBytesBeforeItIsBelieved) {
   for (const Shape& shape : {Shape{1LL << 31, 1LL << 31}, Shape{kLargest, kLargest}, Shape{-2}, Shape{kLowest}}) {
     OnnxBuilder builder;
     builder.input("x", {1, 2})
-        .initializer(tensor_bytes(shape, 1, std::string(8, 'a')))
+        .initializer(test::encode_tensor(shape, 1, std::string(8, 'a'), "w"))
         .node("Mul", {"x", "w"}, {"y"})
         .output("y");
     expect_error(builder, ErrorCode::unreadable, "tensor 'w'");
@@ -182,7 +172,7 @@ TEST(OnnxLimits, IntegersAreExactOrRefused) {
   quotient.node("Cast", {"q"}, {"f"}, {OnnxAttribute::integer("to", 1)}).node("Add", {"x", "f"}, {"y"}).output("y");
   EXPECT_EQ(run(quotient, {0, 0})[0], 4095.0F);
   OnnxBuilder largest;  // the largest uint64 is not -1
-  largest.input("x", {1, 2}).initializer(tensor_bytes({1}, 13, std::string(8, '\xff')));
+  largest.input("x", {1, 2}).initializer(test::encode_tensor({1}, 13, std::string(8, '\xff'), "w"));
   largest.node("Cast", {"w"}, {"f"}, {OnnxAttribute::integer("to", 1)}).node("Mul", {"x", "f"}, {"y"}).output("y");
   EXPECT_GT(run(largest, {1, 1})[0], 9e18F);
 }

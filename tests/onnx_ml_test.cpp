@@ -63,6 +63,20 @@ std::vector<Attribute> regressor_tree(const std::string& aggregate) {
   return attributes;
 }
 
+// A model of float64 keeps its numbers in tensors.
+std::vector<Attribute> of_doubles(std::vector<Attribute> attributes) {
+  const auto as_tensor = [](const std::string& name, const std::vector<double>& values) {
+    const Shape shape{static_cast<std::int64_t>(values.size())};
+    return Attribute::tensor(name + "_as_tensor", test::encode_tensor(shape, 11, test::raw_bytes(values)));
+  };
+  for (Attribute& attribute : attributes) {
+    if (attribute.name == "nodes_values") attribute = as_tensor(attribute.name, {1, 2, 0, 0, 0});
+    if (attribute.name == "target_weights") attribute = as_tensor(attribute.name, {5, 6, 7});
+    if (attribute.name == "base_values") attribute = as_tensor(attribute.name, {100});
+  }
+  return attributes;
+}
+
 std::vector<Attribute> svm(std::vector<Attribute> more) {
   more.push_back(ints("vectors_per_class", {1, 1}));
   more.push_back(numbers("support_vectors", {1, 0, 0, 1}));
@@ -122,6 +136,7 @@ const std::vector<Row>& rows() {
       {"TreeEnsembleClassifier", {1, 2}, {2, 0}, {-4, 4}, classifier_tree({1, 1, 1}, {-1, -2, 4}), 1},
       {"TreeEnsembleClassifier", {1, 2}, {0, 0}, {0, 2}, classifier_tree({0, 1, 0}, {1, 2, 3}), 1},
       {"TreeEnsembleRegressor", {1, 2}, {1, 2}, {106}, regressor_tree("SUM")},
+      {"TreeEnsembleRegressor", {1, 2}, {1, 2}, {106}, of_doubles(regressor_tree("SUM"))},
       {"TreeEnsembleRegressor", {1, 2}, {2, 2}, {107}, regressor_tree("AVERAGE")},
       {"TreeEnsemble",
        {1, 1},

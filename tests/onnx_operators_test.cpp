@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "probust/autodiff/vjp.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/lower.h"
 #include "support/evaluate.h"
@@ -47,51 +48,14 @@ struct Row {
   std::int64_t opset = 17;
 };
 
-std::string scalar_tensor(std::int32_t type, const void* bytes, std::size_t size) {
-  std::string tensor;
-  protozero::pbf_writer w(tensor);
-  w.add_int64(1, 1);
-  w.add_int32(2, type);
-  w.add_bytes(9, static_cast<const char*>(bytes), size);
-  return tensor;
-}
-
-Attribute tensor_attribute(const std::string& name, const std::string& tensor) {
-  Attribute a{name, {}};
-  protozero::pbf_writer w(a.bytes);
-  w.add_string(1, name);
-  w.add_message(5, tensor);
-  w.add_enum(20, 4);
-  return a;
-}
-
 // A graph without inputs whose output is one constant.
 Attribute branch(const std::string& name, float value) {
-  std::string node, output, graph;
-  {
-    protozero::pbf_writer w(node);
-    w.add_string(2, "chosen");
-    w.add_string(4, "Constant");
-    w.add_message(5, Attribute::number("value_float", value).bytes);
-  }
-  protozero::pbf_writer(output).add_string(1, "chosen");
-  {
-    protozero::pbf_writer w(graph);
-    w.add_message(1, node);
-    w.add_message(12, output);
-  }
-  Attribute a{name, {}};
-  protozero::pbf_writer w(a.bytes);
-  w.add_string(1, name);
-  w.add_message(6, graph);
-  w.add_enum(20, 5);
-  return a;
+  OnnxBuilder body;
+  body.node("Constant", {}, {"chosen"}, {Attribute::number("value_float", value)}).output("chosen");
+  return Attribute::graph(name, body.graph());
 }
 
-Attribute value_seven() {
-  const std::int64_t seven = 7;
-  return tensor_attribute("value", scalar_tensor(7, &seven, sizeof seven));
-}
+Attribute value_seven() { return Attribute::tensor("value", test::encode_tensor({1}, 7, test::raw_bytes(Integers{7}))); }
 
 const std::vector<Row>& rows() {
   const float e = std::exp(1.F), log_3 = std::log(3.F);
@@ -274,6 +238,24 @@ const std::vector<Row>& rows() {
        {x(), f({1, 1, 3}, {1, 10, 100})},
        {10, 102, 20, 200},
        {Attribute::ints("strides", {2}), Attribute::text("auto_pad", "SAME_LOWER")}},
+      {"ConvTranspose",
+       {1, 1, 2},
+       {1, 2},
+       {x(), f({1, 1, 2}, {1, 10}), f({1}, {100})},
+       {101, 102, 110, 120, 100},
+       {Attribute::ints("dilations", {2}), Attribute::ints("output_padding", {1})}},
+      {"ConvTranspose",
+       {1, 1, 2},
+       {1, 2},
+       {x(), f({1, 1, 2}, {1, 10})},
+       {1, 2, 10, 20},
+       {Attribute::ints("dilations", {2}), Attribute::ints("output_padding", {1}), Attribute::ints("pads", {0, 1})}},
+      {"ConvTranspose",
+       {1, 1, 2},
+       {1, 2},
+       {x(), f({1, 1, 2}, {1, 10})},
+       {10, 2, 20, 0},
+       {Attribute::ints("strides", {2}), Attribute::ints("output_padding", {1}), Attribute::ints("output_shape", {4})}},
       // Normalisation.
       {"LayerNormalization", {1, 2}, {1, 3}, {x(), f({2}, {2, 3}), f({2}, {10, 20})}, {8, 23}, {Attribute::number("epsilon", 0)}},
       {"RMSNormalization",
@@ -393,6 +375,21 @@ const std::vector<Row>& rows() {
        {1, 4},
        {Attribute::text("mode", "linear"), Attribute::text("coordinate_transformation_mode", "align_corners")}},
       {"Resize", {1, 1, 2}, {1, 3}, {x(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}, {}, 10},
+      // As a float 0.6 is a little more, and yet 3 / 0.6 is 5.
+      {"Resize", {1, 1, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {x(), f({3}, {1, 1, 0.6F})}, {0, 1, 3, 5, 6, 8}, {}, 10},
+      {"Resize",
+       {1, 1, 4},
+       {1, 2, 3, 4},
+       {x(), none(), f({3}, {1, 1, 0.6F})},
+       {1, 4},
+       {Attribute::text("mode", "linear"), Attribute::text("coordinate_transformation_mode", "align_corners")}},
+      {"Resize",
+       {1, 1, 4},
+       {1, 2, 3, 4},
+       {x(), none(), f({3}, {1, 1, 0.5F})},
+       {2, 4},
+       {Attribute::text("coordinate_transformation_mode", "tf_half_pixel_for_nn"), Attribute::text("nearest_mode", "floor")},
+       11},
       {"Upsample", {1, 1, 2}, {1, 3}, {x(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}, {}, 9},
       {"Upsample",
        {1, 1, 2},
@@ -526,6 +523,37 @@ TEST(OnnxOperators, GiveTheValuesWorkedOutByHand) {
       EXPECT_NEAR(actual[e], row.expected[e], 1e-5 * (1 + std::fabs(row.expected[e]))) << what << ", element " << e;
     }
   }
+}
+
+// The gradient of y = op(x) summed, at x = 0.
+Floats gradient_at_zero(const std::string& op, const std::vector<Attribute>& attributes) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 1, 4}).node(op, {"x"}, {"h"}, attributes).node("Flatten", {"h"}, {"y"}).output("y");
+  const std::string bytes = builder.bytes();
+  const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
+  Vjp sweep = vjp(model.graph, model.graph.outputs, model.graph.inputs());
+  sweep.graph.outputs = sweep.gradients;
+  const Tensor ones({model.classes}, Floats(static_cast<std::size_t>(model.classes), 1));
+  return test::evaluate(sweep.graph, {Tensor({1, 1, 4}), ones})[0].data;
+}
+
+// The root alone has an infinite derivative there, which times the zero of the square is NaN.
+TEST(OnnxOperators, NormsHaveADerivativeWhereThereIsNothing) {
+  const Floats zeros(4, 0);
+  const Attribute two = Attribute::ints("kernel_shape", {2}), axes = Attribute::ints("axes", {2});
+  EXPECT_EQ(gradient_at_zero("LpPool", {two}), zeros);
+  EXPECT_EQ(gradient_at_zero("LpPool", {two, Attribute::integer("p", 3)}), zeros);
+  EXPECT_EQ(gradient_at_zero("GlobalLpPool", {}), zeros);
+  EXPECT_EQ(gradient_at_zero("ReduceL2", {axes}), zeros);
+  EXPECT_EQ(gradient_at_zero("LpNormalization", {}), Floats(4, 1));  // nothing is divided by a norm of zero
+}
+
+TEST(OnnxOperators, NormsKeepNaN) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 2}).node("ReduceL2", {"x"}, {"y"}, {Attribute::ints("axes", {1})}).output("y");
+  const std::string bytes = builder.bytes();
+  const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
+  EXPECT_TRUE(std::isnan(test::evaluate(model.graph, {Tensor({1, 2}, {1, NAN})})[0].data[0]));
 }
 
 TEST(OnnxOperators, EveryOperatorHasARow) {

@@ -82,15 +82,7 @@ Error error_of(const OnnxBuilder& builder) {
 }
 
 TEST(OnnxReject, AWeightWithoutItsValues) {
-  std::string bytes;
-  {
-    protozero::pbf_writer w(bytes);
-    w.add_int64(1, 100000);
-    w.add_int64(1, 30000);
-    w.add_int32(2, 1);
-    w.add_string(8, "w");
-    w.add_bytes(9, std::string(8, 'a'));
-  }
+  const std::string bytes = test::encode_tensor({100000, 30000}, 1, std::string(8, 'a'), "w");
   OnnxBuilder builder;
   builder.input("x", {1, 2}).initializer(bytes).node("MatMul", {"x", "w"}, {"y"}).output("y");
   const Error error = error_of(builder);

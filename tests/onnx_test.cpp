@@ -199,22 +199,15 @@ TEST(Onnx, ReductionsAndSoftmax) {
 
 TEST(Onnx, WeightsOfOtherTypesAreWidened) {
   const auto model_with = [](std::int32_t type, const std::string& raw) {
-    std::string bytes;
-    protozero::pbf_writer w(bytes);
-    w.add_int64(1, 2);
-    w.add_int32(2, type);
-    w.add_string(8, "w");
-    w.add_bytes(9, raw);
     OnnxBuilder builder;
-    builder.input("x", {1, 2}).initializer(bytes).node("Mul", {"x", "w"}, {"y"}).output("y");
+    builder.input("x", {1, 2}).initializer(test::encode_tensor({2}, type, raw, "w")).node("Mul", {"x", "w"}, {"y"}).output("y");
     return builder;
   };
-  const double doubles[] = {1.5, -2};
-  expect_values(run(model_with(11, std::string(reinterpret_cast<const char*>(doubles), 16)), {1, 1}), {1.5F, -2}, "double");
-  const std::uint16_t halves[] = {0x3e00, 0xc000};
-  expect_values(run(model_with(10, std::string(reinterpret_cast<const char*>(halves), 4)), {1, 1}), {1.5F, -2}, "float16");
-  const std::uint16_t brains[] = {0x3fc0, 0xc000};
-  expect_values(run(model_with(16, std::string(reinterpret_cast<const char*>(brains), 4)), {1, 1}), {1.5F, -2}, "bfloat16");
+  const std::vector<double> doubles = {1.5, -2};
+  expect_values(run(model_with(11, test::raw_bytes(doubles)), {1, 1}), {1.5F, -2}, "double");
+  const std::vector<std::uint16_t> halves = {0x3e00, 0xc000}, brains = {0x3fc0, 0xc000};
+  expect_values(run(model_with(10, test::raw_bytes(halves)), {1, 1}), {1.5F, -2}, "float16");
+  expect_values(run(model_with(16, test::raw_bytes(brains)), {1, 1}), {1.5F, -2}, "bfloat16");
 }
 
 OnnxBuilder with_head(const std::string& head) {
@@ -299,21 +292,9 @@ TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
 // The condition depends on the input; the branches read names from around them.
 TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
   const auto branch = [](const std::string& name, const std::string& op) {
-    std::string node, output, graph;
-    protozero::pbf_writer n(node);
-    n.add_string(1, "x");
-    n.add_string(2, "chosen");
-    n.add_string(4, op);
-    protozero::pbf_writer(output).add_string(1, "chosen");
-    protozero::pbf_writer g(graph);
-    g.add_message(1, node);
-    g.add_message(12, output);
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_message(6, graph);
-    w.add_enum(20, 5);
-    return a;
+    OnnxBuilder body;
+    body.node(op, {"x"}, {"chosen"}).output("chosen");
+    return OnnxAttribute::graph(name, body.graph());
   };
   OnnxBuilder builder(12);
   builder.input("x", {1, 2}).weight("zero", Tensor::scalar(0)).node("ReduceSum", {"x"}, {"sum"});
@@ -366,12 +347,94 @@ TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
   EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
 }
 
+// An exporter may leave the output's extent open although the input's is fixed: the shape that comes out decides.
+TEST(Onnx, AFixedBatchIsFoundWhereTheOutputDeclaresNone) {
+  OnnxBuilder builder;
+  builder.input("x", {3, 2}).integers("flat", {3, 2}).node("Reshape", {"x", "flat"}, {"y"}).output("y", {-1, 2});
+  const Model model = import_bytes(builder.bytes()).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2}));
+  expect_values(run(model, {1, -2}), {1, -2}, "declared open");
+}
+
+// [4, 1] from [4, 2] is one number for each of four examples, not four classes. Where the rows hang together it is the latter.
+TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
+  OnnxBuilder rows;
+  rows.input("x", {4, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
+  rows.output("y", {4, 1});
+  ImportOptions options;
+  options.two_classes_of_one = true;
+  const Model model = import_bytes(rows.bytes(), options).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2}));
+  expect_values(run(model, {1, 2}), {0, 5}, "one of four rows");
+  OnnxBuilder whole;
+  whole.input("x", {2, 2}).weight("w", Tensor({2, 2}, {1, 2, 3, 4})).weight("v", Tensor({2, 1}, {1, 1}));
+  whole.node("MatMul", {"w", "x"}, {"h"}).node("MatMul", {"h", "v"}, {"y"}).output("y", {2, 1});
+  expect_values(run(whole, {1, 0, 0, 1}), {3, 7}, "rows that are mixed");
+}
+
+// [sequence, batch, features] with both of two: only what depends on what tells which axis holds the examples.
+TEST(Onnx, ABatchAsLongAsTheSequenceIsFoundByTrial) {
+  const OnnxAttribute first_axis = OnnxAttribute::ints("axes", {0}), second_axis = OnnxAttribute::ints("axes", {1});
+  for (const OnnxAttribute& sequence : {first_axis, second_axis}) {
+    OnnxBuilder builder;
+    builder.input("x", {2, 2, 3}).node("ReduceMax", {"x"}, {"y"}, {sequence, OnnxAttribute::integer("keepdims", 0)});
+    const Model model = import_bytes(builder.output("y", {2, 3}).bytes()).value();
+    const bool batch_behind = sequence.bytes == first_axis.bytes;
+    EXPECT_EQ(model.input_shape, (batch_behind ? Shape{2, 1, 3} : Shape{1, 2, 3}));
+    expect_values(run(model, {1, 5, 3, 4, 2, 6}), {4, 5, 6}, "largest of the sequence");
+  }
+}
+
 TEST(Onnx, TheBatchMayStandBehindTheSequence) {
   OnnxBuilder builder;
   builder.input("x", {3, -1, 2})
       .node("ReduceMean", {"x"}, {"y"}, {OnnxAttribute::ints("axes", {0}), OnnxAttribute::integer("keepdims", 0)});
   builder.output("y", {-1, 2});
   expect_values(run(builder, {1, 2, 3, 4, 5, 6}), {3, 4}, "sequence first");
+}
+
+OnnxBuilder with_open_extents() {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 1, -1, -1}).node("GlobalMaxPool", {"x"}, {"m"}).node("GlobalAveragePool", {"x"}, {"a"});
+  builder.node("Concat", {"m", "a"}, {"c"}, {OnnxAttribute::integer("axis", 1)}).node("Flatten", {"c"}, {"y"});
+  return builder.output("y", {-1, 2});
+}
+
+TEST(Onnx, ExtentsThatTheModelLeavesOpenCanBeGiven) {
+  ImportOptions options;
+  options.input_shape = {1, 1, 2, 2};
+  const Model model = import_bytes(with_open_extents().bytes(), options).value();
+  EXPECT_EQ(model.input_shape, options.input_shape);
+  expect_values(run(model, {1, 2, 3, 6}), {6, 3}, "pools of 2 x 2");
+}
+
+TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
+  const std::string bytes = with_open_extents().bytes();
+  const Error open = import_bytes(bytes).error();
+  EXPECT_EQ(open.code, ErrorCode::unsupported);
+  EXPECT_NE(open.message().find("[?, 1, ?, ?]"), std::string::npos) << open.message();
+  EXPECT_NE(open.message().find("--input-shape 1,1,224,224"), std::string::npos) << open.message();
+  for (const Shape& wrong : {Shape{1, 3, 2, 2}, Shape{1, 1, 2}, Shape{1, 1, 2, 0}}) {
+    ImportOptions options;
+    options.input_shape = wrong;
+    const auto model = import_bytes(bytes, options);
+    ASSERT_FALSE(model) << to_string(wrong);
+    EXPECT_EQ(model.error().code, ErrorCode::usage) << model.error().message();
+  }
+}
+
+TEST(Onnx, OfSeveralInputsOneMayCarryTheOutput) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).input("target", {-1, 2}).input("unused", {7}).node("Relu", {"x"}, {"y"}).output("y", {-1, 2});
+  expect_values(run(builder, {-1, 2}), {0, 2}, "inputs that nothing reads");
+  builder.node("Sub", {"y", "target"}, {"loss"}).output("loss", {-1, 2});
+  const Error error = import_bytes(builder.bytes()).error();
+  EXPECT_EQ(error.code, ErrorCode::unsupported);
+  EXPECT_NE(error.message().find("'x' and 'target'"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("--output-name"), std::string::npos) << error.message();
+  ImportOptions options;
+  options.output_name = "y";
+  expect_values(run(import_bytes(builder.bytes(), options).value(), {-1, 2}), {0, 2}, "by the output's name");
 }
 
 TEST(Onnx, UnsupportedThingsAreNamed) {

@@ -62,18 +62,22 @@ double dot(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return sum;
 }
 
+// The graph of the gradients with respect to `wrt`; its inputs: the given graph's, then the cotangents.
+Graph gradient_graph(const Graph& graph, const std::vector<ValueId>& wrt) {
+  Vjp sweep = vjp(graph, graph.outputs, wrt);
+  sweep.graph.outputs = sweep.gradients;
+  return std::move(sweep.graph);
+}
+
 // Compares the vjp of `graph` with central differences of c . outputs, input element by input element.
 void expect_derivative(const Graph& graph, float low, float high, double step, double tolerance, const std::string& name) {
   std::mt19937 random(7);
   std::vector<Tensor> inputs = spread(graph, low, high, random);
   std::vector<Tensor> cotangents;
   for (const ValueId id : graph.outputs) cotangents.push_back(test::random_tensor(graph[id].shape, random));
-  const Vjp sweep = vjp(graph, graph.outputs, graph.inputs());
   std::vector<Tensor> all = inputs;
   all.insert(all.end(), cotangents.begin(), cotangents.end());
-  Graph gradient_graph = sweep.graph;
-  gradient_graph.outputs = sweep.gradients;
-  const std::vector<Tensor> gradients = test::evaluate(gradient_graph, all);
+  const std::vector<Tensor> gradients = test::evaluate(gradient_graph(graph, graph.inputs()), all);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t e = 0; e < inputs[i].data.size(); ++e) {
       const float kept = inputs[i].data[e];
@@ -103,6 +107,7 @@ TEST(Ops, EveryOperatorIsInTheTable) {
   for (const OpDefinition& op : all_ops()) {
     if (op.max_inputs == 0) continue;
     EXPECT_TRUE(covered.count(op.op)) << "operator '" << op.name << "' has no row in tests/support/op_cases.h";
+    EXPECT_TRUE(test::smoothness().count(op.op)) << "operator '" << op.name << "' has no mark in tests/support/op_cases.h";
     EXPECT_NE(op.vjp, nullptr) << "operator '" << op.name << "' has no vjp";
   }
 }
@@ -115,10 +120,31 @@ TEST(Ops, DerivativesAgreeWithFiniteDifferences) {
 TEST(Ops, DerivativesOfDerivativesAgreeWithFiniteDifferences) {
   for (const OpCase& row : test::op_cases()) {
     const Graph graph = as_graph(row);
-    const Vjp sweep = vjp(graph, graph.outputs, graph.inputs());
-    Graph gradient = sweep.graph;
-    gradient.outputs = sweep.gradients;
-    expect_derivative(gradient, row.low, row.high, 2e-3, 5e-3, "vjp of " + describe(row));
+    expect_derivative(gradient_graph(graph, graph.inputs()), row.low, row.high, 2e-3, 5e-3, "vjp of " + describe(row));
+  }
+}
+
+// The largest element of the graph's outputs, without regard to sign.
+double size_of_outputs(const Graph& graph, const OpCase& row) {
+  std::mt19937 random(3);
+  double size = 0;
+  for (const Tensor& output : test::evaluate(graph, spread(graph, row.low, row.high, random))) {
+    for (const float value : output.data) size = std::max(size, std::fabs(double{value}));
+  }
+  return size;
+}
+
+// Two zeros agree however wrong the rule is: each derivative that is compared above must be there, and the others must not.
+TEST(Ops, DerivativesVanishOnlyWhereTheTableSaysSo) {
+  using test::Smoothness;
+  for (const OpCase& row : test::op_cases()) {
+    const Smoothness mark = test::smoothness().at(row.op);
+    const Graph graph = as_graph(row);
+    if (element_count(graph[graph.outputs[0]].shape) == 0) continue;
+    const std::vector<ValueId> operands = graph.inputs();
+    const Graph first = gradient_graph(graph, operands), second = gradient_graph(first, operands);
+    EXPECT_EQ(size_of_outputs(first, row) > 1e-3, mark != Smoothness::flat) << "first derivative of " << describe(row);
+    EXPECT_EQ(size_of_outputs(second, row) > 1e-3, mark == Smoothness::curved) << "second derivative of " << describe(row);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "probust/base/tensor.h"
 #include "probust/noise/noise.h"
 
 namespace probust::cli {
@@ -31,6 +32,7 @@ struct DeviceArguments {
 /// Everything that the commands can be told; each command reads what concerns it.
 struct Arguments {
   std::string model, output_name, output;
+  Shape input_shape;
   DataArguments data;
   DeviceArguments device;
   std::vector<std::string> sigma, noise, estimators;

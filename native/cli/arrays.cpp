@@ -9,7 +9,7 @@
 namespace probust::cli {
 
 int run_logits(const Arguments& arguments) {
-  const Model model = load_model(arguments.model, arguments.output_name);
+  const Model model = load_model(arguments);
   const Dataset data = load_data(arguments.data);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
@@ -20,7 +20,7 @@ int run_logits(const Arguments& arguments) {
 }
 
 int run_jacobian(const Arguments& arguments) {
-  const Model model = load_model(arguments.model, arguments.output_name);
+  const Model model = load_model(arguments);
   const Dataset data = load_data(arguments.data);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);

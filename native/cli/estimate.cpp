@@ -266,7 +266,7 @@ class Run {
 
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
-  const Model model = load_model(arguments.model, arguments.output_name, true);
+  const Model model = load_model(arguments, true);
   Dataset data = load_data(arguments.data);
   for (const Noise& noise : plan.noises)
     noise.shape->fit(element_count(point_shape(data.x)), arguments.data.offset + data.x.shape[0]);

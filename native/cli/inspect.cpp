@@ -89,8 +89,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
 int run_inspect(const Arguments& arguments) {
   const std::vector<std::byte> bytes = read_file(arguments.model);
   FilesBeside files(arguments.model);
-  ImportOptions options;
-  options.output_name = arguments.output_name;
+  ImportOptions options = import_options(arguments);
   options.external = std::ref(files);
   auto summary = summarize_onnx(bytes, options.external);
   if (!summary) {

@@ -46,13 +46,19 @@ std::vector<std::byte> read_file(const std::string& path) {
   return bytes;
 }
 
-Model load_model(const std::string& path, const std::string& output_name, bool two_classes_of_one) {
+ImportOptions import_options(const Arguments& arguments) {
   ImportOptions options;
+  options.output_name = arguments.output_name;
+  options.input_shape = arguments.input_shape;
+  return options;
+}
+
+Model load_model(const Arguments& arguments, bool two_classes_of_one) {
+  ImportOptions options = import_options(arguments);
   options.two_classes_of_one = two_classes_of_one;
-  options.output_name = output_name;
-  FilesBeside files(path);
+  FilesBeside files(arguments.model);
   options.external = std::ref(files);
-  return named(import_onnx(read_file(path), options), path);
+  return named(import_onnx(read_file(arguments.model), options), arguments.model);
 }
 
 Dataset load_data(const DataArguments& data) {

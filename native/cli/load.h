@@ -15,8 +15,11 @@ namespace probust::cli {
 /// A whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// The model at `path`; its errors name the file. `two_classes_of_one`: see ImportOptions.
-Model load_model(const std::string& path, const std::string& output_name, bool two_classes_of_one = false);
+/// How the options want the model read, but for its external files.
+ImportOptions import_options(const Arguments& arguments);
+
+/// The model; its errors name the file. `two_classes_of_one`: see ImportOptions.
+Model load_model(const Arguments& arguments, bool two_classes_of_one = false);
 
 /// The points, labels and class names that the data options describe.
 Dataset load_data(const DataArguments& data);

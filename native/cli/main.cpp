@@ -10,6 +10,11 @@
 namespace probust::cli {
 namespace {
 
+// A list stands in one argument, "a,b,c", or comes by giving the option again: what follows it may be the model.
+void one_argument_each(std::initializer_list<CLI::Option*> lists) {
+  for (CLI::Option* list : lists) list->allow_extra_args(false);
+}
+
 void add_data_options(CLI::App& command, Arguments& arguments, bool data_needed) {
   DataArguments& data = arguments.data;
   if (data_needed) command.add_option("DATA", data.path, ".npy, .npz, IDX (.gz too), CIFAR .bin or .csv")->required();
@@ -17,8 +22,9 @@ void add_data_options(CLI::App& command, Arguments& arguments, bool data_needed)
   command.add_option("--classes", data.classes, "class names, one per line");
   command.add_option("--label-column", data.label_column, "of a .csv: an index, a name, last or none")->capture_default_str();
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
-  command.add_option("--mean", data.mean, "subtracted after --scale, per channel or one for all")->delimiter(',');
-  command.add_option("--std", data.std, "divided by after --mean, per channel or one for all")->delimiter(',');
+  one_argument_each(
+      {command.add_option("--mean", data.mean, "subtracted after --scale, per channel or one for all")->delimiter(','),
+       command.add_option("--std", data.std, "divided by after --mean, per channel or one for all")->delimiter(',')});
   command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")
       ->capture_default_str();
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
@@ -36,6 +42,9 @@ void add_device_options(CLI::App& command, Arguments& arguments) {
 void add_model(CLI::App& command, Arguments& arguments) {
   command.add_option("MODEL", arguments.model, "an ONNX file")->required();
   command.add_option("--output-name", arguments.output_name, "the output to take as logits");
+  CLI::Option* shape = command.add_option("--input-shape", arguments.input_shape,
+                                          "of one example, e.g. 1,3,224,224, where the model leaves it open");
+  one_argument_each({shape->delimiter(',')});
 }
 
 using Command = int (*)(const Arguments&);
@@ -66,17 +75,18 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_model(*estimate, arguments);
   add_data_options(*estimate, arguments, true);
   add_device_options(*estimate, arguments);
-  estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20");
-  estimate->add_option("--noise", arguments.noise,
-                       "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
-                       "categorical:FILE.json; on some columns with @0..3; joined with +");
+  one_argument_each(
+      {estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20"),
+       estimate->add_option("--noise", arguments.noise,
+                            "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
+                            "categorical:FILE.json; on some columns with @0..3; joined with +"),
+       estimate
+           ->add_option("--estimator", arguments.estimators,
+                        "mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, taylor, taylor_mvs, "
+                        "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")
+           ->required()});
   estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
-  estimate
-      ->add_option("--estimator", arguments.estimators,
-                   "mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, taylor, taylor_mvs, mmse:N[:centered|:loo], "
-                   "mmse_mvs:N, softmax[:T]")
-      ->required();
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();
   estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4; the others stand alone");

@@ -13,86 +13,82 @@
 // Writes small ONNX files for tests, field by field.
 namespace probust::test {
 
-/// One attribute of a node.
-struct OnnxAttribute {
-  std::string name;
-  std::string bytes;  ///< the encoded AttributeProto
+/// The values as they stand in a file.
+template <class T>
+std::string raw_bytes(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
 
-  static OnnxAttribute ints(const std::string& name, const std::vector<std::int64_t>& values) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    for (const std::int64_t value : values) w.add_int64(8, value);
-    w.add_enum(20, 7);
-    return a;
+/// A TensorProto of the type that ONNX numbers `type`, its elements given as they stand in a file.
+inline std::string encode_tensor(const Shape& shape, std::int32_t type, const std::string& raw, const std::string& name = {}) {
+  std::string bytes;
+  protozero::pbf_writer w(bytes);
+  for (const std::int64_t extent : shape) w.add_int64(1, extent);
+  w.add_int32(2, type);
+  w.add_string(8, name);
+  w.add_bytes(9, raw);
+  return bytes;
+}
+
+/// A TensorProto of float32.
+inline std::string encode_tensor(const Tensor& tensor, const std::string& name = {}) {
+  return encode_tensor(tensor.shape, 1, raw_bytes(tensor.data), name);
+}
+
+/// One attribute of a node.
+class OnnxAttribute {
+ public:
+  static OnnxAttribute number(const std::string& name, float value) {
+    return {name, 1, [&](Writer& w) { w.add_float(2, value); }};
   }
   static OnnxAttribute integer(const std::string& name, std::int64_t value) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_int64(3, value);
-    w.add_enum(20, 2);
-    return a;
-  }
-  static OnnxAttribute number(const std::string& name, float value) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_float(2, value);
-    w.add_enum(20, 1);
-    return a;
+    return {name, 2, [&](Writer& w) { w.add_int64(3, value); }};
   }
   static OnnxAttribute text(const std::string& name, const std::string& value) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_string(4, value);
-    w.add_enum(20, 3);
-    return a;
+    return {name, 3, [&](Writer& w) { w.add_string(4, value); }};
+  }
+  /// `encoded` is a TensorProto.
+  static OnnxAttribute tensor(const std::string& name, const std::string& encoded) {
+    return {name, 4, [&](Writer& w) { w.add_message(5, encoded); }};
+  }
+  static OnnxAttribute tensor(const std::string& name, const Tensor& value) { return tensor(name, encode_tensor(value)); }
+  /// `encoded` is a GraphProto: OnnxBuilder::graph().
+  static OnnxAttribute graph(const std::string& name, const std::string& encoded) {
+    return {name, 5, [&](Writer& w) { w.add_message(6, encoded); }};
+  }
+  static OnnxAttribute numbers(const std::string& name, const std::vector<float>& values) {
+    return {name, 6, [&](Writer& w) {
+              for (const float value : values) w.add_float(7, value);
+            }};
+  }
+  static OnnxAttribute ints(const std::string& name, const std::vector<std::int64_t>& values) {
+    return {name, 7, [&](Writer& w) {
+              for (const std::int64_t value : values) w.add_int64(8, value);
+            }};
+  }
+  static OnnxAttribute texts(const std::string& name, const std::vector<std::string>& values) {
+    return {name, 8, [&](Writer& w) {
+              for (const std::string& value : values) w.add_string(9, value);
+            }};
   }
   /// Inside a function: stands for the caller's attribute `reference`.
   static OnnxAttribute from_caller(const std::string& name, const std::string& reference, std::int32_t type) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_enum(20, type);
-    w.add_string(21, reference);
-    return a;
-  }
-  static OnnxAttribute numbers(const std::string& name, const std::vector<float>& values) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    for (const float value : values) w.add_float(7, value);
-    w.add_enum(20, 6);
-    return a;
-  }
-  static OnnxAttribute texts(const std::string& name, const std::vector<std::string>& values) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    for (const std::string& value : values) w.add_string(9, value);
-    w.add_enum(20, 8);
-    return a;
-  }
-  static OnnxAttribute tensor(const std::string& name, const Tensor& tensor) {
-    OnnxAttribute a{name, {}};
-    protozero::pbf_writer w(a.bytes);
-    w.add_string(1, name);
-    w.add_message(5, encode(tensor));
-    w.add_enum(20, 4);
-    return a;
+    return {name, type, [&](Writer& w) { w.add_string(21, reference); }};
   }
 
-  /// A TensorProto of float32.
-  static std::string encode(const Tensor& tensor, const std::string& name = {}) {
-    std::string bytes;
-    protozero::pbf_writer w(bytes);
-    for (const std::int64_t extent : tensor.shape) w.add_int64(1, extent);
-    w.add_int32(2, 1);
-    w.add_string(8, name);
-    w.add_bytes(9, reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
-    return bytes;
+  std::string name;
+  std::string bytes;  ///< the encoded AttributeProto
+
+ private:
+  using Writer = protozero::pbf_writer;
+
+  // What every attribute has, around what `write` adds for its type.
+  template <class Write>
+  OnnxAttribute(const std::string& attribute_name, std::int32_t type, Write write) : name(attribute_name) {
+    Writer w(bytes);
+    w.add_string(1, name);
+    write(w);
+    w.add_enum(20, type);
   }
 };
 
@@ -120,7 +116,7 @@ class OnnxBuilder {
     return *this;
   }
 
-  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) { return initializer(OnnxAttribute::encode(tensor, name)); }
+  OnnxBuilder& weight(const std::string& name, const Tensor& tensor) { return initializer(encode_tensor(tensor, name)); }
 
   /// A vector, or a tensor of another shape.
   OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values, const Shape& shape = {}) {
@@ -155,6 +151,9 @@ class OnnxBuilder {
     functions_.push_back(bytes);
     return *this;
   }
+
+  /// The graph alone, for an attribute that holds one.
+  const std::string& graph() const { return graph_; }
 
   std::string bytes() const {
     std::string model, opset;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -142,6 +143,77 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::normal_density, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
   };
   return cases;
+}
+
+/// What becomes of an operator's derivatives with respect to its operands, away from kinks.
+enum class Smoothness {
+  flat,    ///< the first one is zero
+  linear,  ///< the second one is zero, the first is not
+  curved,  ///< there is a second one, which is not zero
+};
+
+/// Every operator that has operands is marked here, and the tests hold it to its mark: what is called curved must show a second
+/// derivative, so that its comparison with finite differences cannot be one of zeros.
+inline const std::map<Op, Smoothness>& smoothness() {
+  using enum Smoothness;
+  static const std::map<Op, Smoothness> marks = {
+      {Op::matmul, curved},
+      {Op::conv, curved},
+      {Op::conv_transpose, curved},
+      {Op::conv_filter_grad, curved},
+      {Op::max_pool, linear},
+      {Op::max_scatter, linear},
+      {Op::max_gather, linear},
+      {Op::sum_pool, linear},
+      {Op::sum_unpool, linear},
+      {Op::negate, linear},
+      {Op::absolute, linear},
+      {Op::sign, flat},
+      {Op::step, flat},
+      {Op::relu, linear},
+      {Op::exp, curved},
+      {Op::log, curved},
+      {Op::sqrt, curved},
+      {Op::reciprocal, curved},
+      {Op::sigmoid, curved},
+      {Op::tanh, curved},
+      {Op::erf, curved},
+      {Op::softplus, curved},
+      {Op::sine, curved},
+      {Op::cosine, curved},
+      {Op::floor, flat},
+      {Op::round, flat},
+      {Op::add, linear},
+      {Op::subtract, linear},
+      {Op::multiply, curved},
+      {Op::divide, curved},
+      {Op::maximum, linear},
+      {Op::minimum, linear},
+      {Op::power, curved},
+      {Op::greater_equal, flat},
+      {Op::less, flat},
+      {Op::reduce_sum, linear},
+      {Op::broadcast, linear},
+      {Op::reshape, linear},
+      {Op::transpose, linear},
+      {Op::slice, linear},
+      {Op::pad, linear},
+      {Op::concat, linear},
+      {Op::gather, linear},
+      {Op::scatter_add, linear},
+      {Op::softmax, curved},
+      {Op::log_softmax, curved},
+      {Op::select, linear},
+      {Op::top_index, flat},
+      {Op::take, linear},
+      {Op::put_add, linear},
+      {Op::tree_ensemble, flat},
+      {Op::relu_mean, curved},
+      {Op::relu_variance, curved},
+      {Op::normal_cdf, curved},
+      {Op::normal_density, curved},
+  };
+  return marks;
 }
 
 }  // namespace probust::test

@@ -2,7 +2,10 @@
 #include "probust/onnx/import.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <optional>
+#include <set>
 
 #include "probust/graph/simplify.h"
 #include "probust/onnx/head.h"
@@ -60,36 +63,95 @@ struct FixedBatch {
   enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
 };
 
-// The one input that is not a weight.
-const ValueInfo& find_input(const ModelProto& proto) {
-  const ValueInfo* chosen = nullptr;
-  for (const ValueInfo& input : proto.graph.inputs) {
-    if (proto.graph.initializers.count(input.name) != 0) continue;
-    if (chosen != nullptr)
-      throw Error{ErrorCode::unsupported, "model", "has two inputs, '" + chosen->name + "' and '" + input.name + "'",
-                  "only one is supported"};
-    chosen = &input;
+// Every name that the wanted ones are computed from, and these themselves.
+std::set<std::string> names_behind(const GraphProto& graph, std::vector<std::string> wanted) {
+  std::map<std::string, const NodeProto*> makers;
+  for (const NodeProto& node : graph.nodes) {
+    for (const std::string& name : node.outputs) makers[name] = &node;
   }
-  if (chosen == nullptr) throw Error{ErrorCode::unreadable, "model", "has no input", ""};
-  return *chosen;
+  std::set<std::string> names;
+  while (!wanted.empty()) {
+    const std::string name = wanted.back();
+    wanted.pop_back();
+    if (!names.insert(name).second) continue;
+    const auto maker = makers.find(name);
+    if (maker == makers.end()) continue;
+    const std::vector<std::string> reads = reads_of(*maker->second);
+    wanted.insert(wanted.end(), reads.begin(), reads.end());
+  }
+  return names;
+}
+
+std::vector<std::string> wanted_outputs(const ModelProto& proto, const ImportOptions& options) {
+  if (!options.output_name.empty()) return {options.output_name};
+  std::vector<std::string> names;
+  for (const ValueInfo& output : proto.graph.outputs) names.push_back(output.name);
+  return names;
+}
+
+// The one input that is not a weight; of several, the one that the wanted outputs rest on.
+const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& options) {
+  std::vector<const ValueInfo*> inputs;
+  for (const ValueInfo& input : proto.graph.inputs) {
+    if (proto.graph.initializers.count(input.name) == 0) inputs.push_back(&input);
+  }
+  if (inputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no input", ""};
+  if (inputs.size() == 1) return *inputs[0];
+  const std::set<std::string> needed = names_behind(proto.graph, wanted_outputs(proto, options));
+  std::erase_if(inputs, [&](const ValueInfo* input) { return needed.count(input->name) == 0; });
+  if (inputs.size() == 1) return *inputs[0];
+  if (inputs.empty()) throw Error{ErrorCode::unsupported, "model", "has outputs that rest on none of its inputs", ""};
+  throw Error{ErrorCode::unsupported, "model",
+              "has outputs that rest on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
+              "one input is supported: fix the others at export, or name an output that rests on one with --output-name"};
+}
+
+std::string open_shape_text(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += (text.empty() ? "[" : ", ") + (extent > 0 ? std::to_string(extent) : "?");
+  return text + "]";
+}
+
+// The shape that was asked for, where it is one of those that the input declares.
+Shape given_shape(const ValueInfo& input, const Shape& given) {
+  bool fits = !input.has_shape || input.shape.size() == given.size();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    fits = fits && given[i] > 0;
+    fits = fits && (!input.has_shape || input.shape[i] <= 0 || input.shape[i] == given[i]);
+  }
+  if (!fits) {
+    throw Error{ErrorCode::usage, "--input-shape", to_string(given) + " does not fit the input '" + input.name + "'",
+                input.has_shape ? "it takes " + open_shape_text(input.shape) : "give positive extents"};
+  }
+  return given;
+}
+
+// Some shape that an input may have whose declared one has open extents, as an example to follow.
+std::string example_shape(const Shape& declared) {
+  std::string text;
+  bool batch = true;
+  for (const std::int64_t extent : declared) {
+    if (!text.empty()) text += ',';
+    text += extent > 0 ? std::to_string(extent) : batch ? "1" : declared.size() == 4 ? "224" : "16";
+    batch = batch && extent > 0;
+  }
+  return text;
 }
 
 // The input's declared shape; the one extent that is symbolic is the batch, wherever it stands, and becomes 1.
-Shape shape_of_one(const ValueInfo& input) {
+Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
   const std::string where = "input '" + input.name + "'";
   if (input.type != "float32" && input.type != "float64" && input.type != "float16" && input.type != "bfloat16")
     throw Error{ErrorCode::unsupported, where, "takes " + input.type + " values", "only floating-point inputs are supported"};
-  if (!input.has_shape) throw Error{ErrorCode::unsupported, where, "declares no shape", "export the model with an input shape"};
-  Shape shape = input.shape;
-  bool batch_seen = false;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] > 0) continue;
-    if (batch_seen)
-      throw Error{ErrorCode::unsupported, where, "has no fixed extent along axis " + std::to_string(i),
-                  "export the model with fixed extents beside the batch"};
-    batch_seen = true;
-    shape[i] = 1;
+  Shape shape = options.input_shape.empty() ? input.shape : given_shape(input, options.input_shape);
+  if (!input.has_shape && options.input_shape.empty())
+    throw Error{ErrorCode::unsupported, where, "declares no shape", "give it, for instance --input-shape 1,3,224,224"};
+  if (std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent <= 0; }) > 1) {
+    throw Error{ErrorCode::unsupported, where, "leaves more open than the batch in its shape " + open_shape_text(shape),
+                "give the shape of one example, for instance --input-shape " + example_shape(shape)};
   }
+  std::replace_if(
+      shape.begin(), shape.end(), [](std::int64_t extent) { return extent <= 0; }, 1);
   element_count(shape);
   return shape;
 }
@@ -115,14 +177,17 @@ class Importer {
     return std::move(model_);
   }
 
+  /// Shapes of the outputs that were computed, whether or not the import came to its end; the last one's is the chosen one.
+  const std::vector<Shape>& output_shapes() const { return output_shapes_; }
+
  private:
   LoweringTarget target() {
     return {model_.graph, proto_, budget_, batch_.treatment == FixedBatch::Treatment::shaped_away ? batch_.extent : 1};
   }
 
   std::pair<const std::string, Named> add_input() {
-    const ValueInfo& input = find_input(proto_);
-    const Shape declared = shape_of_one(input);
+    const ValueInfo& input = find_input(proto_, options_);
+    const Shape declared = shape_of_one(input, options_);
     model_.input_name = input.name;
     model_.input_shape = declared;
     if (batch_.treatment != FixedBatch::Treatment::none) model_.input_shape[batch_.axis] = 1;
@@ -137,6 +202,7 @@ class Importer {
     if (value.id == kNoValue)
       throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
     const Shape shape = model_.graph[value.id].shape;
+    output_shapes_.push_back(shape);
     if (batch_.treatment == FixedBatch::Treatment::copies && !shape.empty() && shape[0] == batch_.extent) {
       SliceAttributes first{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
       first.size[0] = 1;
@@ -205,18 +271,44 @@ class Importer {
   Model model_;
   Budget budget_;
   FixedBatch batch_;
+  std::vector<Shape> output_shapes_;
   std::optional<GraphLowering> body_;
 };
 
-// An input axis with as many entries as an output has rows.
-std::optional<FixedBatch> find_fixed_batch(const ModelProto& proto) {
-  const Shape input = shape_of_one(find_input(proto));
+// Input axes with as many entries as an output has rows: two where a sequence is as long as the batch.
+std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector<Shape>& outputs) {
+  std::vector<FixedBatch> found;
   for (std::size_t axis = 0; axis < input.size(); ++axis) {
-    for (const ValueInfo& output : proto.graph.outputs) {
-      if (input[axis] > 1 && !output.shape.empty() && output.shape[0] == input[axis]) return FixedBatch{axis, input[axis]};
-    }
+    const auto has_rows = [&](const Shape& output) { return !output.empty() && output[0] == input[axis]; };
+    if (input[axis] > 1 && std::any_of(outputs.begin(), outputs.end(), has_rows)) found.push_back({axis, input[axis]});
   }
-  return std::nullopt;
+  return found;
+}
+
+// Numbers without a pattern between -1/2 and 1/2, the same in every `variant` for entry 0 of `axis` and others elsewhere.
+Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
+  const std::int64_t stride = row_major_strides(shape)[axis];
+  Tensor x(shape);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const bool first = i / stride % shape[axis] == 0;
+    const double turns = static_cast<double>(i + 1) * (first ? std::numbers::phi : std::numbers::sqrt2 + variant);
+    x.data[i] = static_cast<float>(turns - std::floor(turns) - 0.5);
+  }
+  return x;
+}
+
+// [n, 1] from [n, ...] is one number for each row of the input, not n classes; [n] may be either, and is taken as classes.
+bool is_number_per_row(const Shape& input, const Shape& output) {
+  return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
+}
+
+// The model for one example, with the extent of the batch taken out of its shapes.
+Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
+  batch.treatment = FixedBatch::Treatment::shaped_away;
+  Model model = Importer(proto, options, file_bytes, batch).import();
+  model.notes.push_back("was exported for " + std::to_string(batch.extent) +
+                        " examples at once: that extent is taken out of its shapes");
+  return model;
 }
 
 // A model that was exported for a fixed number of examples is imported for one: with that extent taken out of its shapes; where
@@ -224,10 +316,7 @@ std::optional<FixedBatch> find_fixed_batch(const ModelProto& proto) {
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   try {
-    batch.treatment = FixedBatch::Treatment::shaped_away;
-    Model model = Importer(proto, options, file_bytes, batch).import();
-    model.notes.push_back("was exported for " + rows + " examples at once: that extent is taken out of its shapes");
-    return model;
+    return import_shaped_away(proto, options, file_bytes, batch);
   } catch (const Error& error) {
     batch.treatment = FixedBatch::Treatment::copies;
     Model model = Importer(proto, options, file_bytes, batch).import();
@@ -237,20 +326,14 @@ Model import_without_batch(const ModelProto& proto, const ImportOptions& options
   }
 }
 
-Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
-  require_opset(proto);
+// Where what came out is a number per row, the model with its rows apart; null where that cannot be had.
+std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes,
+                                     const Shape& input, const Shape& output) {
+  if (!is_number_per_row(input, output)) return std::nullopt;
   try {
-    return Importer(proto, options, file_bytes, {}).import();
-  } catch (const Error& error) {
-    const bool may_be_a_batch = error.code == ErrorCode::unsupported;
-    const std::optional<FixedBatch> batch = may_be_a_batch ? find_fixed_batch(proto) : std::nullopt;
-    if (!batch) throw;
-    const Error first = error;
-    try {
-      return import_without_batch(proto, options, file_bytes, *batch);
-    } catch (const Error&) {
-      throw first;  // what is wrong with the model as it is says more
-    }
+    return import_shaped_away(proto, options, file_bytes, {0, input[0]});
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
@@ -286,6 +369,59 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
     function.outputs.push_back(output.name);
   }
   return function;
+}
+
+// Whether row 0 of the model's outputs rests on entry 0 of that input axis alone, as it does where the axis is the batch.
+bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
+                      const FixedBatch& batch) {
+  const std::string& name = find_input(proto, options).name;
+  const auto outputs_for = [&](double variant) {
+    return lower_function(proto, {{{name, probe_input(input, batch.axis, variant)}}}, file_bytes).graph;
+  };
+  const Graph one = outputs_for(0), other = outputs_for(0.1);
+  for (std::size_t i = 0; i < one.outputs.size(); ++i) {
+    const Tensor &a = constant_value(one, one.outputs[i]), &b = constant_value(other, other.outputs[i]);
+    const std::int64_t row = a.shape.empty() || a.shape[0] != batch.extent ? 0 : a.size() / batch.extent;
+    if (!std::equal(a.data.begin(), a.data.begin() + row, b.data.begin())) return false;
+  }
+  return true;
+}
+
+// Of several axes that may be the batch, the one that a trial shows to be; the first where that would take too long.
+FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
+                        const std::vector<FixedBatch>& batches) {
+  if (batches.size() == 1) return batches[0];
+  try {
+    for (const FixedBatch& batch : batches) {
+      if (rows_are_entries(proto, options, file_bytes, input, batch)) return batch;
+    }
+  } catch (const Error&) {
+    return batches[0];
+  }
+  return batches[0];
+}
+
+Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
+  require_opset(proto);
+  Importer importer(proto, options, file_bytes, {});
+  try {
+    Model model = importer.import();
+    auto apart = with_rows_apart(proto, options, file_bytes, model.input_shape, importer.output_shapes().back());
+    return apart ? *std::move(apart) : model;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::unsupported) throw;
+    const Shape input = shape_of_one(find_input(proto, options), options);
+    std::vector<Shape> outputs = importer.output_shapes();
+    for (const ValueInfo& output : proto.graph.outputs) outputs.push_back(output.shape);
+    const std::vector<FixedBatch> batches = find_fixed_batches(input, outputs);
+    if (batches.empty()) throw;
+    const Error first = error;
+    try {
+      return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches));
+    } catch (const Error&) {
+      throw first;  // what is wrong with the model as it is says more
+    }
+  }
 }
 
 }  // namespace

@@ -52,12 +52,15 @@ struct ImportOptions {
   std::string output_name;  ///< which output to take as logits; empty: the first that is [1, C]
   /// Whether a single output behind a Sigmoid, the probability of the second of two classes, becomes two logits [0, s].
   bool two_classes_of_one = false;
+  /// The input's shape for one example, e.g. [1, 3, 224, 224], where the model leaves more of it open than the batch.
+  Shape input_shape = {};
   ExternalFiles external = {};  ///< where the model keeps weights in other files
 };
 
 /// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
 /// executors run the graph for any number of examples. A final Softmax, LogSoftmax or ArgMax is removed, since margins need
-/// logits. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output).
+/// logits. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output,
+/// an input shape that does not fit).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
 /// An ONNX graph as a function of its inputs: no batch, no logits, nothing left out.

@@ -114,6 +114,10 @@ class Lowering {
 /// A value whose extent along `axis` is 1 holds positions there: 1 at that position of an axis of `extent`, 0 elsewhere.
 ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent);
 
+/// sum^(1/p) for a norm, with the derivative 0 at 0, where the root alone has none: a blank patch of an image is no reason for
+/// NaN.
+ValueId norm_root(Lowering& l, ValueId sum, std::int64_t p = 2);
+
 /// One line of a table of ONNX operators.
 struct OnnxOperator {
   std::string_view op_type;

@@ -21,14 +21,6 @@ void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
   for (const ValueInfo& output : graph.outputs) names.push_back(output.name);
 }
 
-std::vector<std::string> reads_of(const NodeProto& node) {
-  std::vector<std::string> names = node.inputs;
-  for (const auto& [name, attribute] : node.attributes) {
-    if (attribute.g != nullptr) collect_reads(*attribute.g, names);
-  }
-  return names;
-}
-
 // A node of a function's body with the caller's attributes in place of references; a reference to one left out leaves it out.
 NodeProto instantiate(const NodeProto& node, const std::map<std::string, AttributeProto>& given) {
   NodeProto copy = node;
@@ -44,6 +36,14 @@ NodeProto instantiate(const NodeProto& node, const std::map<std::string, Attribu
 }
 
 }  // namespace
+
+std::vector<std::string> reads_of(const NodeProto& node) {
+  std::vector<std::string> names = node.inputs;
+  for (const auto& [name, attribute] : node.attributes) {
+    if (attribute.g != nullptr) collect_reads(*attribute.g, names);
+  }
+  return names;
+}
 
 std::int64_t opset_of(const Opsets& opsets) {
   const auto found = opsets.find("");

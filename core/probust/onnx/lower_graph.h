@@ -53,6 +53,9 @@ class GraphLowering {
   int depth_;
 };
 
+/// The names that a node reads, those that graphs in its attributes read from around them among them.
+std::vector<std::string> reads_of(const NodeProto& node);
+
 /// The version of ai.onnx that a body is written in; 0 where it does not say.
 std::int64_t opset_of(const Opsets& opsets);
 

@@ -199,7 +199,7 @@ void normalizer(Lowering& l) {
   if (norm == "L1" && is_softmax_over(l, x, axis)) return l.set(x);
   ValueId size = kNoValue;
   if (norm == "L1") size = build::reduce_sum(l.graph, l.add_node(Op::absolute, {x}), {axis});
-  if (norm == "L2") size = l.add_node(Op::sqrt, {build::reduce_sum(l.graph, l.add_node(Op::multiply, {x, x}), {axis})});
+  if (norm == "L2") size = norm_root(l, build::reduce_sum(l.graph, l.add_node(Op::multiply, {x, x}), {axis}));
   if (norm == "MAX") {
     const ValueId best = l.add_node(Op::top_index, {x}, AxisExtent{axis, 1});
     size = l.add_node(Op::take, {x, best}, AxisAttribute{axis});

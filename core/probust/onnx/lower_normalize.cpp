@@ -9,6 +9,16 @@
 #include "probust/ops/build.h"
 
 namespace probust::onnx {
+
+ValueId norm_root(Lowering& l, ValueId sum, std::int64_t p) {
+  if (p == 1) return sum;
+  const ValueId zero = l.scalar(0), blank = l.add_node(Op::greater_equal, {zero, sum});  // false for NaN, which goes on
+  const ValueId positive = l.add_node(Op::select, {blank, l.scalar(1), sum});
+  const ValueId root =
+      p == 2 ? l.add_node(Op::sqrt, {positive}) : l.add_node(Op::power, {positive, l.scalar(1 / static_cast<float>(p))});
+  return l.add_node(Op::select, {blank, zero, root});
+}
+
 namespace {
 
 using Axes = std::vector<std::int64_t>;
@@ -147,7 +157,7 @@ void lp_normalization(Lowering& l) {
   if (p != 1 && p != 2) l.malformed("p is neither 1 nor 2");
   const ValueId x = l.in(0), parts = p == 1 ? l.add_node(Op::absolute, {x}) : l.add_node(Op::multiply, {x, x});
   const ValueId sum = build::reduce_sum(l.graph, parts, {axis});
-  const ValueId norm = p == 1 ? sum : l.add_node(Op::sqrt, {sum});
+  const ValueId norm = norm_root(l, sum, p);
   l.set(l.add_node(Op::divide, {x, l.add_node(Op::select, {norm, norm, l.scalar(1)})}));
 }
 
@@ -172,7 +182,7 @@ void mean_variance_normalization(Lowering& l) {
   Axes axes = l.attribute("axes", Axes{0, 2, 3});
   for (std::int64_t& axis : axes) axis = l.axis(axis, static_cast<std::int64_t>(l.shape(0).size()));
   const ValueId centred = l.add_node(Op::subtract, {l.in(0), mean_over(l, l.in(0), axes)});
-  const ValueId deviation = l.add_node(Op::sqrt, {mean_over(l, l.add_node(Op::multiply, {centred, centred}), axes)});
+  const ValueId deviation = norm_root(l, mean_over(l, l.add_node(Op::multiply, {centred, centred}), axes));
   l.set(l.add_node(Op::divide, {centred, l.add_node(Op::add, {deviation, l.scalar(1e-9F)})}));
 }
 

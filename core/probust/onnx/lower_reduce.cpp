@@ -134,7 +134,7 @@ void reduce_l1(Lowering& l) { reduce_by(l, sum_of, l.add_node(Op::absolute, {l.i
 
 void reduce_l2(Lowering& l) {
   reduce_by(
-      l, [](Lowering& inner, ValueId x, const Axes& axes) { return inner.add_node(Op::sqrt, {sum_of(inner, x, axes)}); },
+      l, [](Lowering& inner, ValueId x, const Axes& axes) { return norm_root(inner, sum_of(inner, x, axes)); },
       l.add_node(Op::multiply, {l.in(0), l.in(0)}));
 }
 

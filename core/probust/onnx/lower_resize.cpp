@@ -26,20 +26,21 @@ struct Method {
   bool antialias = false, exclude_outside = false;
 };
 
-// Where in the input the centre of output cell x lies.
+// Where in the input the centre of output cell x lies. Nearest neighbours hang on ties, and a scale such as 0.6 is not what it
+// says: quotients are rounded to float, as runtimes have them, so that 3 / 0.6 is 5.
 double source_of(Lowering& l, const Method& m, const AxisPlan& p, std::int64_t x) {
-  const double in = static_cast<double>(p.in), length = p.scale * in, at = static_cast<double>(x);
-  if (m.coordinates == "half_pixel") return (at + 0.5) / p.scale - 0.5;
-  if (m.coordinates == "half_pixel_symmetric") {
-    const double centre = in / 2 * (1 - static_cast<double>(p.out) / length);
-    return centre + (at + 0.5) / p.scale - 0.5;
-  }
-  if (m.coordinates == "pytorch_half_pixel") return length == 1 ? -0.5 : (at + 0.5) / p.scale - 0.5;
-  if (m.coordinates == "align_corners") return length == 1 ? 0 : at * (in - 1) / (length - 1);
-  if (m.coordinates == "asymmetric") return at / p.scale;
+  const auto rounded = [&](double value) { return m.mode == "nearest" ? double{static_cast<float>(value)} : value; };
+  const double in = static_cast<double>(p.in), out = static_cast<double>(p.out), at = static_cast<double>(x);
+  const double length = p.scale * in, half = rounded((at + 0.5) / p.scale);
+  if (m.coordinates == "half_pixel") return rounded(half - 0.5);
+  if (m.coordinates == "half_pixel_symmetric") return rounded(in / 2 * (1 - out / length) + half - 0.5);
+  if (m.coordinates == "pytorch_half_pixel") return length == 1 ? -0.5 : rounded(half - 0.5);
+  if (m.coordinates == "tf_half_pixel_for_nn") return half;
+  if (m.coordinates == "align_corners") return p.out == 1 ? 0 : rounded(at * (in - 1) / (out - 1));
+  if (m.coordinates == "asymmetric") return rounded(at / p.scale);
   if (m.coordinates == "tf_crop_and_resize") {
     const double reach = (p.end - p.start) * (in - 1);
-    return p.start * (in - 1) + (length == 1 ? reach / 2 : at * reach / (length - 1));
+    return rounded(p.start * (in - 1) + (p.out == 1 ? reach / 2 : at * reach / (out - 1)));
   }
   l.unsupported("coordinate_transformation_mode '" + m.coordinates + "' is not known");
 }

@@ -88,6 +88,18 @@ void require_count(Lowering& l, const std::vector<T>& list, std::size_t count, c
     l.malformed(name + " has " + std::to_string(list.size()) + " entries where " + std::to_string(count) + " are due");
 }
 
+std::vector<float> tensor_attribute(Lowering& l, const std::string& name) {
+  const auto found = l.node.attributes.find(name);
+  if (found == l.node.attributes.end() || !found->second.has_tensor) return {};
+  return found->second.t.values->data;
+}
+
+// Numbers that models of float64 keep in a tensor beside: the name is the attribute's for float32.
+std::vector<float> numbers_of(Lowering& l, const std::string& name) {
+  return l.has_attribute(name + "_as_tensor") ? tensor_attribute(l, name + "_as_tensor")
+                                              : l.attribute(name, std::vector<float>{});
+}
+
 // One row of attributes per node; a tree and a number within it name a node. `kind` is "class" or "target".
 Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   const auto ints = [&](const std::string& name) { return l.attribute(name, Integers{}); };
@@ -95,7 +107,7 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
                  no = ints("nodes_falsenodeids"), feature = ints("nodes_featureids"),
                  missing = ints("nodes_missing_value_tracks_true");
   const auto modes = l.attribute("nodes_modes", std::vector<std::string>{});
-  const auto values = l.attribute("nodes_values", std::vector<float>{});
+  const auto values = numbers_of(l, "nodes_values");
   const std::size_t count = tree.size();
   for (const Integers* list : {&id, &yes, &no, &feature}) require_count(l, *list, count, "a list of nodes");
   require_count(l, modes, count, "nodes_modes");
@@ -125,7 +137,7 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
     }
   }
   const Integers weight_tree = ints(kind + "_treeids"), weight_node = ints(kind + "_nodeids"), ids = ints(kind + "_ids");
-  const auto weights = l.attribute(kind + "_weights", std::vector<float>{});
+  const auto weights = numbers_of(l, kind + "_weights");
   for (const Integers* list : {&weight_tree, &weight_node, &ids}) require_count(l, *list, weights.size(), "a list of weights");
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::int64_t at = find(weight_tree[i], weight_node[i]);
@@ -153,7 +165,7 @@ ValueId ensemble(Lowering& l, Trees trees) {
 }
 
 ValueId plus_base(Lowering& l, ValueId scores) {
-  const auto base = l.attribute("base_values", std::vector<float>{});
+  const auto base = numbers_of(l, "base_values");
   if (base.empty()) return scores;
   const auto count = static_cast<std::int64_t>(base.size());
   if (count != 1 && count != l.graph[scores].shape[1]) l.malformed("base_values do not match the outputs");
@@ -200,12 +212,6 @@ void tree_ensemble_regressor(Lowering& l) {
   ValueId y = ensemble(l, std::move(trees));
   if (aggregate == "AVERAGE") y = averaged(l, y, count);
   l.set(0, post_transform(l, plus_base(l, y), l.attribute("post_transform", std::string("NONE"))));
-}
-
-std::vector<float> tensor_attribute(Lowering& l, const std::string& name) {
-  const auto found = l.node.attributes.find(name);
-  if (found == l.node.attributes.end() || !found->second.has_tensor) return {};
-  return found->second.t.values->data;
 }
 
 // The values that each membership question asks for: lists behind one another, a NaN after each.

@@ -90,16 +90,40 @@ void conv(Lowering& l) {
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// Padding that makes the image of a transposed convolution as large as asked for; the odd cell goes behind the image for
-// SAME_UPPER, before it otherwise.
-void pad_for_output(Window& w, const Shape& in, const Shape& wanted, bool upper) {
+// Padding that makes the image of a transposed convolution, with `extra` cells behind it, as large as asked for; the odd cell
+// goes behind the image for SAME_UPPER, before it otherwise.
+void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape& wanted, bool upper) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    const std::int64_t total = std::max<std::int64_t>(0, (in[i] - 1) * w.stride[i] + reach - wanted[i]);
+    const std::int64_t total = std::max<std::int64_t>(0, (in[i] - 1) * w.stride[i] + reach + extra[i] - wanted[i]);
     w.pad_low[i] = upper ? total / 2 : total - total / 2;
     w.pad_high[i] = total - w.pad_low[i];
   }
   w.image = wanted;
+}
+
+// A window that starts a whole stride behind the last one would be one too many: such cells are taken from the padding, and
+// those that are left, which no tap reaches, are split off the image. Returns how many these are along each axis.
+Shape split_unreached(Window& w, const Shape& in) {
+  Shape unreached(in.size(), 0);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    const std::int64_t behind = w.image[i] + w.pad_low[i] + w.pad_high[i] - reach - (in[i] - 1) * w.stride[i];
+    if (behind < w.stride[i]) continue;
+    const std::int64_t cropped = std::min(behind, w.pad_high[i]);
+    w.pad_high[i] -= cropped;
+    unreached[i] = behind - cropped;
+    w.image[i] -= unreached[i];
+  }
+  return unreached;
+}
+
+ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
+  if (std::all_of(cells.begin(), cells.end(), [](std::int64_t count) { return count == 0; })) return y;
+  const Shape zeros(cells.size() + 2, 0);
+  Shape high{0, 0};
+  high.insert(high.end(), cells.begin(), cells.end());
+  return l.add_node(Op::pad, {y}, PadAttributes{zeros, high, zeros});
 }
 
 // The image that a transposed convolution makes: (in - 1) stride + reach - pads + output_padding, per axis, unless its shape is
@@ -120,12 +144,14 @@ void conv_transpose(Lowering& l) {
     w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
     if (same && !l.has_attribute("output_shape")) wanted.push_back(in[i] * w.stride[i]);
   }
-  if (!wanted.empty()) pad_for_output(w, in, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
+  if (!wanted.empty()) pad_for_output(w, in, extra, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
   for (const std::int64_t extent : w.image) {
     if (extent < 1 || extent > kMaxElements) l.malformed("its pads leave no image");
   }
   w.groups = l.attribute("group", std::int64_t{1});
-  l.set(add_channel_bias(l, l.add_node(Op::conv_transpose, {l.in(0), l.in(1)}, w), 2));
+  const Shape unreached = split_unreached(w, in);
+  const ValueId reached = l.add_node(Op::conv_transpose, {l.in(0), l.in(1)}, w);
+  l.set(add_channel_bias(l, pad_behind(l, reached, unreached), 2));
 }
 
 Window pool_window(Lowering& l) {
@@ -208,10 +234,10 @@ void average_pool(Lowering& l) {
 ValueId lp_pool_by(Lowering& l, const Window& w) {
   const std::int64_t p = l.attribute("p", std::int64_t{2});
   if (p < 1) l.malformed("attribute p is below 1");
-  const ValueId size = l.add_node(Op::absolute, {l.in(0)});
-  const auto power = [&](ValueId x, float exponent) { return p == 1 ? x : l.add_node(Op::power, {x, l.scalar(exponent)}); };
-  if (p == 2) return l.add_node(Op::sqrt, {l.add_node(Op::sum_pool, {l.add_node(Op::multiply, {size, size})}, w)});
-  return power(l.add_node(Op::sum_pool, {power(size, static_cast<float>(p))}, w), 1 / static_cast<float>(p));
+  ValueId term = l.add_node(Op::absolute, {l.in(0)});
+  if (p == 2) term = l.add_node(Op::multiply, {l.in(0), l.in(0)});
+  if (p > 2) term = l.add_node(Op::power, {term, l.scalar(static_cast<float>(p))});
+  return norm_root(l, l.add_node(Op::sum_pool, {term}, w), p);
 }
 
 // One window over the whole image.
