@@ -48,15 +48,13 @@ double rough_z(const Linearization& linearization, std::int64_t target) {
 }
 
 // The standard error of z = Phi^-1(p) by the jackknife that leaves out a group of pairs at a time (Efron 1982).
-double jackknife(const Pairs& pairs, const Eigen::MatrixXd& explained, std::int64_t target) {
+double jackknife(const Pairs& pairs, const CovarianceModel& model, std::int64_t target) {
   const PairMoments all(pairs, 0, 1);
   const std::int64_t groups = std::min(kGroups, pairs.size());
   std::vector<double> z;
   double mean = 0, squares = 0;
   for (std::int64_t group = 0; group < groups; ++group) {
-    Linearization rest = all.without(PairMoments(pairs, group, groups)).normal();
-    rest.gram += explained;
-    z.push_back(rough_z(rest, target));
+    z.push_back(rough_z(model.with(all.without(PairMoments(pairs, group, groups)).normal()), target));
     mean += z.back() / static_cast<double>(groups);
   }
   for (const double value : z) squares += (value - mean) * (value - mean);
@@ -145,11 +143,17 @@ Linearization PairMoments::normal() const {
   return result;
 }
 
-void judge(Estimate& estimate, const Pairs& pairs, const Eigen::MatrixXd& explained, std::int64_t kept, std::int64_t target,
+Linearization CovarianceModel::with(Linearization sampled) const {
+  sampled.gram *= weight;
+  sampled.gram += known;
+  return sampled;
+}
+
+void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {
   if (std::isnan(estimate.p)) return;
   const double z = z_of(estimate);
-  const double std_error = pairs.size() > 2 ? jackknife(pairs, explained, target) : NAN;
+  const double std_error = pairs.size() > 2 ? jackknife(pairs, model, target) : NAN;
   if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it
     const Interval interval = clopper_pearson(kept, 2 * pairs.size());
     estimate.ci_low = interval.low;
