@@ -27,7 +27,7 @@ namespace {
 
 // Coverage is asked where p leaves room on both sides.
 constexpr double kLeastP = 0.3, kMostP = 0.99;
-constexpr std::int64_t kForwardsTimed = 96;
+constexpr std::int64_t kForwardsTimed = 32;
 
 constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "adf",

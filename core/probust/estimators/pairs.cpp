@@ -14,11 +14,11 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGroups = 25;         // of the jackknife
-constexpr double kModelError = 0.04;         // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
-constexpr double kModelErrorInTails = 0.03;  // and this much more for every standard deviation away from it
-constexpr double kCounted = 0.9;             // and never exclude what the counts alone would keep at this confidence
-constexpr double kDoubt = 5;                 // intervals trust models less than estimates do, and count no sample twice
+constexpr std::int64_t kGroups = 25;          // of the jackknife
+constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
+constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
+constexpr double kCounted = 0.9;              // and never exclude what the counts alone would keep at this confidence
+constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
 
 double z_of(const Estimate& estimate) {
   return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);

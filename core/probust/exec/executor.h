@@ -49,7 +49,7 @@ enum class Around { point, noise };
 struct Projection {
   Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
   Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, for the chosen margins' gradients as rows of U
-  Eigen::MatrixXd along;  ///< [k, samples] U eps_j, in the units of the margins
+  Eigen::MatrixXd along;    ///< [k, samples] U eps_j, in the units of the margins
 };
 
 struct ExecutorOptions {

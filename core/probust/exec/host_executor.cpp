@@ -447,12 +447,17 @@ class HostExecutor final : public Executor {
     }
   }
 
-  // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix.
+  // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix, a few elements at a time so that both
+  // sides stay near the core.
   static void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to) {
+    constexpr std::int64_t kTogether = 16;
     const auto count = static_cast<std::int64_t>(to.size());
-    for (std::int64_t b = 0; b < count; ++b) {
-      for (std::int64_t e = 0; e < to[b].cols(); ++e) {
-        for (std::int64_t s = 0; s < seeds; ++s) to[b](first_row + s, e) = gradients[(e * seeds + s) * count + b];
+    for (std::int64_t begin = 0; begin < to[0].cols(); begin += kTogether) {
+      const std::int64_t end = std::min<std::int64_t>(begin + kTogether, to[0].cols());
+      for (std::int64_t s = 0; s < seeds; ++s) {
+        for (std::int64_t b = 0; b < count; ++b) {
+          for (std::int64_t e = begin; e < end; ++e) to[b](first_row + s, e) = gradients[(e * seeds + s) * count + b];
+        }
       }
     }
   }
@@ -465,28 +470,38 @@ class HostExecutor final : public Executor {
     shape.whiten(buffers.points, elements_, gradients);
   }
 
-  // along(a, j) += u_a . eps_j for the noise of point i.
+  // along(a, j) += u_a . eps_j for the noise of point i. Whole groups of lanes are made, the last with noise that nobody asked
+  // for, so that every sum runs in the same instructions.
   void add_noise_along(const RowMatrix& u, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples,
                        Buffers& buffers, Eigen::MatrixXd& along) const {
-    const std::int64_t step = forward_batch_.examples;
+    const auto whole = [](std::int64_t lanes) { return (lanes + kGroup - 1) / kGroup * kGroup; };
+    const std::int64_t step = whole(forward_batch_.examples), all = whole(samples);
     for (std::int64_t first = 0; first < samples; first += step) {
       stop_if_asked();
-      const std::int64_t count = std::min(step, samples - first);
-      fill_noisy(points, noise, samples, i * samples + first, count, buffers);
-      add_projections(u, points.x.data.data() + i * elements_, count, buffers.inputs.data(), along.middleCols(first, count));
+      const std::int64_t count = std::min(step, all - first);
+      fill_noisy(points, noise, all, i * all + first, count, buffers);
+      for (std::int64_t group = first; group < std::min(samples, first + count); group += kGroup) {
+        const std::int64_t wanted = std::min(kGroup, samples - group);
+        along.middleCols(group, wanted) +=
+            projections(u, points.x.data.data() + i * elements_, buffers.inputs.data() + group - first, count).leftCols(wanted);
+      }
     }
   }
 
-  // along(a, lane) += u_a . (noisy lane - x), one element after the other.
-  void add_projections(const RowMatrix& u, const float* x, std::int64_t count, const float* noisy,
-                       Eigen::Ref<Eigen::MatrixXd> along) const {
-    RowMatrix sums = along;
-    Eigen::RowVectorXd eps(count);
+  // u_a . (noisy lane - x) for a group of lanes of `stride`, one element after the other.
+  static constexpr std::int64_t kGroup = 8;
+  Eigen::Matrix<double, Eigen::Dynamic, kGroup> projections(const RowMatrix& u, const float* x, const float* noisy,
+                                                            std::int64_t stride) const {
+    using Group = Eigen::Array<double, kGroup, 1>;
+    std::vector<Group> sums(static_cast<std::size_t>(u.rows()), Group::Zero());
     for (std::int64_t e = 0; e < elements_; ++e) {
-      eps = Eigen::Map<const Eigen::RowVectorXf>(noisy + e * count, count).cast<double>().array() - double{x[e]};
-      for (Eigen::Index a = 0; a < u.rows(); ++a) sums.row(a) += u(a, e) * eps;
+      const Group eps =
+          Eigen::Map<const Eigen::Array<float, kGroup, 1>>(noisy + e * stride).template cast<double>() - double{x[e]};
+      for (Eigen::Index a = 0; a < u.rows(); ++a) sums[a] += u(a, e) * eps;
     }
-    along = sums;
+    Eigen::Matrix<double, Eigen::Dynamic, kGroup> result(u.rows(), kGroup);
+    for (Eigen::Index a = 0; a < u.rows(); ++a) result.row(a) = sums[a].matrix().transpose();
+    return result;
   }
 
   Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
