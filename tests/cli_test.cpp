@@ -297,6 +297,38 @@ TEST(Cli, VersionAndBench) {
   EXPECT_EQ(bench["device"], "cpu");
 }
 
+// The benchmark at equal cost, on the digits: errors repeat, references are kept, and Monte Carlo's own ratio is about one.
+TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
+  const Folder folder;
+  const std::string kept = folder / "references.jsonl", options = " --limit 10 --reference-samples 2000 --quiet --json" +
+                                                                  std::string(" --estimator mc:50,probit:24,taylor --seeds 2");
+  const std::string command = "bench --frontier " + kDigits + " --sigma 0.3,0.5 --references '" + kept + "'" + options;
+  const Finished first = test::probust(command);
+  ASSERT_EQ(first.status, 0) << first.err;
+  const std::string references = test::read_whole(kept);
+  EXPECT_EQ(lines_of(references).size(), 20U);
+  const auto before = rows(first.out), again = rows(test::probust(command).out);
+  EXPECT_EQ(test::read_whole(kept), references);
+  ASSERT_EQ(before.size(), 3U);
+  ASSERT_EQ(again.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(before[i]["mae"], again[i]["mae"]);
+    EXPECT_EQ(before[i]["estimates"], 40);
+    EXPECT_GE(before[i]["cost"].get<double>(), 1);
+    EXPECT_EQ(before[i].contains("coverage"), before[i]["intervals"].get<int>() > 0);
+  }
+  EXPECT_EQ(before[0]["estimator"], "mc:50");
+  // An exact 50 forwards up to what a clock shows: the reference is 40 times as good, and 40 estimates are few.
+  EXPECT_GT(before[0]["ratio"].get<double>(), 0.4);
+  EXPECT_LT(before[0]["ratio"].get<double>(), 2.0);
+  EXPECT_EQ(before[2]["intervals"], 0);
+  const std::string list = folder.write("list", "# a comment\n" + kDigits + " --sigma 0.3\n");
+  EXPECT_EQ(rows(test::probust("bench --frontier '" + list + "'" + options).out).size(), 3U);
+  expect_refusal(test::probust("bench --frontier '" + folder.write("bad", "nonsense --what\n") + "'" + options), 2, "line 1");
+  expect_refusal(test::probust("bench --frontier " + kDigits + " --sigma 0.3 --references '" + list + "'" + options), 3,
+                 "not a reference");
+}
+
 TEST(Cli, MvnAnswersLineByLine) {
   const Finished finished =
       test::probust("mvn", "{\"id\": 7, \"z\": [0, 0], \"R\": [[1, 0], [0, 1]]}\nnonsense\n{\"z\": [], \"R\": []}\n");

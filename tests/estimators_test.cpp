@@ -188,7 +188,7 @@ TEST(Estimators, ATieGoesToTheLowestIndex) {
 TEST(Estimators, OneClassIsAlwaysKept) {
   const Graph one = test::linear_classifier(Tensor({1, 2}, {1, 2}), Tensor({1}));
   for (const char* estimator : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:2", "probit:50",
-                                "regression:8", "subset:200"}) {
+                                "regression:8", "probit:20:pooled", "regression:16:adf", "subset:200"}) {
     const Estimate estimate = at(one, {1, 1}, 1, estimator);
     EXPECT_EQ(estimate.p, 1) << estimator;
     EXPECT_EQ(estimate.p_fail, 0) << estimator;
@@ -221,7 +221,8 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   Points points{Tensor({3, 2}, {0.4F, 0.1F, nan, 0, infinity, 0}), {0, 1, 2}, {0, 0, 0}, 0};
   Evaluation evaluation(*executor, points, executor->logits(points.x).value());
-  for (const char* text : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:20", "regression:20"}) {
+  for (const char* text : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:20", "probit:20:pooled",
+                           "regression:20", "regression:20:adf"}) {
     const auto estimates = estimate(evaluation, {isotropic_gaussian(), 0.1}, parse_estimator(text)).value();
     EXPECT_EQ(estimates[0].status, "ok") << text;
     EXPECT_GT(estimates[0].p, 0.5) << text;
@@ -261,8 +262,9 @@ TEST(Estimators, GroupsAndSingleClassesAreSumsOfOrthants) {
 }
 
 TEST(Estimators, TextsAreReadAndWritten) {
-  for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2",
-                           "regression:8", "mmse:10:centered", "mmse:10:loo", "mc:±0.01", "mc:p>0.95"})
+  for (const char* text :
+       {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2", "regression:8",
+        "probit:24:pooled", "regression:25:adf", "mmse:10:centered", "mmse:10:loo", "mc:±0.01", "mc:p>0.95"})
     EXPECT_EQ(parse_estimator(text).text(), text);
   EXPECT_EQ(parse_estimator("softmax:1").text(), "softmax");
   EXPECT_EQ(parse_estimator("mc:+-0.01").text(), "mc:±0.01");
@@ -290,7 +292,74 @@ TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
     EXPECT_NEAR(regression.p_fail, exact.p_fail, 1e-6) << sigma;
     EXPECT_EQ(regression.forwards, 23);
     EXPECT_EQ(regression.backwards, 2);
+    const Estimate smoothed = at(graph, {0.4F, 0.1F}, sigma, "regression:25:adf");
+    EXPECT_NEAR(smoothed.p, exact.p, 1e-6) << sigma;
+    EXPECT_EQ(smoothed.forwards, 16);  // of 25, a moment propagation with two gradients takes ten
+    EXPECT_EQ(smoothed.backwards, 4);
   }
+}
+
+// The points of a linear classifier share their covariance: pooled, few copies know it better. One point alone has no others.
+TEST(Estimators, PooledCovariancesAreBetterWherePointsAreAlike) {
+  std::mt19937 random(8);
+  const std::int64_t n = 40;
+  const Graph graph = test::linear_classifier(test::random_tensor({6, 12}, random), Tensor({6}));
+  const auto executor = make_executor("cpu", graph, {}).value();
+  Points points{test::random_tensor({n, 12}, random), {}, {}, 3};
+  const Tensor logits = executor->logits(points.x).value();
+  for (std::int64_t i = 0; i < n; ++i) {
+    points.index.push_back(i);
+    points.target.push_back(argmax(logits.row(i)));
+  }
+  Evaluation evaluation(*executor, points, logits);
+  const Noise noise{isotropic_gaussian(), 0.4};
+  const auto error = [&](const std::string& text) {
+    const auto estimates = estimate(evaluation, noise, parse_estimator(text)).value();
+    const auto exact = estimate(evaluation, noise, parse_estimator("taylor")).value();
+    double sum = 0;
+    for (std::size_t i = 0; i < estimates.size(); ++i) sum += std::fabs(estimates[i].p - exact[i].p);
+    return sum;
+  };
+  EXPECT_LT(error("probit:16:pooled"), 0.8 * error("probit:16"));
+  const std::vector<float> x(12, 0.1F);
+  EXPECT_EQ(at(graph, x, 0.4, "probit:16:pooled").p, at(graph, x, 0.4, "probit:16").p);
+}
+
+// Estimates at one point of a linear classifier with two features of a common covariance.
+Estimate under(const Noise& noise, const std::string& text) {
+  const Tensor weights({3, 4}, {1, 0, 0.5F, 0, -1, 1, 0, 0.2F, 0, -2, 0, 1});
+  const auto executor = make_executor("cpu", test::linear_classifier(weights, kBias), {}).value();
+  const Points points{Tensor({1, 4}, {1, 0.2F, 0.5F, 0.1F}), {0}, {0}, 0};
+  Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+  return estimate(evaluation, noise, parse_estimator(text)).value()[0];
+}
+
+// Any noise that is a function of normal variables: correlated, on some columns, of several parts. Linear, so Taylor is exact.
+TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
+  const NoiseArray covariance{{2, 2}, {1, 0.8, 0.8, 1}, "C"}, deviations{{4}, {0.5, 1, 0, 2}, "s"};
+  const auto correlated = covariance_gaussian(covariance, "cov");
+  const auto parts = mixture({{{correlated, 0.3}, {{0, 1}}}, {{isotropic_gaussian(), 0.2}, {{3}}}});
+  for (const Noise& noise :
+       {Noise{on_columns(correlated, {{0, 1}}), 0.25}, Noise{diagonal_gaussian(deviations, "std"), 0.16}, Noise{parts, 0.9}}) {
+    const Estimate exact = under(noise, "taylor"), estimate = under(noise, "subset:5000");
+    ASSERT_LT(exact.p_fail, 2e-2) << noise.text();
+    ASSERT_GT(exact.p_fail, 1e-9) << noise.text();
+    EXPECT_LT(std::fabs(std::log10(estimate.p_fail / exact.p_fail)), 0.5) << noise.text();
+    EXPECT_EQ(estimate.status, "ok") << noise.text();
+  }
+  EXPECT_EQ(::probust::guarded("", [] { return under({uniform_noise(), 1}, "subset:5000"); }).error().code, ErrorCode::usage);
+}
+
+// Categories cannot be mirrored at x: pairs are then of two copies each, and the mean is no average of a copy and itself.
+TEST(Estimators, ProbitKnowsNoiseThatCannotBeMirrored) {
+  const auto shape = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}, {{2, 3}, {0.9, 0.1, 0.5, 0.5}}}, "J");
+  const Noise noise{shape, 1};
+  EXPECT_FALSE(shape->mirrored());
+  const Estimate counted = under(noise, "mc:20000"), probit = under(noise, "probit:1000");
+  EXPECT_LT(*probit.ci_low, counted.p);
+  EXPECT_GT(*probit.ci_high, counted.p);
+  EXPECT_LT(counted.p, 0.99);
+  EXPECT_LT(*probit.ci_high - *probit.ci_low, 0.1);
 }
 
 // More rivals than gradients, on few inputs and on many; S is singular at N = 10.

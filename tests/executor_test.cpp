@@ -33,7 +33,7 @@ struct Everything {
   std::vector<Linearization> taylor, averaged;
   std::vector<std::vector<std::int64_t>> counts;
   std::vector<Eigen::MatrixXd> margins;
-  std::vector<Projection> projections;
+  std::vector<Projection> smoothed, projections;
 };
 
 Everything run_all(std::string_view backend, const ExecutorOptions& options, std::int64_t samples = 37) {
@@ -45,7 +45,8 @@ Everything run_all(std::string_view backend, const ExecutorOptions& options, std
           executor->linearize_averaged(points, noise, 7).value(),
           executor->sample(points, noise, samples).value(),
           executor->margins(points, noise, samples).value(),
-          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples).value()};
+          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, Around::noise).value(),
+          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, Around::point).value()};
 }
 
 void expect_identical(const std::vector<Linearization>& a, const std::vector<Linearization>& b) {
@@ -69,6 +70,9 @@ TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
     expect_identical(actual.averaged, expected.averaged);
     for (std::size_t i = 0; i < expected.margins.size(); ++i) {
       EXPECT_TRUE((actual.margins[i].array() == expected.margins[i].array()).all()) << i;
+      EXPECT_TRUE((actual.smoothed[i].margins.array() == expected.smoothed[i].margins.array()).all()) << i;
+      EXPECT_TRUE((actual.smoothed[i].gram.array() == expected.smoothed[i].gram.array()).all()) << i;
+      EXPECT_TRUE((actual.smoothed[i].along.array() == expected.smoothed[i].along.array()).all()) << i;
       EXPECT_TRUE((actual.projections[i].gram.array() == expected.projections[i].gram.array()).all()) << i;
       EXPECT_TRUE((actual.projections[i].along.array() == expected.projections[i].along.array()).all()) << i;
     }
@@ -98,7 +102,7 @@ TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
   const auto plus = executor->margins(points, noise, 11).value(), minus = executor->margins(points, mirrored, 11).value();
   std::vector<std::vector<std::int64_t>> rivals;
   for (const std::int64_t target : points.target) rivals.push_back({target == 0 ? 1 : 0, target == 3 ? 2 : 3});
-  const auto projections = executor->project(points, rivals, noise, 11).value();
+  const auto projections = executor->project(points, rivals, noise, 11, Around::point).value();
   for (std::size_t i = 0; i < 3; ++i) {
     const Eigen::Index rows[] = {0, 2};
     for (const Eigen::Index a : {0, 1}) {

@@ -44,6 +44,9 @@ struct Arguments {
   bool smooth = false;  ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
+  bool frontier = false;
+  std::string references;  ///< a file; empty: none
+  std::int64_t reference_samples = 100000, seeds = 1;
 };
 
 /// "0.1,0.2" or "0.01..1:20" (log-spaced) as numbers. Throws Error{usage} naming `option`.

@@ -44,7 +44,9 @@ std::vector<Estimate> estimate_mmse_loo(Evaluation&, const Noise&, double sample
 std::vector<Estimate> estimate_to_half_width(Evaluation&, const Noise&, double half_width);
 std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, double threshold);
 std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_probit_pooled(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, double cost);
+std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, double cost);
 std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);
 

@@ -14,11 +14,11 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGroups = 25;         // of the jackknife
-constexpr double kModelError = 0.04;         // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
-constexpr double kModelErrorInTails = 0.03;  // and this much more for every standard deviation away from it
-constexpr double kCounted = 0.9;             // and never exclude what the counts alone would keep at this confidence
-constexpr double kDoubt = 5;                 // intervals trust models less than estimates do, and count no sample twice
+constexpr std::int64_t kGroups = 25;          // of the jackknife
+constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
+constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
+constexpr double kCounted = 0.9;              // and never exclude what the counts alone would keep at this confidence
+constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
 
 double z_of(const Estimate& estimate) {
   return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
@@ -48,15 +48,13 @@ double rough_z(const Linearization& linearization, std::int64_t target) {
 }
 
 // The standard error of z = Phi^-1(p) by the jackknife that leaves out a group of pairs at a time (Efron 1982).
-double jackknife(const Pairs& pairs, const Eigen::MatrixXd& explained, std::int64_t target) {
+double jackknife(const Pairs& pairs, const CovarianceModel& model, std::int64_t target) {
   const PairMoments all(pairs, 0, 1);
   const std::int64_t groups = std::min(kGroups, pairs.size());
   std::vector<double> z;
   double mean = 0, squares = 0;
   for (std::int64_t group = 0; group < groups; ++group) {
-    Linearization rest = all.without(PairMoments(pairs, group, groups)).normal();
-    rest.gram += explained;
-    z.push_back(rough_z(rest, target));
+    z.push_back(rough_z(model.with(all.without(PairMoments(pairs, group, groups)).normal()), target));
     mean += z.back() / static_cast<double>(groups);
   }
   for (const double value : z) squares += (value - mean) * (value - mean);
@@ -145,11 +143,17 @@ Linearization PairMoments::normal() const {
   return result;
 }
 
-void judge(Estimate& estimate, const Pairs& pairs, const Eigen::MatrixXd& explained, std::int64_t kept, std::int64_t target,
+Linearization CovarianceModel::with(Linearization sampled) const {
+  sampled.gram *= weight;
+  sampled.gram += known;
+  return sampled;
+}
+
+void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {
   if (std::isnan(estimate.p)) return;
   const double z = z_of(estimate);
-  const double std_error = pairs.size() > 2 ? jackknife(pairs, explained, target) : NAN;
+  const double std_error = pairs.size() > 2 ? jackknife(pairs, model, target) : NAN;
   if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it
     const Interval interval = clopper_pearson(kept, 2 * pairs.size());
     estimate.ci_low = interval.low;

@@ -55,10 +55,19 @@ class PairMoments {
   Eigen::MatrixXd even_squares_, odd_squares_;
 };
 
-/// Confronts `estimate`, whose p rests on the mean and covariance of `pairs` plus `explained` [m, m], with the copies that were
-/// `kept` (reconcile.h): p moves towards their share as far as it is evidence against normal margins, and gets its standard error
-/// and 95% interval. `share` in [0, 1] is how much of the margins' standard deviation is sampled at all.
-void judge(Estimate& estimate, const Pairs& pairs, const Eigen::MatrixXd& explained, std::int64_t kept, std::int64_t target,
+/// Where the covariance of a point's margins comes from: `weight` times the covariance of its pairs, plus what is `known` [m, m].
+struct CovarianceModel {
+  double weight = 1;
+  Eigen::MatrixXd known;
+
+  /// The mean of the pairs with that covariance.
+  Linearization with(Linearization sampled) const;
+};
+
+/// Confronts `estimate`, whose p rests on the mean of `pairs` and the covariance of `model`, with the copies that were `kept`
+/// (reconcile.h): p moves towards their share as far as it is evidence against normal margins, and gets its standard error and
+/// 95% interval. `share` in [0, 1] is how much of the margins' standard deviation is sampled at all.
+void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share);
 
 }  // namespace probust

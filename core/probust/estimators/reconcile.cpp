@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNodes = 161;
 constexpr double kReach = 6;        // of the grid: |b| up to sinh(6) = 200 prior scales
-constexpr double kFreedom = 1.5;    // of the prior, Student's t: most models are good, some are far off
+constexpr double kFreedom = 1;      // of the prior, Student's t: most models are good, some are far off
 constexpr double kNegligible = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// regression:N, N the cost in forwards: the margins of antithetic noisy copies, regressed on the noise along the gradients of the
-// two or three most threatening margins. What the regression explains is normal and is integrated exactly; what it leaves, the
-// residuals, is sampled and smoothed. Exact on a linear model of no more rivals than gradients: nothing is left there.
+// regression:N, N the cost in forwards (regression:N:adf with the gradients of the mean under the noise, which are faithful at
+// its scale, in place of those at the point): the margins of antithetic noisy copies, regressed on the noise along the gradients
+// of the two or three most threatening margins. What the regression explains is normal and is integrated exactly; what it leaves,
+// the residuals, is sampled and smoothed. Exact on a linear model of no more rivals than gradients: nothing is left there.
 //
 // With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0],
 // eta ~ N(0, B Bᵀ + (1 - a²) S_r): a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,
@@ -31,9 +32,15 @@ struct Budget {
   double roughness;  // a
 };
 
-Budget split(std::int64_t cost, std::int64_t classes) {
+// What the gradients cost, in forwards: a backward is one, and a moment propagation, with its gradients, has been measured at
+// about three times as much.
+std::int64_t cost_of(std::int64_t gradients, Around around) {
+  return around == Around::point ? 1 + gradients : 4 + 3 * gradients;
+}
+
+Budget split(std::int64_t cost, std::int64_t classes, Around around) {
   const std::int64_t gradients = std::min<std::int64_t>(cost <= kFrugal ? 2 : 3, classes - 1);
-  return {gradients, (cost - 1 - gradients) / 2, cost <= kFrugal ? 0.5 : 0.7};
+  return {gradients, (cost - cost_of(gradients, around)) / 2, cost <= kFrugal ? 0.5 : 0.7};
 }
 
 // The classes whose margins are smallest in units of their standard deviation.
@@ -125,7 +132,8 @@ double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f) {
 double recurrence(std::int64_t n, Eigen::Index axis) {
   constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
   const int prime = kPrimes[axis % 16];
-  const double step = std::sqrt(prime) * (1 + static_cast<double>(axis / 16) * 0.6180339887498949);
+  const Eigen::Index round = axis / 16;
+  const double step = std::sqrt(prime) * (1 + static_cast<double>(round) * 0.6180339887498949);
   const double x = (static_cast<double>(n) + 0.5) * step;
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
@@ -173,36 +181,45 @@ Estimate regression(const Pairs& pairs, const Projection& projection, const std:
     estimate.p_fail = mean_failure(total.margins, roughness * scatter, F);
     estimate.p = 1 - estimate.p_fail;
   }
-  judge(estimate, left_out(left, total.margins, explained.leverage), covariance, count_kept(pairs, target), target,
+  judge(estimate, left_out(left, total.margins, explained.leverage), {1, covariance}, count_kept(pairs, target), target,
         std::sqrt(share));
   return estimate;
 }
 
-}  // namespace
-
-std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, double cost) {
+std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   Estimate certain;
   certain.p = 1;
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()), certain);
   if (executor.classes() == 1) return estimates;
-  const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes());
+  const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes(), around);
   const std::int64_t step = points_at_once(executor, 64 * budget.pairs * executor.classes());
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
     const std::vector<Pairs> pairs = sample_pairs(executor, part, noise, budget.pairs);
     std::vector<std::vector<std::int64_t>> rivals;
     for (std::size_t i = 0; i < pairs.size(); ++i) rivals.push_back(most_threatening(pairs[i], part.target[i], budget.gradients));
-    const std::vector<Projection> projections = executor.project(part, rivals, noise, budget.pairs).value();
+    const std::vector<Projection> projections = executor.project(part, rivals, noise, budget.pairs, around).value();
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       Estimate& estimate = estimates[first + i];
       estimate = regression(pairs[i], projections[i], rivals[i], part.target[i], noise.scale, budget.roughness);
-      estimate.forwards = 2 * budget.pairs + 1;
-      estimate.backwards = budget.gradients;
+      const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
+      estimate.forwards = 2 * budget.pairs + each;
+      estimate.backwards = budget.gradients * each;
     });
   }
   return estimates;
+}
+
+}  // namespace
+
+std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, double cost) {
+  return by_regression(evaluation, noise, cost, Around::point);
+}
+
+std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, double cost) {
+  return by_regression(evaluation, noise, cost, Around::noise);
 }
 
 }  // namespace probust

@@ -41,10 +41,15 @@ struct Linearization {
   Eigen::MatrixXd sampled, along_mean, along_own;
 };
 
-/// Noisy copies seen along the gradients of a few margins at x: what a model that is linear around x would feel of the noise.
+/// What a classifier is linearised as: itself at the point, or its mean under the noise, by moment propagation
+/// (moments/moments.h), which is faithful at the noise's scale.
+enum class Around { point, noise };
+
+/// Noisy copies seen along the gradients of a few margins: what a model that is linear would feel of the noise.
 struct Projection {
-  Eigen::MatrixXd gram;   ///< [k, k] U C Uᵀ at unit noise scale, for the chosen margins' gradients as rows of U
-  Eigen::MatrixXd along;  ///< [k, samples] U eps_j, in the units of the margins
+  Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
+  Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, for the chosen margins' gradients as rows of U
+  Eigen::MatrixXd along;    ///< [k, samples] U eps_j, in the units of the margins
 };
 
 struct ExecutorOptions {
@@ -105,10 +110,11 @@ class Executor {
   virtual Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
                                                        std::int64_t first = 0) = 0;
 
-  /// The noise of `samples` noisy copies along the gradients at x of the margins over `rivals` [N][k] (classes, not rows): one
-  /// forward and k backwards per point; the noise is the same that `margins` adds.
+  /// The noise of `samples` noisy copies along the gradients of the margins over `rivals` [N][k] (classes, not rows; as many
+  /// for every point): one forward and k backwards per point around the point, roughly twice that around the noise, where an
+  /// operator without a rule for moments is Error{unsupported}. The noise is the same that `margins` adds.
   virtual Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                                  const Noise& noise, std::int64_t samples) = 0;
+                                                  const Noise& noise, std::int64_t samples, Around around) = 0;
 
   Progress progress;
 };

@@ -203,13 +203,15 @@ class HostExecutor final : public Executor {
   }
 
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t samples) override {
+                                          const Noise& noise, std::int64_t samples, Around around) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
-      prepare_gradient();
+      if (points.size() == 0) return std::vector<Projection>{};
+      const auto rows = static_cast<std::int64_t>(rivals[0].size());
+      const Sweep which = prepared(around, noise, rows);
       std::vector<Projection> result(static_cast<std::size_t>(points.size()));
-      parallel_for(points.size(), options_.threads, [&](std::int64_t i, int worker) {
-        result[i] = project_at(points, i, rivals[i], noise, samples, workspaces_[worker]);
+      for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        project_chunk(points, rivals, noise, samples, which, first, std::span(result).subspan(first, count), workspaces_[worker]);
       });
       return result;
     });
@@ -302,7 +304,7 @@ class HostExecutor final : public Executor {
     const Graph gradient = simplify(sweep.graph);
     check_values_fit(gradient);
     gradient_ = compile_(gradient);
-    gradient_batch_ = fit_gradient(*gradient_);
+    gradient_batch_ = fit_gradient(*gradient_, classes_ - 1);
   }
 
   void prepare_smoothed() {
@@ -313,7 +315,7 @@ class HostExecutor final : public Executor {
     const Graph gradient = simplify(sweep.graph);
     check_values_fit(gradient);
     smoothed_ = compile_(gradient);
-    smoothed_batch_ = fit_gradient(*smoothed_);
+    smoothed_batch_ = fit_gradient(*smoothed_, classes_ - 1);
   }
 
   // A program that gives logits and pulled-back cotangents: of the classifier, or of its mean under noise.
@@ -322,6 +324,16 @@ class HostExecutor final : public Executor {
     Batch batch;
     const Noise* noise = nullptr;  // whose variances are an input, behind x
   };
+
+  // The sweep that linearises around the point or the noise, in batches for `rows` seeds.
+  Sweep prepared(Around around, const Noise& noise, std::int64_t rows) {
+    if (around == Around::point) {
+      prepare_gradient();
+      return {gradient_.get(), fit_gradient(*gradient_, rows)};
+    }
+    prepare_smoothed();
+    return {smoothed_.get(), fit_gradient(*smoothed_, rows), &noise};
+  }
 
   // Runs the forward and the backward sweep for `count` examples in the input buffer, for `rows` seeds in groups that fit.
   // seed(b, row, c) is element c of seed `row` of example b; take(first_row, rows, gradients [elements][rows * count]).
@@ -398,9 +410,7 @@ class HostExecutor final : public Executor {
     };
     sweep(which, count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
       raw(first, seeds, gradients);
-      buffers.points.clear();
-      for (std::int64_t s = 0; s < seeds; ++s) buffers.points.insert(buffers.points.end(), index.begin(), index.end());
-      shape.whiten(buffers.points, elements_, gradients);
+      whiten_copies(index, seeds, shape, gradients, buffers);
       for (std::int64_t e = 0; e < elements_; ++e) {
         const float* line = gradients + e * seeds * count;
         for (std::int64_t s = 0; s < seeds; ++s) {
@@ -410,51 +420,88 @@ class HostExecutor final : public Executor {
     });
   }
 
-  Projection project_at(const Points& points, std::int64_t i, const std::vector<std::int64_t>& rivals, const Noise& noise,
-                        std::int64_t samples, Buffers& buffers) {
-    const auto rows = static_cast<std::int64_t>(rivals.size());
-    RowMatrix u(rows, elements_), whitened(rows, elements_);
-    to_lanes(points.x, i, 1, elements_, buffers.input(elements_));
-    const auto seed = [&](std::int64_t, std::int64_t row, std::int64_t c) {
-      return c == points.target[i] ? 1.0F : c == rivals[row] ? -1.0F : 0.0F;
+  void project_chunk(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals, const Noise& noise,
+                     std::int64_t samples, const Sweep& which, std::int64_t first, std::span<Projection> result,
+                     Buffers& buffers) {
+    const auto count = static_cast<std::int64_t>(result.size()), rows = static_cast<std::int64_t>(rivals[first].size());
+    const auto index = std::span(points.index).subspan(first, count);
+    to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
+    if (which.noise != nullptr) fill_variances(noise, index, buffers);
+    std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(rows, elements_)), whitened = u;
+    const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
+      return c == points.target[first + b] ? 1.0F : c == rivals[first + b][row] ? -1.0F : 0.0F;
     };
-    const auto store = [&](RowMatrix& to, std::int64_t first, std::int64_t seeds, const float* gradients) {
-      for (std::int64_t e = 0; e < elements_; ++e) {
-        for (std::int64_t s = 0; s < seeds; ++s) to(first + s, e) = gradients[e * seeds + s];
-      }
-    };
-    sweep(1, rows, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
-      store(u, first, seeds, gradients);
-      buffers.points.assign(static_cast<std::size_t>(seeds), static_cast<std::uint32_t>(points.index[i]));
-      noise.shape->whiten(buffers.points, elements_, gradients);
-      store(whitened, first, seeds, gradients);
+    sweep(which, count, rows, buffers, seed, [&](std::int64_t first_row, std::int64_t seeds, float* gradients) {
+      unpack(gradients, first_row, seeds, u);
+      whiten_copies(index, seeds, *noise.shape, gradients, buffers);
+      unpack(gradients, first_row, seeds, whitened);
     });
-    Projection out{GramAccumulator(rows).gram(whitened), Eigen::MatrixXd::Zero(rows, samples)};
-    add_noise_along(u, points, i, noise, samples, buffers, out.along);
-    return out;
+    for (std::int64_t b = 0; b < count; ++b) {
+      result[b].margins.resize(classes_ - 1);
+      store_margins(buffers.logits.data(), count, b, classes_, points.target[first + b], result[b].margins.data());
+      result[b].gram = GramAccumulator(rows).gram(whitened[b]);
+    }
+    for (std::int64_t b = 0; b < count; ++b) {
+      result[b].along = Eigen::MatrixXd::Zero(rows, samples);
+      add_noise_along(u[b], points, first + b, noise, samples, buffers, result[b].along);
+    }
   }
 
-  // along(a, j) += u_a . eps_j for the noise of point i.
+  // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix, a few elements at a time so that both
+  // sides stay near the core.
+  static void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to) {
+    constexpr std::int64_t kTogether = 16;
+    const auto count = static_cast<std::int64_t>(to.size());
+    for (std::int64_t begin = 0; begin < to[0].cols(); begin += kTogether) {
+      const std::int64_t end = std::min<std::int64_t>(begin + kTogether, to[0].cols());
+      for (std::int64_t s = 0; s < seeds; ++s) {
+        for (std::int64_t b = 0; b < count; ++b) {
+          for (std::int64_t e = begin; e < end; ++e) to[b](first_row + s, e) = gradients[(e * seeds + s) * count + b];
+        }
+      }
+    }
+  }
+
+  // Whitens gradients [elements][seeds][examples] by the noise at the points `index` that the examples are copies of.
+  void whiten_copies(std::span<const std::int64_t> index, std::int64_t seeds, const NoiseShape& shape, float* gradients,
+                     Buffers& buffers) const {
+    buffers.points.clear();
+    for (std::int64_t s = 0; s < seeds; ++s) buffers.points.insert(buffers.points.end(), index.begin(), index.end());
+    shape.whiten(buffers.points, elements_, gradients);
+  }
+
+  // along(a, j) += u_a . eps_j for the noise of point i. Whole groups of lanes are made, the last with noise that nobody asked
+  // for, so that every sum runs in the same instructions.
   void add_noise_along(const RowMatrix& u, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples,
                        Buffers& buffers, Eigen::MatrixXd& along) const {
-    const std::int64_t step = forward_batch_.examples;
+    const auto whole = [](std::int64_t lanes) { return (lanes + kGroup - 1) / kGroup * kGroup; };
+    const std::int64_t step = whole(forward_batch_.examples), all = whole(samples);
     for (std::int64_t first = 0; first < samples; first += step) {
       stop_if_asked();
-      const std::int64_t count = std::min(step, samples - first);
-      fill_noisy(points, noise, samples, i * samples + first, count, buffers);
-      add_projections(u, points.x.data.data() + i * elements_, count, buffers.inputs.data(), along.middleCols(first, count));
+      const std::int64_t count = std::min(step, all - first);
+      fill_noisy(points, noise, all, i * all + first, count, buffers);
+      for (std::int64_t group = first; group < std::min(samples, first + count); group += kGroup) {
+        const std::int64_t wanted = std::min(kGroup, samples - group);
+        along.middleCols(group, wanted) +=
+            projections(u, points.x.data.data() + i * elements_, buffers.inputs.data() + group - first, count).leftCols(wanted);
+      }
     }
   }
 
-  // along(a, lane) += u_a . (noisy lane - x), one element after the other.
-  void add_projections(const RowMatrix& u, const float* x, std::int64_t count, const float* noisy,
-                       Eigen::Ref<Eigen::MatrixXd> along) const {
+  // u_a . (noisy lane - x) for a group of lanes of `stride`, one element after the other.
+  static constexpr std::int64_t kGroup = 8;
+  Eigen::Matrix<double, Eigen::Dynamic, kGroup> projections(const RowMatrix& u, const float* x, const float* noisy,
+                                                            std::int64_t stride) const {
+    using Group = Eigen::Array<double, kGroup, 1>;
+    std::vector<Group> sums(static_cast<std::size_t>(u.rows()), Group::Zero());
     for (std::int64_t e = 0; e < elements_; ++e) {
-      for (std::int64_t lane = 0; lane < count; ++lane) {
-        const double eps = double{noisy[e * count + lane]} - double{x[e]};
-        for (Eigen::Index a = 0; a < u.rows(); ++a) along(a, lane) += u(a, e) * eps;
-      }
+      const Group eps =
+          Eigen::Map<const Eigen::Array<float, kGroup, 1>>(noisy + e * stride).template cast<double>() - double{x[e]};
+      for (Eigen::Index a = 0; a < u.rows(); ++a) sums[a] += u(a, e) * eps;
     }
+    Eigen::Matrix<double, Eigen::Dynamic, kGroup> result(u.rows(), kGroup);
+    for (Eigen::Index a = 0; a < u.rows(); ++a) result.row(a) = sums[a].matrix().transpose();
+    return result;
   }
 
   Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
@@ -530,9 +577,9 @@ class HostExecutor final : public Executor {
     return {lanes, 1};
   }
 
-  Batch fit_gradient(const Program& program) const {
-    const std::int64_t budget = options_.memory / options_.threads, rivals = std::max<std::int64_t>(1, classes_ - 1);
-    Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / rivals), rivals};
+  Batch fit_gradient(const Program& program, std::int64_t rows) const {
+    const std::int64_t budget = options_.memory / options_.threads, seeds = std::max<std::int64_t>(1, rows);
+    Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / seeds), seeds};
     const auto too_large = [&] {
       const std::int64_t bytes = gradient_bytes(program, batch);
       return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > 192 && bytes > 2 * kCacheBytes);
