@@ -21,8 +21,8 @@ struct Buffer {
 /// Throws the Error of a data file that cannot be used: "path: what; hint".
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "");
 
-/// The bytes of a regular file, paged in as they are touched; none of an empty one. Throws Error{unreadable} with the hint that fits:
-/// for a file that cannot be opened, or for what is no regular file.
+/// The bytes of a regular file, paged in as they are touched; none of an empty one. Throws Error{unreadable} with the hint that
+/// fits: for a file that cannot be opened, or for what is no regular file.
 Buffer map_regular_file(const std::string& path, const std::string& hint_missing, const std::string& hint_kind);
 
 /// The bytes of a data file, so that a large file costs only the rows that are read.

@@ -132,7 +132,8 @@ double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f) {
 double recurrence(std::int64_t n, Eigen::Index axis) {
   constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
   const int prime = kPrimes[axis % 16];
-  const double step = std::sqrt(prime) * (1 + static_cast<double>(axis / 16) * 0.6180339887498949);
+  const Eigen::Index round = axis / 16;
+  const double step = std::sqrt(prime) * (1 + static_cast<double>(round) * 0.6180339887498949);
   const double x = (static_cast<double>(n) + 0.5) * step;
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
