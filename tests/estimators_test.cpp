@@ -261,6 +261,26 @@ TEST(Estimators, GroupsAndSingleClassesAreSumsOfOrthants) {
   EXPECT_EQ(estimate(evaluation, {isotropic_gaussian(), 0.7}, parse_estimator("softmax")).error().code, ErrorCode::usage);
 }
 
+TEST(Estimators, AutoChoosesByBudgetAndRarity) {
+  const Graph cnn = test::small_cnn();
+  const std::vector<float> x(64, 0.1F);
+  const Estimate few = at(cnn, x, 0.4, "auto:24"), more = at(cnn, x, 0.4, "auto:200"), truth = at(cnn, x, 0.4, "mc:100000");
+  EXPECT_EQ(few.status, "ok: by probit:24");
+  EXPECT_EQ(more.status, "ok: by regression:200");
+  EXPECT_EQ(at(cnn, x, 0.4, "probit:24").p, few.p);
+  EXPECT_NEAR(more.p, truth.p, 0.05);
+  EXPECT_EQ(parse_estimator("auto").text(), "auto:100");
+  // Failure of 1e-7 in a linear model: a pilot sees that counting is hopeless.
+  const Graph linear = test::linear_classifier(Tensor({2, 2}, {3, 4, 0, 0}), Tensor({2}));
+  const double sigma = 1.0 / (5 * 5.2), q = normal_cdf(-5.2);  // the margin is 1, its gradient 5
+  const Estimate rare = at(linear, {0.12F, 0.16F}, sigma, "auto:5000");
+  EXPECT_EQ(rare.status.substr(0, 13), "ok: by subset") << rare.status;
+  EXPECT_LT(std::abs(std::log10(rare.p_fail / q)), 0.5);
+  EXPECT_LE(rare.forwards, 5000);
+  // Where gradients say nothing, none are asked for.
+  EXPECT_EQ(at(test::small_cnn(), x, 0.4, "auto:50").backwards, 0);
+}
+
 TEST(Estimators, TextsAreReadAndWritten) {
   for (const char* text :
        {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2", "regression:8",

@@ -41,7 +41,8 @@ struct Arguments {
   std::string target = "predicted", format;
   std::string groups;  ///< "0,1/2,3": classes that count as one
   bool per_class = false;
-  bool smooth = false;  ///< smooth each sweep over its scales
+  std::optional<double> budget;  ///< of auto, in forwards a point
+  bool smooth = false;           ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
   bool frontier = false;

@@ -36,11 +36,14 @@ struct Plan {
 
 Plan parse_plan(const Arguments& arguments) {
   Plan plan{parse_noises(arguments, noise_files()), {}};
+  const std::string by_default = arguments.budget ? "auto:" + shortest_text(std::floor(*arguments.budget)) : "auto";
+  if (arguments.estimators.empty()) plan.estimators.push_back(parse_estimator(by_default));
   for (const std::string& list : arguments.estimators) {
     std::size_t start = 0;
     for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
       end = list.find(',', start);
-      plan.estimators.push_back(parse_estimator(list.substr(start, end == std::string::npos ? end : end - start)));
+      const std::string text = list.substr(start, end == std::string::npos ? end : end - start);
+      plan.estimators.push_back(parse_estimator(text == "auto" ? by_default : text));
     }
   }
   return plan;

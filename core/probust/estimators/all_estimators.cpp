@@ -18,8 +18,17 @@ std::int64_t passes_half_width(std::int64_t, double h) { return static_cast<std:
 std::int64_t passes_decision(std::int64_t, double) { return 1000; }
 std::int64_t passes_one(std::int64_t, double) { return 1; }
 
+constexpr double kDefaultBudget = 100;  ///< of auto, in forwards
+
 // The one list of estimators.
 constexpr EstimatorDefinition kEstimators[] = {
+    {.name = "auto",
+     .summary = "chosen for a budget of N forwards a point and by how rare failure is; the status says what was used",
+     .parameter = Parameter::samples,
+     .default_parameter = kDefaultBudget,
+     .least = 2,
+     .estimate = estimate_auto,
+     .passes = passes_sampled},
     {.name = "mc",
      .summary = "share of N noisy copies that keep the answer",
      .parameter = Parameter::samples,

@@ -33,6 +33,7 @@ Estimate from_linearization(const Event& event, const Linearization& linearizati
                             NormalCdf cdf, std::int64_t samples);
 
 // Each estimator's function, by file.
+std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, double budget);
 std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
