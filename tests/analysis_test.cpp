@@ -149,6 +149,8 @@ TEST(RareFailures, SubsetFindsLinearAndQuadraticOnes) {
       decades.push_back(std::abs(std::log10(estimates(round, low, "subset:5000")[0].p_fail / q)));
     }
   }
+  RecordProperty("median_decades", std::to_string(median(decades)));
+  RecordProperty("largest_decades", std::to_string(*std::max_element(decades.begin(), decades.end())));
   EXPECT_LT(median(decades), 0.3);
   EXPECT_LT(*std::max_element(decades.begin(), decades.end()), 1.5);
 }
