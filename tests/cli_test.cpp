@@ -186,6 +186,69 @@ TEST(Cli, RangesAreSpacedInTheirLogarithms) {
   EXPECT_NEAR(all[1]["sigma"].get<double>(), 0.1, 1e-15);
 }
 
+// Two points of two features before a linear classifier, and files that describe noise.
+TEST(Cli, SweepsAreSmoothedWhereAsked) {
+  const std::string sweep = "estimate " + kDigits + " --limit 3 --sigma 0.1..0.4:5 --estimator probit:24,taylor --quiet";
+  const auto plain = rows(test::probust(sweep).out), smooth = rows(test::probust(sweep + " --smooth").out);
+  ASSERT_EQ(plain.size(), 30U);
+  ASSERT_EQ(smooth.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    for (const char* key : {"index", "noise", "estimator", "forwards"}) EXPECT_EQ(plain[i][key], smooth[i][key]);
+    const bool sampled = plain[i]["estimator"] == "probit:24";
+    EXPECT_EQ(smooth[i]["status"], sampled ? "ok: smoothed over 5 scales" : "ok");
+    EXPECT_EQ(plain[i]["p"] == smooth[i]["p"], !sampled);
+    EXPECT_TRUE(!sampled || smooth[i]["ci_low"] <= smooth[i]["p"]);
+  }
+}
+
+TEST(Cli, NoiseModelsComeFromTextsAndFiles) {
+  const Folder folder;
+  test::OnnxBuilder builder;
+  builder.input("x", {-1, 2}).weight("w", Tensor({2, 2}, {1, 0, 0, 1})).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 2});
+  const std::string model = folder.write("m.onnx", builder.bytes()), points = folder.write("x.csv", "1,0\n1,0\n");
+  const std::string base = "estimate '" + model + "' '" + points + "' --label-column none --quiet --estimator taylor,mc:20000 ";
+  const auto file = [&](const std::string& name, const std::string& text) { return folder.write(name, text); };
+  const std::string cov = file("cov.csv", "1,0.5\n0.5,2\n");
+  write_npy(cov + ".npy", {2, 2, 2}, std::vector<double>{1, 0, 0, 1, 4, 0, 0, 0});
+  const std::string groups = file("g.json", R"({"groups": [{"columns": [0, 1], "transitions": [[0.75, 0.25], [0, 1]]}]})");
+  const auto both = [&](const std::string& options) {
+    const Finished finished = test::probust(base + options);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return rows(finished.out);
+  };
+  const auto phi = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+  auto r = both("--noise 'gaussian:cov=" + cov + ":0.5,1'");
+  ASSERT_EQ(r.size(), 8U);
+  EXPECT_NEAR(r[0]["p"], phi(2 / std::sqrt(2.0)), 1e-6);
+  EXPECT_NEAR(r[2]["p"], phi(1 / std::sqrt(2.0)), 1e-6);
+  EXPECT_NEAR(r[3]["p"], phi(1 / std::sqrt(2.0)), 0.02);
+  EXPECT_TRUE(r[2]["sigma"].is_null());
+  r = both("--noise 'gaussian:cov=" + cov + ".npy'");
+  EXPECT_NEAR(r[0]["p"], phi(1 / std::sqrt(2.0)), 1e-6);
+  EXPECT_NEAR(r[2]["p"], phi(0.5), 1e-6);
+  r = both("--noise categorical:" + groups);
+  EXPECT_TRUE(r[0]["p"].is_null());
+  EXPECT_NEAR(r[1]["p"], 0.75, 0.015);
+  r = both("--noise uniform:0.5 --clip 0,1 --levels 256");
+  EXPECT_EQ(r[0]["noise"], "uniform:0.5|clip:0,1|levels:256");
+  EXPECT_EQ(r[0]["sigma"], 0.5);
+  EXPECT_EQ(r[0]["status"].get<std::string>().rfind("approximate: uniform noise taken as Gaussian", 0), 0U);
+}
+
+TEST(Cli, BadNoiseIsRefusedInOneLine) {
+  const Folder folder;
+  const std::string base = "estimate " + kDigits + " --estimator taylor --limit 1 ";
+  const std::string small = folder.write("small.csv", "1,0\n0,1\n"), skew = folder.write("skew.csv", "1,0.5\n0.4,1\n");
+  expect_refusal(test::probust(base + "--noise gaussian:cov=" + small), 3, "2 elements");
+  expect_refusal(test::probust(base + "--noise gaussian:cov=" + skew), 3, "differ");
+  expect_refusal(test::probust(base + "--noise gaussian:cov=" + small + ".absent"), 3, "absent");
+  expect_refusal(test::probust(base + "--noise categorical:" + small), 3, "categorical features");
+  expect_refusal(test::probust(base + "--noise gaussian:0.1@100000"), 2, "does not exist");
+  expect_refusal(test::probust(base + "--noise gaussian:0.1@0+uniform:0.1,0.2@1"), 2, "one part");
+  expect_refusal(test::probust(base + "--sigma 0.1 --clip 1,0"), 2, "--clip");
+  expect_refusal(test::probust(base + "--sigma 0.1 --levels 1"), 2, "--levels");
+}
+
 TEST(Cli, TargetsOtherThanThePrediction) {
   const auto fixed =
       rows(test::probust("estimate " + kDigits + " --limit 2 --sigma 0.1 --estimator mc:50 --quiet --target 3").out);
@@ -232,6 +295,38 @@ TEST(Cli, VersionAndBench) {
   const json bench = json::parse(test::probust("bench '" + digits("digits.onnx") + "' --json --threads 1").out);
   for (const char* key : {"forward_us", "jacobian_us", "batch", "threads"}) EXPECT_GT(bench[key].get<double>(), 0) << key;
   EXPECT_EQ(bench["device"], "cpu");
+}
+
+// The benchmark at equal cost, on the digits: errors repeat, references are kept, and Monte Carlo's own ratio is about one.
+TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
+  const Folder folder;
+  const std::string kept = folder / "references.jsonl", options = " --limit 10 --reference-samples 2000 --quiet --json" +
+                                                                  std::string(" --estimator mc:50,probit:24,taylor --seeds 2");
+  const std::string command = "bench --frontier " + kDigits + " --sigma 0.3,0.5 --references '" + kept + "'" + options;
+  const Finished first = test::probust(command);
+  ASSERT_EQ(first.status, 0) << first.err;
+  const std::string references = test::read_whole(kept);
+  EXPECT_EQ(lines_of(references).size(), 20U);
+  const auto before = rows(first.out), again = rows(test::probust(command).out);
+  EXPECT_EQ(test::read_whole(kept), references);
+  ASSERT_EQ(before.size(), 3U);
+  ASSERT_EQ(again.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(before[i]["mae"], again[i]["mae"]);
+    EXPECT_EQ(before[i]["estimates"], 40);
+    EXPECT_GE(before[i]["cost"].get<double>(), 1);
+    EXPECT_EQ(before[i].contains("coverage"), before[i]["intervals"].get<int>() > 0);
+  }
+  EXPECT_EQ(before[0]["estimator"], "mc:50");
+  // An exact 50 forwards up to what a clock shows: the reference is 40 times as good, and 40 estimates are few.
+  EXPECT_GT(before[0]["ratio"].get<double>(), 0.4);
+  EXPECT_LT(before[0]["ratio"].get<double>(), 2.0);
+  EXPECT_EQ(before[2]["intervals"], 0);
+  const std::string list = folder.write("list", "# a comment\n" + kDigits + " --sigma 0.3\n");
+  EXPECT_EQ(rows(test::probust("bench --frontier '" + list + "'" + options).out).size(), 3U);
+  expect_refusal(test::probust("bench --frontier '" + folder.write("bad", "nonsense --what\n") + "'" + options), 2, "line 1");
+  expect_refusal(test::probust("bench --frontier " + kDigits + " --sigma 0.3 --references '" + list + "'" + options), 3,
+                 "not a reference");
 }
 
 TEST(Cli, MvnAnswersLineByLine) {

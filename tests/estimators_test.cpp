@@ -187,7 +187,8 @@ TEST(Estimators, ATieGoesToTheLowestIndex) {
 
 TEST(Estimators, OneClassIsAlwaysKept) {
   const Graph one = test::linear_classifier(Tensor({1, 2}, {1, 2}), Tensor({1}));
-  for (const char* estimator : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50"}) {
+  for (const char* estimator : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:2", "probit:50",
+                                "regression:8", "probit:20:pooled", "regression:16:adf", "subset:200"}) {
     const Estimate estimate = at(one, {1, 1}, 1, estimator);
     EXPECT_EQ(estimate.p, 1) << estimator;
     EXPECT_EQ(estimate.p_fail, 0) << estimator;
@@ -220,7 +221,8 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   Points points{Tensor({3, 2}, {0.4F, 0.1F, nan, 0, infinity, 0}), {0, 1, 2}, {0, 0, 0}, 0};
   Evaluation evaluation(*executor, points, executor->logits(points.x).value());
-  for (const char* text : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50"}) {
+  for (const char* text : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:20", "probit:20:pooled",
+                           "regression:20", "regression:20:adf"}) {
     const auto estimates = estimate(evaluation, {isotropic_gaussian(), 0.1}, parse_estimator(text)).value();
     EXPECT_EQ(estimates[0].status, "ok") << text;
     EXPECT_GT(estimates[0].p, 0.5) << text;
@@ -231,13 +233,312 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
   }
 }
 
+// On a linear classifier the probabilities of all classes are exact: they agree with sampling and sum to one.
+TEST(Estimators, GroupsAndSingleClassesAreSumsOfOrthants) {
+  const auto executor = make_executor("cpu", test::linear_classifier(kWeights, kBias), {}).value();
+  const Points points{Tensor({1, 2}, {0.4F, 0.1F}), {0}, {0}, 0};
+  const Tensor logits = executor->logits(points.x).value();
+  const auto ask = [&](const Event& event, const std::string& text) {
+    Evaluation evaluation(*executor, points, logits, event);
+    return estimate(evaluation, {isotropic_gaussian(), 0.7}, parse_estimator(text)).value()[0];
+  };
+  const Event single{{}, true}, pair{{0, 0, 1}, true};
+  for (const char* text : {"taylor", "adf"}) {
+    const Estimate alone = ask(single, text), sampled = ask(single, "mc:200000"), both = ask(pair, text);
+    double sum = 0;
+    for (std::size_t c = 0; c < 3; ++c) {
+      EXPECT_GT(sampled.classes[c], 0.05);
+      EXPECT_NEAR(alone.classes[c], sampled.classes[c], 0.005) << text << c;
+      sum += alone.classes[c];
+    }
+    EXPECT_NEAR(sum, 1, 1e-6);
+    EXPECT_EQ(alone.p, alone.classes[0]);
+    EXPECT_NEAR(both.p, alone.classes[0] + alone.classes[1], 1e-9);
+    EXPECT_NEAR(both.p_fail, alone.classes[2], 1e-9);
+  }
+  EXPECT_NEAR(ask(pair, "mc:200000").p, ask(pair, "taylor").p, 0.005);
+  Evaluation evaluation(*executor, points, logits, pair);
+  EXPECT_EQ(estimate(evaluation, {isotropic_gaussian(), 0.7}, parse_estimator("softmax")).error().code, ErrorCode::usage);
+}
+
+TEST(Estimators, AutoChoosesByBudgetAndRarity) {
+  const Graph cnn = test::small_cnn();
+  const std::vector<float> x(64, 0.1F);
+  const Estimate few = at(cnn, x, 0.4, "auto:24"), more = at(cnn, x, 0.4, "auto:200"), truth = at(cnn, x, 0.4, "mc:100000");
+  EXPECT_EQ(few.status, "ok: by probit:24");
+  EXPECT_EQ(more.status, "ok: by regression:200");
+  EXPECT_EQ(at(cnn, x, 0.4, "probit:24").p, few.p);
+  EXPECT_NEAR(more.p, truth.p, 0.05);
+  EXPECT_EQ(parse_estimator("auto").text(), "auto:100");
+  // Failure of 1e-7 in a linear model: a pilot sees that counting is hopeless.
+  const Graph linear = test::linear_classifier(Tensor({2, 2}, {3, 4, 0, 0}), Tensor({2}));
+  const double sigma = 1.0 / (5 * 5.2), q = normal_cdf(-5.2);  // the margin is 1, its gradient 5
+  const Estimate rare = at(linear, {0.12F, 0.16F}, sigma, "auto:5000");
+  EXPECT_EQ(rare.status.substr(0, 13), "ok: by subset") << rare.status;
+  EXPECT_LT(std::abs(std::log10(rare.p_fail / q)), 0.5);
+  EXPECT_LE(rare.forwards, 5000);
+  // Where gradients say nothing, none are asked for.
+  EXPECT_EQ(at(test::small_cnn(), x, 0.4, "auto:50").backwards, 0);
+}
+
 TEST(Estimators, TextsAreReadAndWritten) {
-  for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2"})
+  for (const char* text :
+       {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2", "regression:8",
+        "probit:24:pooled", "regression:25:adf", "mmse:10:centered", "mmse:10:loo", "mc:±0.01", "mc:p>0.95"})
     EXPECT_EQ(parse_estimator(text).text(), text);
   EXPECT_EQ(parse_estimator("softmax:1").text(), "softmax");
+  EXPECT_EQ(parse_estimator("mc:+-0.01").text(), "mc:±0.01");
   for (const char* wrong :
-       {"", "mc", "mc:", "mc:0", "mc:-3", "mc:1.5", "mc:1e3", "taylor:3", "softmax:0", "softmax:x", "magic", "mc:99999999999"}) {
+       {"",          "mc",        "mc:",    "mc:0",           "mc:-3",       "mc:1.5",          "mc:1e3",        "taylor:3",
+        "softmax:0", "softmax:x", "magic",  "mc:99999999999", "probit:1",    "regression:7",    "mmse:10:magic", "mmse:1:loo",
+        "mc:±0",     "mc:±2",     "mc:p>1", "mc:p>",          "probit:±0.1", "taylor::centered"}) {
     EXPECT_THROW(parse_estimator(wrong), Error) << wrong;
+  }
+}
+
+// Margins that are normal: the count of the same copies adds next to nothing, and the answer is within its own error.
+TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
+  const Graph graph = test::linear_classifier(kWeights, kBias);
+  for (const double sigma : {0.3, 1.0, 3.0}) {
+    const Estimate exact = at(graph, {0.4F, 0.1F}, sigma, "taylor");
+    const Estimate probit = at(graph, {0.4F, 0.1F}, sigma, "probit:2000"), sampled = at(graph, {0.4F, 0.1F}, sigma, "mc:2000");
+    EXPECT_NEAR(probit.p, exact.p, 4 * *probit.std_error + 1e-6) << sigma;
+    EXPECT_LE(*probit.ci_low, exact.p);
+    EXPECT_GE(*probit.ci_high, exact.p);
+    EXPECT_LT(*probit.std_error, 1.05 * *sampled.std_error + 1e-4) << sigma;
+    EXPECT_EQ(probit.forwards, 2000);
+    const Estimate regression = at(graph, {0.4F, 0.1F}, sigma, "regression:25");
+    EXPECT_NEAR(regression.p, exact.p, 1e-6) << sigma;
+    EXPECT_NEAR(regression.p_fail, exact.p_fail, 1e-6) << sigma;
+    EXPECT_EQ(regression.forwards, 23);
+    EXPECT_EQ(regression.backwards, 2);
+    const Estimate smoothed = at(graph, {0.4F, 0.1F}, sigma, "regression:25:adf");
+    EXPECT_NEAR(smoothed.p, exact.p, 1e-6) << sigma;
+    EXPECT_EQ(smoothed.forwards, 16);  // of 25, a moment propagation with two gradients takes ten
+    EXPECT_EQ(smoothed.backwards, 4);
+  }
+}
+
+// The points of a linear classifier share their covariance: pooled, few copies know it better. One point alone has no others.
+TEST(Estimators, PooledCovariancesAreBetterWherePointsAreAlike) {
+  std::mt19937 random(8);
+  const std::int64_t n = 40;
+  const Graph graph = test::linear_classifier(test::random_tensor({6, 12}, random), Tensor({6}));
+  const auto executor = make_executor("cpu", graph, {}).value();
+  Points points{test::random_tensor({n, 12}, random), {}, {}, 3};
+  const Tensor logits = executor->logits(points.x).value();
+  for (std::int64_t i = 0; i < n; ++i) {
+    points.index.push_back(i);
+    points.target.push_back(argmax(logits.row(i)));
+  }
+  Evaluation evaluation(*executor, points, logits);
+  const Noise noise{isotropic_gaussian(), 0.4};
+  const auto error = [&](const std::string& text) {
+    const auto estimates = estimate(evaluation, noise, parse_estimator(text)).value();
+    const auto exact = estimate(evaluation, noise, parse_estimator("taylor")).value();
+    double sum = 0;
+    for (std::size_t i = 0; i < estimates.size(); ++i) sum += std::fabs(estimates[i].p - exact[i].p);
+    return sum;
+  };
+  EXPECT_LT(error("probit:16:pooled"), 0.8 * error("probit:16"));
+  const std::vector<float> x(12, 0.1F);
+  EXPECT_EQ(at(graph, x, 0.4, "probit:16:pooled").p, at(graph, x, 0.4, "probit:16").p);
+}
+
+// Estimates at one point of a linear classifier with two features of a common covariance.
+Estimate under(const Noise& noise, const std::string& text) {
+  const Tensor weights({3, 4}, {1, 0, 0.5F, 0, -1, 1, 0, 0.2F, 0, -2, 0, 1});
+  const auto executor = make_executor("cpu", test::linear_classifier(weights, kBias), {}).value();
+  const Points points{Tensor({1, 4}, {1, 0.2F, 0.5F, 0.1F}), {0}, {0}, 0};
+  Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+  return estimate(evaluation, noise, parse_estimator(text)).value()[0];
+}
+
+// Any noise that is a function of normal variables: correlated, on some columns, of several parts. Linear, so Taylor is exact.
+TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
+  const NoiseArray covariance{{2, 2}, {1, 0.8, 0.8, 1}, "C"}, deviations{{4}, {0.5, 1, 0, 2}, "s"};
+  const auto correlated = covariance_gaussian(covariance, "cov");
+  const auto parts = mixture({{{correlated, 0.3}, {{0, 1}}}, {{isotropic_gaussian(), 0.2}, {{3}}}});
+  for (const Noise& noise :
+       {Noise{on_columns(correlated, {{0, 1}}), 0.25}, Noise{diagonal_gaussian(deviations, "std"), 0.16}, Noise{parts, 0.9}}) {
+    const Estimate exact = under(noise, "taylor"), estimate = under(noise, "subset:5000");
+    ASSERT_LT(exact.p_fail, 2e-2) << noise.text();
+    ASSERT_GT(exact.p_fail, 1e-9) << noise.text();
+    EXPECT_LT(std::fabs(std::log10(estimate.p_fail / exact.p_fail)), 0.5) << noise.text();
+    EXPECT_EQ(estimate.status, "ok") << noise.text();
+  }
+  EXPECT_EQ(::probust::guarded("", [] { return under({uniform_noise(), 1}, "subset:5000"); }).error().code, ErrorCode::usage);
+}
+
+// Categories cannot be mirrored at x: pairs are then of two copies each, and the mean is no average of a copy and itself.
+TEST(Estimators, ProbitKnowsNoiseThatCannotBeMirrored) {
+  const auto shape = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}, {{2, 3}, {0.9, 0.1, 0.5, 0.5}}}, "J");
+  const Noise noise{shape, 1};
+  EXPECT_FALSE(shape->mirrored());
+  const Estimate counted = under(noise, "mc:20000"), probit = under(noise, "probit:1000");
+  EXPECT_LT(*probit.ci_low, counted.p);
+  EXPECT_GT(*probit.ci_high, counted.p);
+  EXPECT_LT(counted.p, 0.99);
+  EXPECT_LT(*probit.ci_high - *probit.ci_low, 0.1);
+}
+
+// More rivals than gradients, on few inputs and on many; S is singular at N = 10.
+TEST(Estimators, ProbitAndRegressionHandleManyClasses) {
+  std::mt19937 random(5);
+  for (const std::int64_t inputs : {2, 30}) {
+    const Graph graph =
+        test::linear_classifier(test::random_tensor({10, inputs}, random), test::random_tensor({10}, random, -0.1F, 0.1F));
+    const std::vector<float> x(static_cast<std::size_t>(inputs), 0.2F);
+    const Estimate exact = at(graph, x, 0.2, "taylor");
+    for (const char* text : {"probit:10", "probit:50", "probit:1000", "regression:12", "regression:50", "regression:1000"}) {
+      const Estimate estimate = at(graph, x, 0.2, text);
+      EXPECT_NEAR(estimate.p, exact.p, 3.5 * *estimate.std_error + 0.01) << text << " inputs " << inputs;
+      EXPECT_LE(*estimate.ci_low, exact.p) << text;
+      EXPECT_GE(*estimate.ci_high, exact.p) << text;
+      EXPECT_NEAR(estimate.p + estimate.p_fail, 1, 1e-12) << text;
+    }
+  }
+}
+
+// Both repairs take off what the noise moved the margins along their gradients: on a linear model nothing random is left.
+TEST(Estimators, CenteredMmseIsExactOnLinearModels) {
+  const Graph graph = test::linear_classifier(kWeights, kBias);
+  const Estimate exact = at(graph, {0.4F, 0.1F}, 1, "taylor"), plain = at(graph, {0.4F, 0.1F}, 1, "mmse:5");
+  EXPECT_GT(std::fabs(plain.p - exact.p), 1e-3);
+  for (const char* text : {"mmse:5:centered", "mmse:5:loo"}) {
+    const Estimate estimate = at(graph, {0.4F, 0.1F}, 1, text);
+    EXPECT_NEAR(estimate.p, exact.p, 1e-6) << text;
+    EXPECT_LT(*estimate.std_error, 1e-6) << text;
+    EXPECT_EQ(estimate.forwards + estimate.backwards, 15) << text;
+  }
+}
+
+// g = x² at two copies, with gradients 2x: the repairs by hand.
+TEST(Estimators, RepairsOfMmseAreWhatTheySay) {
+  Graph graph;
+  const ValueId x = append_input(graph, {1, 1}, Extent::example, "x");
+  graph.outputs = {build::reshape(
+      graph, build::matmul(graph, build::multiply(graph, x, x), append_constant(graph, Tensor({1, 2}, {1, 0}))), {2})};
+  float e[2] = {0, 0};
+  for (std::uint32_t j = 0; j < 2; ++j)
+    isotropic_gaussian()->add({7, std::vector<std::uint32_t>{0}, std::vector<std::uint32_t>{j}}, 1, 0.3F, &e[j]);
+  const double a = 1.0 + e[0], b = 1.0 + e[1], slope = a + b;  // the mean of 2a and 2b
+  const double centered = (a * a + b * b) / 2 - slope * (e[0] + e[1]) / 2;
+  const double left_out = (a * a + b * b) / 2 - (2 * b * e[0] + 2 * a * e[1]) / 2;
+  EXPECT_NEAR(at(graph, {1}, 0.3, "mmse:2:centered", 7, 0).p, normal_cdf(centered / (0.3 * slope)), 1e-5);
+  EXPECT_NEAR(at(graph, {1}, 0.3, "mmse:2:loo", 7, 0).p, normal_cdf(left_out / (0.3 * slope)), 1e-5);
+}
+
+// Margins that are far from normal: |x| against a constant. The normal answer is off by .07, the counts pull it back.
+TEST(Estimators, ProbitDoubtsANormalThatTheCountsContradict) {
+  Graph graph;
+  const ValueId x = append_input(graph, {1}, Extent::example, "x");
+  const ValueId size = append(graph, Op::absolute, {x});
+  graph.outputs = {build::reshape(
+      graph,
+      build::add(graph, build::matmul(graph, build::reshape(graph, size, {1, 1}), append_constant(graph, Tensor({1, 2}, {0, 1}))),
+                 append_constant(graph, Tensor({1, 2}, {0.4F, 0}))),
+      {2})};
+  const double truth = std::erf(0.4 / std::sqrt(2.0));  // P[|x| < .4]
+  const Estimate few = at(graph, {0}, 1, "probit:10000"), many = at(graph, {0}, 1, "probit:100000");
+  EXPECT_NEAR(few.p, truth, 0.02);
+  EXPECT_NEAR(many.p, truth, 0.006);
+  for (const Estimate& estimate : {few, many}) {
+    EXPECT_LE(*estimate.ci_low, truth);
+    EXPECT_GE(*estimate.ci_high, truth);
+  }
+}
+
+// Margins that do not move at all are certain, as far as the copies can tell.
+TEST(Estimators, ProbitOfConstantMarginsIsCertainWithinTheInterval) {
+  const Graph constant = test::linear_classifier(Tensor({3, 1}), Tensor({3}, {1, 0.1F, -1}));
+  const Estimate kept = at(constant, {0}, 1, "probit:50"), lost = at(constant, {0}, 1, "probit:50", 0, 2);
+  EXPECT_EQ(kept.p, 1);
+  EXPECT_EQ(kept.status, "degenerate");
+  EXPECT_NEAR(*kept.ci_low, std::pow(0.025, 0.02), 1e-9);
+  EXPECT_EQ(lost.p, 0);
+}
+
+// Over seeds and probabilities: the interval is as wide as asked for, covers, and rests on the second stage alone.
+TEST(Estimators, TheTwoStageIntervalCovers) {
+  const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
+  for (const float z : {0.0F, 1.3F, 2.5F}) {
+    int covered = 0, within = 0;
+    constexpr int kRuns = 300;
+    for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
+      const Estimate estimate = at(graph, {z}, 1, "mc:±0.05", seed);
+      covered += *estimate.ci_low <= normal_cdf(z) && normal_cdf(z) <= *estimate.ci_high ? 1 : 0;
+      within += *estimate.ci_high - *estimate.ci_low <= 0.1 + 1e-9 ? 1 : 0;
+      EXPECT_GT(estimate.forwards, 150);
+      EXPECT_LT(estimate.forwards, 620);
+    }
+    EXPECT_GE(covered, 274) << z;  // 95% of 300 is 285, three standard errors are 11
+    EXPECT_GE(within, 240) << z;
+  }
+}
+
+TEST(Estimators, DecisionsAreRightAndStopEarlyWhereTheyAreEasy) {
+  const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
+  const Estimate yes = at(graph, {2}, 1, "mc:p>0.9"), no = at(graph, {1}, 1, "mc:p>0.9");
+  EXPECT_EQ(yes.status, "decided: yes");
+  EXPECT_EQ(no.status, "decided: no");
+  EXPECT_GT(*yes.ci_low, 0.9);
+  EXPECT_LT(*no.ci_high, 0.9);
+  EXPECT_LT(yes.forwards, 1500);
+  EXPECT_LT(no.forwards, 1500);
+}
+
+// With p = tau exactly any decision is wrong: it may happen in 5% of the runs, however often it is looked.
+TEST(Estimators, DecisionsAreSeldomWrong) {
+  const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
+  int decided = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Estimate estimate = at(graph, {0}, 1, "mc:p>0.5", seed);
+    decided += estimate.status == "undecided" ? 0 : 1;
+    EXPECT_EQ(estimate.status == "undecided", estimate.forwards == 1 << 20);
+  }
+  EXPECT_LE(decided, 6);
+}
+
+// f = (z - x0, 0) on 20 inputs: p_fail = P[x0 > z]. Errors over runs in decades, and the standard errors against them.
+TEST(Estimators, SubsetSimulationFindsRareFailures) {
+  Tensor weights({2, 20});
+  weights.data[0] = -1;
+  for (const double z : {3.0902, 4.7534, 5.9978}) {  // 1e-3, 1e-6, 1e-9
+    const Graph graph = test::linear_classifier(weights, Tensor({2}, {static_cast<float>(z), 0}));
+    const double truth = normal_cdf(-z);
+    std::vector<double> errors;
+    double claimed = 0, squares = 0;
+    constexpr int kRuns = 24;
+    for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
+      const Estimate estimate = at(graph, std::vector<float>(20, 0), 1, "subset:5000", seed);
+      errors.push_back(std::fabs(std::log10(estimate.p_fail / truth)));
+      squares += std::pow(std::log(estimate.p_fail / truth), 2) / kRuns;
+      claimed += std::pow(*estimate.std_error / estimate.p_fail, 2) / kRuns;
+      EXPECT_LE(estimate.forwards, 5100);
+    }
+    std::nth_element(errors.begin(), errors.begin() + kRuns / 2, errors.end());
+    EXPECT_LT(errors[kRuns / 2], 0.3) << z;
+    EXPECT_GT(claimed, 0.5 * squares) << z;
+    EXPECT_LT(claimed, 3 * squares) << z;
+  }
+}
+
+// f = (r² - |x|², 0) on two inputs: p_fail = exp(-r² / 2), and the design point is no single point.
+TEST(Estimators, SubsetSimulationFindsAQuadraticBoundary) {
+  Graph graph;
+  const ValueId x = append_input(graph, {1, 2}, Extent::example, "x");
+  const ValueId squares =
+      build::matmul(graph, build::multiply(graph, x, x), append_constant(graph, Tensor({2, 2}, {-1, 0, -1, 0})));
+  for (const double truth : {1e-3, 1e-6, 1e-9}) {
+    Graph at_radius = graph;
+    const Tensor offset({1, 2}, {static_cast<float>(-2 * std::log(truth)), 0});
+    at_radius.outputs = {build::reshape(at_radius, build::add(at_radius, squares, append_constant(at_radius, offset)), {2})};
+    std::vector<double> errors;
+    for (std::uint64_t seed = 0; seed < 15; ++seed)
+      errors.push_back(std::fabs(std::log10(at(at_radius, {0.001F, 0}, 1, "subset:5000", seed).p_fail / truth)));
+    std::nth_element(errors.begin(), errors.begin() + 7, errors.end());
+    EXPECT_LT(errors[7], 0.3) << truth;
   }
 }
 

@@ -32,14 +32,21 @@ struct Everything {
   std::vector<float> logits;
   std::vector<Linearization> taylor, averaged;
   std::vector<std::vector<std::int64_t>> counts;
+  std::vector<Eigen::MatrixXd> margins;
+  std::vector<Projection> smoothed, projections;
 };
 
 Everything run_all(std::string_view backend, const ExecutorOptions& options, std::int64_t samples = 37) {
   const auto executor = make_executor(backend, test::small_cnn(), options).value();
   const Points points = some_points(13, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
-  return {executor->logits(points.x)->data, executor->linearize(points, *noise.shape).value(),
-          executor->linearize_averaged(points, noise, 7).value(), executor->sample(points, noise, samples).value()};
+  return {executor->logits(points.x)->data,
+          executor->linearize(points, *noise.shape).value(),
+          executor->linearize_averaged(points, noise, 7).value(),
+          executor->sample(points, noise, samples).value(),
+          executor->margins(points, noise, samples).value(),
+          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, Around::noise).value(),
+          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, Around::point).value()};
 }
 
 void expect_identical(const std::vector<Linearization>& a, const std::vector<Linearization>& b) {
@@ -61,6 +68,14 @@ TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
     EXPECT_EQ(actual.counts, expected.counts);
     expect_identical(actual.taylor, expected.taylor);
     expect_identical(actual.averaged, expected.averaged);
+    for (std::size_t i = 0; i < expected.margins.size(); ++i) {
+      EXPECT_TRUE((actual.margins[i].array() == expected.margins[i].array()).all()) << i;
+      EXPECT_TRUE((actual.smoothed[i].margins.array() == expected.smoothed[i].margins.array()).all()) << i;
+      EXPECT_TRUE((actual.smoothed[i].gram.array() == expected.smoothed[i].gram.array()).all()) << i;
+      EXPECT_TRUE((actual.smoothed[i].along.array() == expected.smoothed[i].along.array()).all()) << i;
+      EXPECT_TRUE((actual.projections[i].gram.array() == expected.projections[i].gram.array()).all()) << i;
+      EXPECT_TRUE((actual.projections[i].along.array() == expected.projections[i].along.array()).all()) << i;
+    }
   }
 }
 
@@ -73,6 +88,31 @@ TEST(Executor, BackendsAgree) {
     EXPECT_TRUE(cpu.taylor[i].gram.isApprox(reference.taylor[i].gram, 1e-5));
     EXPECT_TRUE(cpu.averaged[i].gram.isApprox(reference.averaged[i].gram, 1e-5));
     EXPECT_TRUE(cpu.averaged[i].margins.isApprox(reference.averaged[i].margins, 1e-5));
+  }
+}
+
+// On a linear model the noise along the gradients is what the margins move by, and mirrored noise moves them the other way.
+TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
+  std::mt19937 random(2);
+  const Graph graph = test::linear_classifier(test::random_tensor({4, 9}, random), test::random_tensor({4}, random));
+  const auto executor = make_executor("cpu", graph, {}).value();
+  const Points points = some_points(3, {9}, 4);
+  const Noise noise{isotropic_gaussian(), 0.4}, mirrored{isotropic_gaussian(), -0.4};
+  const auto centre = executor->linearize(points, *noise.shape).value();
+  const auto plus = executor->margins(points, noise, 11).value(), minus = executor->margins(points, mirrored, 11).value();
+  std::vector<std::vector<std::int64_t>> rivals;
+  for (const std::int64_t target : points.target) rivals.push_back({target == 0 ? 1 : 0, target == 3 ? 2 : 3});
+  const auto projections = executor->project(points, rivals, noise, 11, Around::point).value();
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Eigen::Index rows[] = {0, 2};
+    for (const Eigen::Index a : {0, 1}) {
+      for (Eigen::Index j = 0; j < 11; ++j) {
+        const double moved = projections[i].along(a, j), at_x = centre[i].margins[rows[a]];
+        EXPECT_NEAR(plus[i](rows[a], j), at_x + moved, 1e-5);
+        EXPECT_NEAR(minus[i](rows[a], j), at_x - moved, 1e-5);
+      }
+      EXPECT_NEAR(projections[i].gram(a, 0), centre[i].gram(rows[a], 0), 1e-5);
+    }
   }
 }
 

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "probust/base/error.h"
 #include "probust/base/philox.h"
+#include "probust/estimators/estimator.h"
+#include "support/networks.h"
 
 namespace probust {
 namespace {
@@ -93,12 +96,252 @@ TEST(Noise, ItIsAddedAtItsScale) {
   EXPECT_FLOAT_EQ(x[1], 20 + 0.5F * z[1]);
 }
 
+// Samples of point `point` as rows of elements: what each model makes of x = 0 (or `start`).
+std::vector<std::vector<double>> samples_of(const NoiseShape& shape, std::int64_t elements, std::int64_t count,
+                                            std::uint32_t point = 0, double scale = 1, const std::vector<float>& start = {}) {
+  std::vector<std::uint32_t> points(static_cast<std::size_t>(count), point), samples(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) samples[i] = static_cast<std::uint32_t>(i);
+  std::vector<float> x(static_cast<std::size_t>(count * elements), 0.0F);
+  for (std::int64_t e = 0; e < elements && !start.empty(); ++e) std::fill_n(x.begin() + e * count, count, start[e]);
+  shape.add({11, points, samples}, elements, static_cast<float>(scale), x.data());
+  std::vector<std::vector<double>> rows(static_cast<std::size_t>(elements));
+  for (std::int64_t e = 0; e < elements; ++e) rows[e].assign(x.begin() + e * count, x.begin() + (e + 1) * count);
+  return rows;
+}
+
+double mean_product(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum / static_cast<double>(a.size());
+}
+
+// The covariance that `whiten` stands for: the Gram matrix of whitened unit gradients.
+Eigen::MatrixXd described(const NoiseShape& shape, std::int64_t elements, std::uint32_t point = 0) {
+  const std::vector<std::uint32_t> points(static_cast<std::size_t>(elements), point);
+  Eigen::Matrix<float, -1, -1, Eigen::RowMajor> u =
+      Eigen::Matrix<float, -1, -1, Eigen::RowMajor>::Identity(elements, elements);  // [elements][lanes]
+  const std::int64_t rank = shape.whiten(points, elements, u.data());
+  EXPECT_TRUE(u.bottomRows(elements - rank).isZero(0));
+  return (u.transpose() * u).cast<double>();
+}
+
+// Three elements of correlated noise, and two points with covariances of their own.
+const NoiseArray kCovariance{{3, 3}, {1, 0.5, 0, 0.5, 2, -0.3, 0, -0.3, 0.5}, "C"};
+const NoiseArray kFactor{{3, 2}, {1, 0, 0.5, 0.5, -1, 2}, "F"};
+const NoiseArray kPerPoint{{2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 0, 0, 0, 0}, "N"};
+
+struct Model {
+  std::string name;
+  std::shared_ptr<const NoiseShape> shape;
+};
+
+std::vector<Model> models_on_three() {
+  return {
+      {"gaussian", isotropic_gaussian()},
+      {"uniform", uniform_noise()},
+      {"laplace", laplace_noise()},
+      {"std", diagonal_gaussian({{3}, {0.5, 0, 2}, "S"}, "std")},
+      {"cov", covariance_gaussian(kCovariance, "cov")},
+      {"factor", factor_gaussian(kFactor, "factor")},
+      {"per point", covariance_gaussian(kPerPoint, "per")},
+      {"columns", on_columns(covariance_gaussian({{2, 2}, {1, 0.9, 0.9, 1}, "C"}, "cov"), {{0, 2}})},
+      {"mixture", mixture({{{isotropic_gaussian(), 0.5}, {{1}}}, {{uniform_noise(), 2}, {{1}, true}}})},
+      {"two gaussians", mixture({{{isotropic_gaussian(), 1}, {{1}}}, {{isotropic_gaussian(), 1}, {{0}}}})},
+  };
+}
+
+// Draws, whitening and variances of a model are three descriptions of one covariance.
+TEST(Noise, DrawsHaveTheCovarianceThatWhiteningDescribes) {
+  const std::int64_t n = 40000;
+  for (const auto& [name, shape] : models_on_three()) {
+    for (const std::uint32_t point : {0U, 1U}) {
+      const auto x = samples_of(*shape, 3, n, point);
+      const Eigen::MatrixXd expected = described(*shape, 3, point);
+      std::vector<float> variance(3, 1.0F);
+      shape->variances(std::vector<std::uint32_t>{point}, 3, variance.data());
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_NEAR(mean_product(x[i], std::vector<double>(x[i].size(), 1)), 0, 0.04) << name;
+        EXPECT_NEAR(variance[i], expected(i, i), 1e-5) << name;
+        for (int j = 0; j < 3; ++j)
+          EXPECT_NEAR(mean_product(x[i], x[j]), expected(i, j), 0.03 * (1 + 2 * std::fabs(expected(i, j)))) << name << i << j;
+      }
+    }
+  }
+}
+
+TEST(Noise, WhiteningRestoresTheGivenCovariance) {
+  const Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>> c(kCovariance.values.data());
+  EXPECT_TRUE(described(*covariance_gaussian(kCovariance, ""), 3).isApprox(c, 1e-6));
+  const Eigen::Map<const Eigen::Matrix<double, 3, 2, Eigen::RowMajor>> f(kFactor.values.data());
+  EXPECT_TRUE(described(*factor_gaussian(kFactor, ""), 3).isApprox(f * f.transpose(), 1e-6));
+  EXPECT_NEAR(described(*covariance_gaussian(kPerPoint, ""), 3, 1)(0, 1), 2, 1e-6);
+  EXPECT_NEAR(described(*covariance_gaussian(kPerPoint, ""), 3, 0)(0, 1), 0, 0);
+}
+
+TEST(Noise, FourthMomentsTellTheDistributions) {
+  const auto fourth = [](const NoiseShape& shape) {
+    const auto x = samples_of(shape, 1, 200000)[0];
+    double sum = 0;
+    for (const double value : x) sum += std::pow(value, 4);
+    return sum / static_cast<double>(x.size());
+  };
+  EXPECT_NEAR(fourth(*uniform_noise()), 0.2, 0.003);
+  EXPECT_NEAR(fourth(*laplace_noise()), 24, 1.5);
+  EXPECT_NEAR(fourth(*isotropic_gaussian()), 3, 0.1);
+  const auto x = samples_of(*uniform_noise(), 1, 200000)[0];
+  EXPECT_LE(*std::max_element(x.begin(), x.end()), 1);
+  EXPECT_GT(*std::max_element(x.begin(), x.end()), 0.999);
+}
+
+TEST(Noise, FrozenColumnsStayAndPartsDoNotShareDraws) {
+  const auto x = samples_of(*on_columns(isotropic_gaussian(), {{1}}), 3, 10, 0, 1, {7, 8, 9});
+  EXPECT_EQ(x[0], std::vector<double>(10, 7));
+  EXPECT_EQ(x[2], std::vector<double>(10, 9));
+  EXPECT_NE(x[1], std::vector<double>(10, 8));
+  const auto both = samples_of(*mixture({{{isotropic_gaussian(), 1}, {{0}}}, {{isotropic_gaussian(), 1}, {{1}}}}), 2, 10);
+  EXPECT_NE(both[0], both[1]);
+}
+
+TEST(Noise, CategoriesChangeAsTheirMatrixSays) {
+  const auto shape = categorical_noise({{{0, 2, 3}, {0.5, 0.2, 0.3, 0, 1, 0, 0.1, 0.1, 0.8}}}, "J");
+  const auto x = samples_of(*shape, 4, 20000, 0, 1, {1, 42, 0, 0});
+  const std::vector<double> ones(20000, 1);
+  EXPECT_NEAR(mean_product(x[0], ones), 0.5, 0.015);
+  EXPECT_NEAR(mean_product(x[2], ones), 0.2, 0.015);
+  EXPECT_NEAR(mean_product(x[3], ones), 0.3, 0.015);
+  EXPECT_EQ(x[1], std::vector<double>(20000, 42));
+  EXPECT_EQ(samples_of(*shape, 4, 100, 0, 1, {0, 42, 1, 0})[2], std::vector<double>(100, 1));  // row (0, 1, 0)
+}
+
+TEST(Noise, ClippedAndRoundedCopiesAreInRangeAndOnTheGrid) {
+  const auto x = samples_of(*clipped(isotropic_gaussian(), {0, 1, 256}), 2, 2000, 0, 0.5, {0.5F, 0});
+  for (const auto& row : x) {
+    for (const double value : row) {
+      EXPECT_GE(value, 0);
+      EXPECT_LE(value, 1);
+      EXPECT_NEAR(value * 255, std::round(value * 255), 1e-4);
+    }
+  }
+  const auto mirrored = samples_of(*clipped(uniform_noise(), {-1, 1}), 1, 10, 0, -0.5),
+             plain = samples_of(*uniform_noise(), 1, 10, 0, 0.5);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(mirrored[0][i], -plain[0][i]);
+}
+
+TEST(Noise, ASamplerOfOnesOwnIsKeyedLikeTheOthers) {
+  const auto shape = custom_noise("shift", [](NoiseStream& random, double scale, std::span<float> x) {
+    const auto shift = static_cast<float>(scale * random.normal());
+    for (float& value : x) value += shift;
+  });
+  const auto x = samples_of(*shape, 2, 20000, 0, 2);
+  EXPECT_EQ(x[0], x[1]);
+  EXPECT_NEAR(mean_product(x[0], x[0]), 4, 0.2);
+  const std::vector<std::uint32_t> point{0}, sample{17};
+  std::vector<float> alone(2, 0.0F);
+  shape->add({11, point, sample}, 2, 2, alone.data());
+  EXPECT_EQ(alone[0], x[0][17]);
+}
+
+// Whatever a chunk holds: lane by lane, the bits are the same.
+TEST(Noise, EveryModelDrawsLaneByLane) {
+  auto models = models_on_three();
+  models.push_back({"categorical", categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "J")});
+  models.push_back({"clipped", clipped(laplace_noise(), {-1, 1, 256})});
+  const std::vector<std::uint32_t> points{0, 0, 1, 1, 0}, samples{0, 5, 5, 6, 9};
+  for (const auto& [name, shape] : models) {
+    std::vector<float> all(15, 0.25F);
+    shape->add({3, points, samples}, 3, 0.7F, all.data());
+    for (std::size_t lane = 0; lane < 5; ++lane) {
+      std::vector<float> one(3, 0.25F);
+      shape->add({3, std::span(points).subspan(lane, 1), std::span(samples).subspan(lane, 1)}, 3, 0.7F, one.data());
+      for (std::size_t e = 0; e < 3; ++e) EXPECT_EQ(one[e], all[e * 5 + lane]) << name << " lane " << lane;
+    }
+  }
+}
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+TEST(Noise, BadCovariancesAreRefusedForWhatTheyAre) {
+  const auto refused = [](Shape shape, std::vector<double> values) {
+    return refusal([&] { covariance_gaussian({shape, values, "bad.npy"}, "cov"); });
+  };
+  const auto expect = [&](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(message.rfind("bad.npy", 0), 0U) << message;
+  };
+  expect(refused({2, 2}, {1, 0.5, 0.4, 1}), "differ");
+  expect(refused({2, 2}, {1, 2, 2, 1}), "negative eigenvalue");
+  expect(refused({2, 2}, {0, 1, 1, 1}), "negative eigenvalue");
+  expect(refused({2, 2}, {-1, 0, 0, 1}), "negative");
+  expect(refused({2, 2}, {1, NAN, NAN, 1}), "not finite");
+  expect(refused({2, 3}, {1, 0, 0, 0, 1, 0}), "shape [2, 3]");
+  expect(refused({4}, {1, 0, 0, 1}), "shape [4]");
+  expect(refused({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 1}), "[1]: is not a covariance");
+  expect(refusal([&] { diagonal_gaussian({{2}, {1, -1}, "bad.npy"}, "std"); }), "negative");
+  expect(refusal([&] { covariance_gaussian({{2, 2}, {1, 0, 0, 1}, "bad.npy"}, "cov")->fit(3, 1); }), "2 elements");
+  expect(refusal([&] { covariance_gaussian({{2, 1, 1}, {1, 1}, "bad.npy"}, "cov")->fit(1, 3); }), "2 points");
+  expect(refusal([&] { categorical_noise({{{0, 1}, {0.5, 0.6, 0, 1}}}, "bad.npy"); }), "not a distribution");
+  expect(refusal([&] { categorical_noise({{{0, 0}, {1, 0, 0, 1}}}, "bad.npy"); }), "stands twice");
+  EXPECT_NE(refusal([] { mixture({{{isotropic_gaussian(), 1}, {{0}}}, {{uniform_noise(), 1}, {{0}}}})->fit(2, 1); }), "");
+  EXPECT_EQ(refused({2, 2}, {1, 1, 1, 1}), "");  // singular is no fault
+  EXPECT_EQ(refused({2, 2}, {1e-12, 0.5e-6, 0.5e-6, 1}), "");
+}
+
+// On a linear classifier `taylor` is exact for every Gaussian model, and sampling is the judge.
+TEST(Noise, TaylorAndSamplingAgreeOnALinearModel) {
+  const Tensor weights({3, 3}, {1, 0, 1, -1, 1, 0.5F, 0, -2, 0.25F}), bias({3}, {0.2F, 0, -0.1F});
+  const auto executor = make_executor("cpu", test::linear_classifier(weights, bias), {}).value();
+  const Points points{Tensor({2, 3}, {0.4F, 0.1F, 0, 0.4F, 0.1F, 0.1F}), {0, 1}, {0, 0}, 0};
+  for (const auto& [name, shape] : models_on_three()) {
+    Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+    const Noise noise{shape, 0.6};
+    const auto exact = estimate(evaluation, noise, parse_estimator("taylor")).value();
+    const auto sampled = estimate(evaluation, noise, parse_estimator("mc:100000")).value();
+    const bool gaussian = shape->gaussian().kind == GaussianView::Kind::exact;
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_GT(sampled[i].p, 0.05) << name;
+      EXPECT_NEAR(exact[i].p, sampled[i].p, gaussian ? 4 * *sampled[i].std_error + 1e-6 : 0.06) << name << " point " << i;
+      EXPECT_EQ(exact[i].status.rfind(gaussian ? "ok" : "approximate: uniform", 0) == 0 || name == "laplace", true)
+          << name << ": " << exact[i].status;
+    }
+  }
+}
+
+TEST(Noise, WhatIsNoGaussianIsLeftToSampling) {
+  const auto executor = make_executor("cpu", test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 1}), Tensor({2})), {}).value();
+  const Points points{Tensor({1, 2}, {1, 0}), {0}, {0}, 0};
+  Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+  const Noise noise{categorical_noise({{{0, 1}, {0.7, 0.3, 0, 1}}}, "J"), 1};
+  const Estimate none = estimate(evaluation, noise, parse_estimator("taylor")).value()[0];
+  EXPECT_TRUE(std::isnan(none.p));
+  EXPECT_EQ(none.status.rfind("undefined: categorical", 0), 0U) << none.status;
+  EXPECT_NEAR(estimate(evaluation, noise, parse_estimator("mc:20000")).value()[0].p, 0.7, 0.015);
+}
+
 TEST(Noise, TextsAreReadAndWritten) {
-  EXPECT_EQ(parse_noise("gaussian:0.1").text(), "gaussian:0.1");
+  NoiseSource source;
+  source.array = [](const std::string&) { return kCovariance; };
+  source.categories = [](const std::string&) { return std::vector<Category>{{{0, 1}, {1, 0, 0, 1}}}; };
+  for (const char* text :
+       {"gaussian:0.1", "uniform:0.25", "laplace:2", "gaussian:cov=a:b/c.npy", "gaussian:cov=c.npy:0.5", "categorical:g.json",
+        "gaussian:0.1@0..3,7", "gaussian:0.1@!4", "gaussian:0.1@0..3+uniform:0.2@4,6+categorical:g.json"}) {
+    EXPECT_EQ(parse_noise(text, source).text(), text);
+  }
   EXPECT_EQ(parse_noise("gaussian:2.5e-1").text(), "gaussian:0.25");
-  for (const char* wrong :
-       {"gaussian", "gaussian:", "gaussian:0", "gaussian:-1", "gaussian:nan", "gaussian:inf", "gaussian:1x", "cauchy:1", ""}) {
-    EXPECT_THROW(parse_noise(wrong), Error) << wrong;
+  EXPECT_EQ(parse_noise("gaussian:1e+0").text(), "gaussian:1");
+  EXPECT_EQ(parse_noise("uniform:0.5@1").sigma(), 0.5);
+  EXPECT_FALSE(parse_noise("gaussian:cov=c.npy", source).sigma());
+  EXPECT_EQ(clipped(uniform_noise(), {0, 1, 256})->text(0.5), "uniform:0.5|clip:0,1|levels:256");
+  for (const char* wrong : {"gaussian", "gaussian:", "gaussian:0", "gaussian:-1", "gaussian:nan", "gaussian:inf", "gaussian:1x",
+                            "cauchy:1", "", "gaussian:1@", "gaussian:1@3..1", "gaussian:1@x", "uniform:0",
+                            "categorical:", "gaussian:cov=c.npy:0", "gaussian:1+cauchy:1"}) {
+    EXPECT_THROW(parse_noise(wrong, source), Error) << wrong;
   }
 }
 

@@ -70,7 +70,41 @@ std::int64_t parse_memory(const std::string& text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::vector<Noise> parse_noises(const Arguments& arguments) {
+namespace {
+
+// "MODEL:SCALES@COLUMNS" for every one of the scales; whatever is not a list of scales is one model. The shape is made once.
+std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
+  const std::size_t at = std::min(text.rfind('@'), text.size()), colon = text.rfind(':', at);
+  const std::string list = colon == std::string::npos ? "" : text.substr(colon + 1, at - colon - 1);
+  const bool sweep = list.find(',') != std::string::npos || list.find("..") != std::string::npos;
+  if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {parse_noise(text, source)};
+  if (text.find('+') < colon && text.find('+') != std::string::npos)
+    throw Error{ErrorCode::usage, "noise '" + text + "'", "sweeps one part of several",
+                "give each mixture with --noise of its own"};
+  std::vector<Noise> noises;
+  for (const double scale : parse_numbers(list, "--noise")) {
+    if (!std::isfinite(scale) || scale <= 0)
+      throw Error{ErrorCode::usage, "noise '" + text + "'", "a scale is not a positive number",
+                  "write for example gaussian:0.1,0.2"};
+    if (noises.empty()) noises.push_back(parse_noise(text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at), source));
+    noises.push_back({noises.front().shape, scale});
+  }
+  noises.erase(noises.begin());  // the one that made the shape
+  return noises;
+}
+
+Quantization quantization(const Arguments& arguments) {
+  Quantization range;
+  range.levels = arguments.levels;
+  if (arguments.clip.empty()) return range;
+  range.low = arguments.clip[0];
+  range.high = arguments.clip[1];
+  return range;
+}
+
+}  // namespace
+
+std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source) {
   std::vector<Noise> noises;
   for (const std::string& list : arguments.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) {
@@ -82,12 +116,11 @@ std::vector<Noise> parse_noises(const Arguments& arguments) {
     }
   }
   for (const std::string& text : arguments.noise) {
-    const std::size_t colon = text.find(':');
-    const std::string name = text.substr(0, colon);
-    const std::string scales = colon == std::string::npos ? "" : text.substr(colon + 1);
-    for (const double scale : parse_numbers(scales, "--noise")) noises.push_back(parse_noise(name + ":" + shortest_text(scale)));
+    for (Noise& noise : parse_sweep(text, source)) noises.push_back(std::move(noise));
   }
   if (noises.empty()) throw Error{ErrorCode::usage, "--sigma", "is missing", "give the noise scale, for example --sigma 0.1,0.2"};
+  if (arguments.clip.empty() && arguments.levels == 0) return noises;
+  for (Noise& noise : noises) noise.shape = clipped(noise.shape, quantization(arguments));
   return noises;
 }
 

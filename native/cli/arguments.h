@@ -36,9 +36,18 @@ struct Arguments {
   DataArguments data;
   DeviceArguments device;
   std::vector<std::string> sigma, noise, estimators;
+  std::vector<double> clip;  ///< low, high; or empty
+  std::int64_t levels = 0;
   std::string target = "predicted", format;
+  std::string groups;  ///< "0,1/2,3": classes that count as one
+  bool per_class = false;
+  std::optional<double> budget;  ///< of auto, in forwards a point
+  bool smooth = false;           ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
+  bool frontier = false;
+  std::string references;  ///< a file; empty: none
+  std::int64_t reference_samples = 100000, seeds = 1;
 };
 
 /// "0.1,0.2" or "0.01..1:20" (log-spaced) as numbers. Throws Error{usage} naming `option`.
@@ -47,8 +56,9 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 /// "4G", "512M", "65536". Throws Error{usage}.
 std::int64_t parse_memory(const std::string& text);
 
-/// The noise models of --sigma and --noise, in the order given. Throws Error{usage} where there is none.
-std::vector<Noise> parse_noises(const Arguments& arguments);
+/// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} where there is
+/// none, and what `source` throws.
+std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source);
 
 /// Threads to use: what was asked for, or one per core.
 int thread_count(const DeviceArguments& device);

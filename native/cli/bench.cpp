@@ -86,6 +86,7 @@ std::unique_ptr<Executor> try_executor(const Model& model, const Shape& shape, c
 }  // namespace
 
 int run_bench(const Arguments& arguments) {
+  if (arguments.frontier) return run_frontier(arguments);
   const Model model = load_model(arguments, true);
   Shape shape = model.input_shape;
   if (shape.size() > 1) shape.erase(shape.begin());

@@ -12,6 +12,7 @@ int run_jacobian(const Arguments& arguments);
 int run_estimate(const Arguments& arguments);
 int run_mvn(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
+int run_frontier(const Arguments& arguments);  ///< bench --frontier
 int run_version(const Arguments& arguments);
 
 inline constexpr int kInterrupted = 130;

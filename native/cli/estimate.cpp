@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
+#include "cli/noise_files.h"
 #include "cli/progress_line.h"
 #include "cli/rows.h"
+#include "probust/analysis/curve.h"
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
 
@@ -32,12 +35,15 @@ struct Plan {
 };
 
 Plan parse_plan(const Arguments& arguments) {
-  Plan plan{parse_noises(arguments), {}};
+  Plan plan{parse_noises(arguments, noise_files()), {}};
+  const std::string by_default = arguments.budget ? "auto:" + shortest_text(std::floor(*arguments.budget)) : "auto";
+  if (arguments.estimators.empty()) plan.estimators.push_back(parse_estimator(by_default));
   for (const std::string& list : arguments.estimators) {
     std::size_t start = 0;
     for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
       end = list.find(',', start);
-      plan.estimators.push_back(parse_estimator(list.substr(start, end == std::string::npos ? end : end - start)));
+      const std::string text = list.substr(start, end == std::string::npos ? end : end - start);
+      plan.estimators.push_back(parse_estimator(text == "auto" ? by_default : text));
     }
   }
   return plan;
@@ -121,6 +127,29 @@ std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& dat
   return result;
 }
 
+// "0,1/2,3": the group of each class.
+Event parse_event(const Arguments& arguments, std::int64_t classes) {
+  Event event{{}, arguments.per_class};
+  if (arguments.groups.empty()) return event;
+  for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
+  std::set<std::int64_t> seen;
+  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = arguments.groups.find('/', start);
+    const std::string group = arguments.groups.substr(start, end == std::string::npos ? end : end - start);
+    std::int64_t first = -1;
+    for (const double number : parse_numbers(group, "--groups")) {
+      const auto c = static_cast<std::int64_t>(number);
+      if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
+        throw Error{ErrorCode::usage, "--groups", "'" + group + "' holds a class that does not exist or stands twice",
+                    "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
+      }
+      first = first < 0 ? c : first;
+      event.group[c] = first;
+    }
+  }
+  return event;
+}
+
 // Rows first .. first + count - 1 of a tensor [N, ...].
 Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   Shape shape = tensor.shape;
@@ -141,6 +170,7 @@ class Run {
   int go() {
     logits_ = executor_.logits(data_.x).value();
     targets_ = targets(arguments_, data_, logits_);
+    event_ = parse_event(arguments_, executor_.classes());
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
@@ -163,18 +193,47 @@ class Run {
       points.index.push_back(arguments_.data.offset + i);
       points.target.push_back(targets_[i]);
     }
-    Evaluation evaluation(executor_, std::move(points), rows_of(logits_, first, count));
-    std::vector<std::vector<Estimate>> columns;
-    for (const Noise& noise : plan_.noises) {
-      for (const EstimatorSpec& estimator : plan_.estimators) {
-        auto estimates = estimate(evaluation, noise, estimator);
-        if (!estimates && executor_.progress.stop) return false;
-        columns.push_back(std::move(estimates).value());
-      }
-    }
+    const Tensor logits = rows_of(logits_, first, count);
+    const auto columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(points, logits);
+    if (columns.empty()) return false;
     for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
     destination_.flush();
     return !executor_.progress.stop;
+  }
+
+  // [noise, estimator][point]; nothing where the user stopped it.
+  using Columns = std::vector<std::vector<Estimate>>;
+
+  Columns one_by_one(const Points& points, const Tensor& logits) {
+    Evaluation evaluation(executor_, points, logits, event_);
+    Columns columns;
+    for (const Noise& noise : plan_.noises) {
+      for (const EstimatorSpec& estimator : plan_.estimators) {
+        auto estimates = estimate(evaluation, noise, estimator);
+        if (!estimates && executor_.progress.stop) return {};
+        columns.push_back(std::move(estimates).value());
+      }
+    }
+    return columns;
+  }
+
+  // Sweeps are runs of noise models that differ by their scale alone.
+  Columns smoothed(const Points& points, const Tensor& logits) {
+    Columns columns(plan_.noises.size() * plan_.estimators.size());
+    for (std::size_t first = 0, last = 0; first < plan_.noises.size(); first = last) {
+      std::vector<double> sigmas;
+      for (; last < plan_.noises.size() && plan_.noises[last].shape->name() == plan_.noises[first].shape->name(); ++last) {
+        sigmas.push_back(plan_.noises[last].scale);
+      }
+      for (std::size_t e = 0; e < plan_.estimators.size(); ++e) {
+        auto curve = estimate_curve(executor_, points, logits, plan_.noises[first].shape, sigmas, plan_.estimators[e], event_);
+        if (!curve && executor_.progress.stop) return {};
+        auto estimates = std::move(curve).value();
+        for (std::size_t s = 0; s < sigmas.size(); ++s)
+          columns[(first + s) * plan_.estimators.size() + e] = std::move(estimates[s]);
+      }
+    }
+    return columns;
   }
 
   void write_point(std::int64_t i, std::int64_t in_block, const std::vector<std::vector<Estimate>>& columns) {
@@ -183,7 +242,7 @@ class Run {
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.scale, estimator.text(),
+        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.sigma(), estimator.text(),
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status == "ok") row.estimate.status = "tie";
@@ -202,6 +261,7 @@ class Run {
   Destination destination_;
   Tensor logits_;
   std::vector<std::int64_t> targets_;
+  Event event_;
   std::int64_t computed_ = 0, written_ = 0;
 };
 
@@ -211,6 +271,8 @@ int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
   const Model model = load_model(arguments, true);
   Dataset data = load_data(arguments.data);
+  for (const Noise& noise : plan.noises)
+    noise.shape->fit(element_count(point_shape(data.x)), arguments.data.offset + data.x.shape[0]);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
   Run run(arguments, std::move(plan), std::move(data), *executor);

@@ -5,46 +5,15 @@
 #include <functional>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "probust/base/error.h"
 
 namespace probust::cli {
 namespace {
 
-// A list stands in one argument, "a,b,c", or comes by giving the option again: what follows it may be the model.
-void one_argument_each(std::initializer_list<CLI::Option*> lists) {
-  for (CLI::Option* list : lists) list->allow_extra_args(false);
-}
-
-void add_data_options(CLI::App& command, Arguments& arguments, bool data_needed) {
-  DataArguments& data = arguments.data;
-  if (data_needed) command.add_option("DATA", data.path, ".npy, .npz, IDX (.gz too), CIFAR .bin or .csv")->required();
-  command.add_option("--labels", data.labels, "labels from this file");
-  command.add_option("--classes", data.classes, "class names, one per line");
-  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name, last or none")->capture_default_str();
-  command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
-  one_argument_each(
-      {command.add_option("--mean", data.mean, "subtracted after --scale, per channel or one for all")->delimiter(','),
-       command.add_option("--std", data.std, "divided by after --mean, per channel or one for all")->delimiter(',')});
-  command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")
-      ->capture_default_str();
-  command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
-  command.add_option("--limit", data.limit, "at most this many points")->check(CLI::NonNegativeNumber);
-  command.add_option("--offset", data.offset, "skip this many points")->check(CLI::NonNegativeNumber);
-}
-
-void add_device_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--device", arguments.device.device, "cpu, reference or auto")->capture_default_str();
-  command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--memory", arguments.device.memory, "for activations and gradients, e.g. 512M")->capture_default_str();
-}
-
-void add_model(CLI::App& command, Arguments& arguments) {
-  command.add_option("MODEL", arguments.model, "an ONNX file")->required();
-  command.add_option("--output-name", arguments.output_name, "the output to take as logits");
-  CLI::Option* shape = command.add_option("--input-shape", arguments.input_shape,
-                                          "of one example, e.g. 1,3,224,224, where the model leaves it open");
-  one_argument_each({shape->delimiter(',')});
+void add_data(CLI::App& command, Arguments& arguments) {
+  command.add_option("DATA", arguments.data.path, ".npy, .npz, IDX (.gz too), CIFAR .bin or .csv")->required();
+  add_data_options(command, arguments);
 }
 
 using Command = int (*)(const Arguments&);
@@ -53,6 +22,28 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   CLI::App* result = app.add_subcommand(name, what);
   result->callback([command, &chosen] { chosen = command; });
   return result;
+}
+
+void describe_bench(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* bench = add_command(app, "bench", "microseconds per forward and per margin Jacobian", run_bench, chosen);
+  add_model(*bench, arguments);
+  add_device_options(*bench, arguments);
+  bench->add_flag("--json", arguments.json, "one JSON object; with --frontier, one per estimator");
+  bench->add_flag("--frontier", arguments.frontier,
+                  "errors at equal cost, and coverage: MODEL DATA --sigma ..., or as MODEL a file of such lines");
+  bench->add_option("DATA", arguments.data.path, "for --frontier: .npy, .npz, IDX (.gz too), CIFAR .bin or .csv");
+  add_data_options(*bench, arguments);
+  one_argument_each(
+      {bench->add_option("--sigma", arguments.sigma, "for --frontier: noise scales in the data's units"),
+       bench->add_option("--estimator", arguments.estimators, "for --frontier: these instead of its own list")->delimiter(',')});
+  bench->add_option("--references", arguments.references, "for --frontier: a file that keeps the reference probabilities");
+  bench->add_option("--reference-samples", arguments.reference_samples, "for --frontier: of mc:N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench->add_option("--seeds", arguments.seeds, "for --frontier: repetitions with noise of their own")
+      ->check(CLI::PositiveNumber);
+  bench->add_option("--seed", arguments.seed, "for --frontier: the first of them")->capture_default_str();
+  bench->add_flag("--quiet", arguments.quiet, "no progress on stderr");
 }
 
 void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
@@ -65,7 +56,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* jacobian = add_command(app, "jacobian", "their derivatives, float32 [N, C, d]", run_jacobian, chosen);
   for (CLI::App* arrays : {logits, jacobian}) {
     add_model(*arrays, arguments);
-    add_data_options(*arrays, arguments, true);
+    add_data(*arrays, arguments);
     add_device_options(*arrays, arguments);
     arrays->add_option("-o,--output", arguments.output, "the .npy file to write")->required();
     arrays->add_flag("--quiet", arguments.quiet, "no progress on stderr");
@@ -73,15 +64,26 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
 
   CLI::App* estimate = add_command(app, "estimate", "p_robust of every point", run_estimate, chosen);
   add_model(*estimate, arguments);
-  add_data_options(*estimate, arguments, true);
+  add_data(*estimate, arguments);
   add_device_options(*estimate, arguments);
   one_argument_each(
       {estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20"),
-       estimate->add_option("--noise", arguments.noise, "noise models: gaussian:0.1"),
-       estimate->add_option("--estimator", arguments.estimators, "mc:N, taylor, taylor_mvs, mmse:N, mmse_mvs:N, softmax[:T]")
-           ->required()});
+       estimate->add_option("--noise", arguments.noise,
+                            "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
+                            "categorical:FILE.json; on some columns with @0..3; joined with +"),
+       estimate->add_option(
+           "--estimator", arguments.estimators,
+           "auto[:N] (the default), mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, taylor, taylor_mvs, "
+           "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")});
+  estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
+  estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
+  estimate->add_option("--budget", arguments.budget, "of auto: forwards a point")->check(CLI::Range(2.0, 1e9));
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();
+  estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4; the others stand alone");
+  estimate->add_flag("--per-class", arguments.per_class, "also the probability of every class to win, as `classes` in JSON");
+  estimate->add_flag("--smooth", arguments.smooth,
+                     "fit each sweep of three scales or more by a smooth curve: half the error for the same passes");
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
   estimate->add_option("-o,--output", arguments.output, "write rows to this .csv or .jsonl file");
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
@@ -90,10 +92,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(CLI::PositiveNumber);
 
-  CLI::App* bench = add_command(app, "bench", "microseconds per forward and per margin Jacobian", run_bench, chosen);
-  add_model(*bench, arguments);
-  add_device_options(*bench, arguments);
-  bench->add_flag("--json", arguments.json, "one JSON object");
+  describe_bench(app, arguments, chosen);
 
   CLI::App* version = add_command(app, "version", "version, build options, devices", run_version, chosen);
   version->add_flag("--json", arguments.json, "one JSON object");

@@ -39,12 +39,21 @@ class JsonLines final : public RowWriter {
     json["forwards"] = row.estimate.forwards;
     json["backwards"] = row.estimate.backwards;
     json["status"] = row.estimate.status;
+    if (!row.estimate.classes.empty()) json["classes"] = row.estimate.classes;
     fmt::print(file_, "{}\n", json.dump());
   }
 
  private:
   std::FILE* file_;
 };
+
+// A field as RFC 4180 wants it: in quotes where it holds a comma or a quote.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
 
 class Csv final : public RowWriter {
  public:
@@ -56,8 +65,9 @@ class Csv final : public RowWriter {
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
     fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index, row.label ? std::to_string(*row.label) : "",
-               row.predicted, row.target, row.noise, or_empty(row.sigma), row.estimator, or_empty(e.p), or_empty(e.p_fail),
-               or_empty(e.std_error), or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards, e.status);
+               row.predicted, row.target, field(row.noise), or_empty(row.sigma), field(row.estimator), or_empty(e.p),
+               or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards,
+               field(e.status));
   }
 
  private:

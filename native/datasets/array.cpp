@@ -149,6 +149,16 @@ Tensor decode_rows(const Array& array, std::int64_t begin, std::int64_t count, d
   return tensor;
 }
 
+std::vector<double> decode_doubles(const Array& array) {
+  std::vector<double> values;
+  const bool swapped = array.type.order != std::endian::native;
+  with_type(array.type, [&]<class T>() {
+    for_each_element(array.shape, array.strides, array.buffer.bytes.data(),
+                     [&](const std::uint8_t* from) { values.push_back(to_double(load<T>(from, swapped))); });
+  });
+  return values;
+}
+
 std::vector<std::int64_t> decode_labels(const Array& array, const std::string& path) {
   const std::string hint = "labels are one whole number a row";
   if (array.shape.empty() || std::any_of(array.shape.begin() + 1, array.shape.end(), [](std::int64_t n) { return n != 1; })) {

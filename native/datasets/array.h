@@ -46,6 +46,9 @@ Array reshaped(Array array, Shape shape);
 /// An array without axes gives a scalar. Throws Error{resources} above kMaxElements.
 Tensor decode_rows(const Array& array, std::int64_t begin, std::int64_t count, double scale);
 
+/// All values in row-major order.
+std::vector<double> decode_doubles(const Array& array);
+
 /// All values of an [N] (or [N, 1, ...]) array as integers. Throws Error{unreadable} for other shapes and where one is not whole.
 std::vector<std::int64_t> decode_labels(const Array& array, const std::string& path);
 

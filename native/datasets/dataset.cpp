@@ -181,6 +181,15 @@ Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& opti
   });
 }
 
+Result<Numbers> read_numbers(const std::string& path) {
+  return guarded(path, [&] {
+    DatasetOptions options;
+    options.label_column = "none";
+    const datasets::Array array = datasets::read_contents(path, options).x;
+    return Numbers{array.shape, datasets::decode_doubles(array)};
+  });
+}
+
 Result<std::vector<std::string>> read_class_names(const std::string& path) {
   return guarded(path, [&] { return datasets::read_name_lines(datasets::map_file(path).bytes, path); });
 }

@@ -35,6 +35,15 @@ struct DatasetOptions {
 /// that is zero or not finite, a negative offset, a limit of zero), resources.
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
 
+/// Numbers in float64.
+struct Numbers {
+  Shape shape;
+  std::vector<double> values;  ///< row-major
+};
+
+/// The array in a .npy, .npz (x), IDX or CSV file (all its columns), unscaled. Errors: as read_dataset.
+Result<Numbers> read_numbers(const std::string& path);
+
 /// One class name a line. Errors: unreadable.
 Result<std::vector<std::string>> read_class_names(const std::string& path);
 

@@ -137,6 +137,10 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::take, {{2, 5, 3}, {2, 4, 3}}, AxisAttribute{1}, 0, 5},
       {Op::put_add, {{2, 4, 3}, {2, 4, 3}}, AxisExtent{1, 5}, 0, 5},
       {Op::tree_ensemble, {{3, 2}}, small_trees()},
+      {Op::relu_mean, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
+      {Op::relu_variance, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
+      {Op::normal_cdf, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
+      {Op::normal_density, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
   };
   return cases;
 }
@@ -204,6 +208,10 @@ inline const std::map<Op, Smoothness>& smoothness() {
       {Op::take, linear},
       {Op::put_add, linear},
       {Op::tree_ensemble, flat},
+      {Op::relu_mean, curved},
+      {Op::relu_variance, curved},
+      {Op::normal_cdf, curved},
+      {Op::normal_density, curved},
   };
   return marks;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "probust/base/text.h"
 #include "probust/estimators/common.h"
@@ -13,63 +14,221 @@ using Parameter = EstimatorDefinition::Parameter;
 std::int64_t passes_sampled(std::int64_t, double samples) { return static_cast<std::int64_t>(samples); }
 std::int64_t passes_linearized(std::int64_t classes, double) { return classes; }
 std::int64_t passes_averaged(std::int64_t classes, double samples) { return static_cast<std::int64_t>(samples) * classes; }
+std::int64_t passes_half_width(std::int64_t, double h) { return static_cast<std::int64_t>(0.9 / (h * h)); }
+std::int64_t passes_decision(std::int64_t, double) { return 1000; }
 std::int64_t passes_one(std::int64_t, double) { return 1; }
+
+constexpr double kDefaultBudget = 100;  ///< of auto, in forwards
 
 // The one list of estimators.
 constexpr EstimatorDefinition kEstimators[] = {
-    {"mc", "share of N noisy copies that keep the answer", Parameter::samples, {}, false, estimate_monte_carlo, passes_sampled},
-    {"taylor", "normal CDF of the classifier linearised at x", Parameter::none, {}, true, estimate_taylor, passes_linearized},
-    {"taylor_mvs",
-     "mv-sigmoid of the classifier linearised at x",
-     Parameter::none,
-     {},
-     true,
-     estimate_taylor_mvs,
-     passes_linearized},
-    {"mmse",
-     "normal CDF of the linearisation averaged over N noisy copies",
-     Parameter::samples,
-     {},
-     true,
-     estimate_mmse,
-     passes_averaged},
-    {"mmse_mvs",
-     "mv-sigmoid of the linearisation averaged over N noisy copies",
-     Parameter::samples,
-     {},
-     true,
-     estimate_mmse_mvs,
-     passes_averaged},
-    {"softmax", "softmax probability at temperature T, blind to the noise", Parameter::temperature, 1.0, false, estimate_softmax,
-     passes_one},
+    {.name = "auto",
+     .summary = "chosen for a budget of N forwards a point and by how rare failure is; the status says what was used",
+     .parameter = Parameter::samples,
+     .default_parameter = kDefaultBudget,
+     .least = 2,
+     .estimate = estimate_auto,
+     .passes = passes_sampled},
+    {.name = "mc",
+     .summary = "share of N noisy copies that keep the answer",
+     .parameter = Parameter::samples,
+     .estimate = estimate_monte_carlo,
+     .passes = passes_sampled,
+     .knows_events = true},
+    {.name = "mc",
+     .summary = "the same with as many copies as a 95% interval of +-H needs",
+     .parameter = Parameter::half_width,
+     .estimate = estimate_to_half_width,
+     .passes = passes_half_width},
+    {.name = "mc",
+     .summary = "copies until p > TAU is decided with 95% confidence, at every moment",
+     .parameter = Parameter::threshold,
+     .estimate = estimate_decision,
+     .passes = passes_decision},
+    {.name = "taylor",
+     .summary = "normal CDF of the classifier linearised at x",
+     .needs_gradients = true,
+     .estimate = estimate_taylor,
+     .passes = passes_linearized,
+     .knows_events = true},
+    {.name = "taylor_mvs",
+     .summary = "mv-sigmoid of the classifier linearised at x",
+     .needs_gradients = true,
+     .estimate = estimate_taylor_mvs,
+     .passes = passes_linearized,
+     .knows_events = true},
+    {.name = "mmse",
+     .summary = "normal CDF of the linearisation averaged over N noisy copies",
+     .parameter = Parameter::samples,
+     .needs_gradients = true,
+     .estimate = estimate_mmse,
+     .passes = passes_averaged,
+     .knows_events = true},
+    {.name = "mmse",
+     .variant = "centered",
+     .summary = "the same, exact on linear models, with a bias of its own on others",
+     .parameter = Parameter::samples,
+     .needs_gradients = true,
+     .estimate = estimate_mmse_centered,
+     .passes = passes_averaged,
+     .knows_events = true},
+    {.name = "mmse",
+     .variant = "loo",
+     .summary = "the same with the gradients of the other copies: neither bias, more variance",
+     .parameter = Parameter::samples,
+     .least = 2,
+     .needs_gradients = true,
+     .estimate = estimate_mmse_loo,
+     .passes = passes_averaged,
+     .knows_events = true},
+    {.name = "mmse_mvs",
+     .summary = "mv-sigmoid of the linearisation averaged over N noisy copies",
+     .parameter = Parameter::samples,
+     .needs_gradients = true,
+     .estimate = estimate_mmse_mvs,
+     .passes = passes_averaged,
+     .knows_events = true},
+    {.name = "probit",
+     .summary = "normal CDF with the mean and covariance of the margins of N noisy copies",
+     .parameter = Parameter::samples,
+     .least = 2,
+     .estimate = estimate_probit,
+     .passes = passes_sampled},
+    {.name = "probit",
+     .variant = "pooled",
+     .summary = "the same with covariances shrunk towards their mean shape over the points of a block",
+     .parameter = Parameter::samples,
+     .least = 2,
+     .estimate = estimate_probit_pooled,
+     .passes = passes_sampled},
+    {.name = "regression",
+     .summary = "normal CDF of what a few gradients explain of N noisy copies, averaged over the residuals",
+     .parameter = Parameter::samples,
+     .least = 8,
+     .needs_gradients = true,
+     .estimate = estimate_regression,
+     .passes = passes_sampled},
+    {.name = "regression",
+     .variant = "adf",
+     .summary = "the same with gradients of the classifier's mean under the noise, by moment propagation",
+     .parameter = Parameter::samples,
+     .least = 16,
+     .needs_gradients = true,
+     .estimate = estimate_regression_adf,
+     .passes = passes_sampled},
+    {.name = "adf",
+     .summary = "normal CDF of the classifier linearised under the noise, by moment propagation",
+     .needs_gradients = true,
+     .estimate = estimate_adf,
+     .passes = passes_linearized,
+     .knows_events = true},
+    {.name = "subset",
+     .summary = "rare failures by subset simulation",
+     .parameter = Parameter::samples,
+     .least = 200,
+     .estimate = estimate_subset,
+     .passes = passes_sampled},
+    {.name = "softmax",
+     .summary = "softmax probability at temperature T, blind to the noise",
+     .parameter = Parameter::temperature,
+     .default_parameter = 1.0,
+     .estimate = estimate_softmax,
+     .passes = passes_one},
 };
 
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // the noise is keyed by 32-bit sample numbers
 
-std::string known_names() {
-  std::string names;
-  for (const EstimatorDefinition& entry : kEstimators) {
-    names +=
-        std::string(names.empty() ? "" : ", ") + std::string(entry.name) + (entry.parameter == Parameter::samples ? ":N" : "");
+std::string form(const EstimatorDefinition& entry) {
+  std::string text(entry.name);
+  if (entry.parameter == Parameter::samples) text += ":N";
+  if (entry.parameter == Parameter::half_width) text += ":±H";
+  if (entry.parameter == Parameter::threshold) text += ":p>TAU";
+  if (!entry.variant.empty()) text += ":" + std::string(entry.variant);
+  return text;
+}
+
+std::string example(const EstimatorDefinition& entry) {
+  std::string text(entry.name);
+  if (entry.parameter == Parameter::samples) text += ":100";
+  if (entry.parameter == Parameter::temperature) text += ":1";
+  if (entry.parameter == Parameter::half_width) text += ":±0.01";
+  if (entry.parameter == Parameter::threshold) text += ":p>0.95";
+  if (!entry.variant.empty()) text += ":" + std::string(entry.variant);
+  return text;
+}
+
+std::string known_forms() {
+  std::string forms;
+  for (const EstimatorDefinition& entry : kEstimators) forms += std::string(forms.empty() ? "" : ", ") + form(entry);
+  return forms;
+}
+
+// What stands before a parameter says of which kind it is.
+struct Written {
+  Parameter kind;
+  std::string number;
+};
+
+Written read_kind(const std::string& text) {
+  const std::pair<std::string_view, Parameter> marks[] = {
+      {"±", Parameter::half_width}, {"+-", Parameter::half_width}, {"p>", Parameter::threshold}};
+  for (const auto& [mark, kind] : marks) {
+    if (text.rfind(mark, 0) == 0) return {kind, text.substr(mark.size())};
   }
-  return names;
+  return {Parameter::samples, text};
+}
+
+double parse_samples(const EstimatorDefinition& entry, const std::string& text, const std::string& where) {
+  const auto samples = parse_integer(text);
+  if (samples && *samples >= entry.least && *samples <= kMostSamples) return static_cast<double>(*samples);
+  const std::string least = entry.least > 1 ? " of at least " + std::to_string(entry.least) : "";
+  throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples" + least,
+              "write for example " + example(entry)};
+}
+
+// A number in (low, high), or the error that names it.
+double parse_within(const EstimatorDefinition& entry, const std::string& text, double low, double high, const std::string& what,
+                    const std::string& where) {
+  const auto value = parse_double(text);
+  if (value && *value > low && *value < high) return *value;
+  throw Error{ErrorCode::usage, where, "'" + text + "' is not " + what, "write for example " + example(entry)};
 }
 
 double parse_parameter(const EstimatorDefinition& entry, const std::string& text, const std::string& where) {
-  const auto value = parse_double(text);
-  if (entry.parameter == Parameter::samples) {
-    const auto samples = parse_integer(text);
-    if (!samples || *samples < 1 || *samples > kMostSamples) {
-      throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples",
-                  "write for example " + std::string(entry.name) + ":100"};
-    }
-    return static_cast<double>(*samples);
+  switch (entry.parameter) {
+    case Parameter::samples:
+      return parse_samples(entry, text, where);
+    case Parameter::half_width:
+      return parse_within(entry, text, 1e-4, 0.5, "a half-width between 0.0001 and 0.5", where);
+    case Parameter::threshold:
+      return parse_within(entry, text, 0, 1, "a probability between 0 and 1", where);
+    default:
+      return parse_within(entry, text, 0, INFINITY, "a positive temperature", where);
   }
-  if (!value || !std::isfinite(*value) || *value <= 0) {
-    throw Error{ErrorCode::usage, where, "'" + text + "' is not a positive temperature",
-                "write for example " + std::string(entry.name) + ":1"};
-  }
-  return *value;
+}
+
+// An estimator's text in its parts: name, parameter and variant.
+struct Parts {
+  std::string name, variant;
+  std::optional<std::string> parameter;
+};
+
+Parts parts_of(const std::string& text) {
+  const std::size_t first = text.find(':');
+  if (first == std::string::npos) return {text, "", {}};
+  const std::size_t second = text.find(':', first + 1);
+  if (second == std::string::npos) return {text.substr(0, first), "", text.substr(first + 1)};
+  return {text.substr(0, first), text.substr(second + 1), text.substr(first + 1, second - first - 1)};
+}
+
+bool takes(const EstimatorDefinition& entry, Parameter written) {
+  return entry.parameter == written || (written == Parameter::samples && entry.parameter == Parameter::temperature);
+}
+
+// An entry of the right name without parameter, or for a text that has none.
+EstimatorSpec without_parameter(const EstimatorDefinition& entry, const std::string& where) {
+  if (entry.parameter == Parameter::none || entry.default_parameter) return {&entry, entry.default_parameter.value_or(0)};
+  throw Error{ErrorCode::usage, where, "needs a number of samples", "write for example " + example(entry)};
 }
 
 }  // namespace
@@ -77,34 +236,43 @@ double parse_parameter(const EstimatorDefinition& entry, const std::string& text
 std::span<const EstimatorDefinition> all_estimators() { return kEstimators; }
 
 std::string EstimatorSpec::text() const {
-  std::string name(definition->name);
-  if (definition->parameter == Parameter::samples) return name + ":" + std::to_string(static_cast<std::int64_t>(parameter));
+  std::string text(definition->name);
+  if (definition->parameter == Parameter::samples) text += ":" + std::to_string(static_cast<std::int64_t>(parameter));
   if (definition->parameter == Parameter::temperature && parameter != definition->default_parameter)
-    return name + ":" + shortest_text(parameter);
-  return name;
+    text += ":" + shortest_text(parameter);
+  if (definition->parameter == Parameter::half_width) text += ":±" + shortest_text(parameter);
+  if (definition->parameter == Parameter::threshold) text += ":p>" + shortest_text(parameter);
+  if (!definition->variant.empty()) text += ":" + std::string(definition->variant);
+  return text;
 }
 
 EstimatorSpec parse_estimator(const std::string& text) {
   const std::string where = "estimator '" + text + "'";
-  const std::size_t colon = text.find(':');
+  const Parts parts = parts_of(text);
+  const EstimatorDefinition* of_name = nullptr;
   for (const EstimatorDefinition& entry : kEstimators) {
-    if (text.substr(0, colon) != entry.name) continue;
-    if (colon != std::string::npos) {
-      if (entry.parameter == Parameter::none)
-        throw Error{ErrorCode::usage, where, "takes no parameter", "write " + std::string(entry.name)};
-      return {&entry, parse_parameter(entry, text.substr(colon + 1), where)};
-    }
-    if (entry.parameter != Parameter::none && !entry.default_parameter) {
-      throw Error{ErrorCode::usage, where, "needs a number of samples", "write for example " + std::string(entry.name) + ":100"};
-    }
-    return {&entry, entry.default_parameter.value_or(0)};
+    if (parts.name != entry.name) continue;
+    if (of_name == nullptr) of_name = &entry;
+    if (parts.variant != entry.variant) continue;
+    if (!parts.parameter) return without_parameter(entry, where);
+    const Written written = read_kind(*parts.parameter);
+    if (takes(entry, written.kind)) return {&entry, parse_parameter(entry, written.number, where)};
   }
-  throw Error{ErrorCode::usage, where, "is not known", "use one of " + known_names()};
+  if (of_name == nullptr) throw Error{ErrorCode::usage, where, "is not known", "use one of " + known_forms()};
+  if (of_name->parameter == Parameter::none)
+    throw Error{ErrorCode::usage, where, "takes no parameter", "write " + example(*of_name)};
+  throw Error{ErrorCode::usage, where, "has no such form", "write for example " + example(*of_name)};
 }
 
 const std::vector<Linearization>& Evaluation::linearized(const Noise& noise) {
   auto [entry, fresh] = linearized_.try_emplace(noise.shape->name());
   if (fresh) entry->second = executor_.linearize(points_, *noise.shape).value();
+  return entry->second;
+}
+
+const std::vector<Linearization>& Evaluation::smoothed(const Noise& noise) {
+  auto [entry, fresh] = smoothed_.try_emplace(noise.text());
+  if (fresh) entry->second = executor_.linearize_smoothed(points_, noise).value();
   return entry->second;
 }
 
@@ -116,11 +284,29 @@ const std::vector<Linearization>& Evaluation::averaged(const Noise& noise, std::
 
 namespace {
 
+// Why an estimator that rests on gradients has nothing to say, or nothing.
 // A sign network or a tree: its margins are constant around almost every point, and a gradient of zero is no robustness.
-std::vector<Estimate> without_gradients(std::int64_t points) {
+std::string obstacle(Evaluation& evaluation, const GaussianView& view) {
+  if (evaluation.executor().piecewise_constant()) return "degenerate: the classifier is piecewise constant; use mc:N";
+  return view.kind == GaussianView::Kind::absent ? "undefined: " + view.reason : "";
+}
+
+std::vector<Estimate> unanswered(std::int64_t points, const std::string& status) {
   Estimate estimate = nonfinite_estimate();
-  estimate.status = "degenerate: the classifier is piecewise constant; use mc:N";
+  estimate.status = status;
   return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
+}
+
+// Estimates from margins that are linear and noise that is Gaussian, or is taken as such.
+std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
+  const GaussianView view = noise.shape->gaussian();
+  const std::string reason = obstacle(evaluation, view);
+  if (!reason.empty()) return unanswered(evaluation.points().size(), reason);
+  std::vector<Estimate> estimates = estimator.definition->estimate(evaluation, noise, estimator.parameter);
+  for (Estimate& estimate : estimates) {
+    if (view.kind == GaussianView::Kind::approximate && estimate.status == "ok") estimate.status = "approximate: " + view.reason;
+  }
+  return estimates;
 }
 
 }  // namespace
@@ -128,9 +314,13 @@ std::vector<Estimate> without_gradients(std::int64_t points) {
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
     const Points& points = evaluation.points();
-    const bool blind = estimator.definition->needs_gradients && evaluation.executor().piecewise_constant();
-    std::vector<Estimate> estimates =
-        blind ? without_gradients(points.size()) : estimator.definition->estimate(evaluation, noise, estimator.parameter);
+    if (!evaluation.event().plain() && !estimator.definition->knows_events) {
+      throw Error{ErrorCode::usage, "estimator " + estimator.text(), "answers for the target alone, not for groups or each class",
+                  "use mc:N, taylor, mmse:N or adf"};
+    }
+    std::vector<Estimate> estimates = estimator.definition->needs_gradients
+                                          ? analytical(evaluation, noise, estimator)
+                                          : estimator.definition->estimate(evaluation, noise, estimator.parameter);
     for (std::int64_t i = 0; i < points.size(); ++i) {
       const auto x = points.x.row(i);
       const auto row = evaluation.logits().row(i);

@@ -49,11 +49,13 @@ double beta_quantile(double a, double b, double probability) {
 
 }  // namespace
 
+double log_beta(double a, double b) { return log_gamma(a) + log_gamma(b) - log_gamma(a + b); }
+
 double incomplete_beta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
   if (x > (a + 1) / (a + b + 2)) return 1 - incomplete_beta(b, a, 1 - x);
-  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
+  const double front = std::exp(a * std::log(x) + b * std::log1p(-x) - log_beta(a, b));
   return front * continued_fraction(a, b, x) / a;
 }
 

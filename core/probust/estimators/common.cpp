@@ -70,9 +70,9 @@ Estimate invalid_problem(normal::Status status) {
   return estimate;
 }
 
-std::string short_text(double value) { return fmt::format("{:.1e}", value); }
-
 }  // namespace
+
+std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 
 Estimate nonfinite_estimate() {
   Estimate estimate;

@@ -12,6 +12,9 @@ namespace probust {
 /// An estimate of NaN with the status "nonfinite".
 Estimate nonfinite_estimate();
 
+/// A number for a status, as "1.2e-06".
+std::string short_text(double value);
+
 /// How a normal problem becomes a probability.
 enum class NormalCdf { exact, mv_sigmoid };
 
@@ -21,12 +24,31 @@ enum class NormalCdf { exact, mv_sigmoid };
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples);
 
+/// The same linearised classifier with another class as its target.
+Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
+
+/// What from_linearization says of an event: for groups, the sum over the classes that count as kept (and those that do not, for
+/// p_fail); for per_class, each class's own probability.
+Estimate from_linearization(const Event& event, const Linearization& linearization, std::int64_t target, double sigma,
+                            NormalCdf cdf, std::int64_t samples);
+
 // Each estimator's function, by file.
+std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, double budget);
 std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_mmse_mvs(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_mmse_centered(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_mmse_loo(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_to_half_width(Evaluation&, const Noise&, double half_width);
+std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, double threshold);
+std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_probit_pooled(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, double cost);
+std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, double cost);
+std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);
 
 }  // namespace probust

@@ -14,6 +14,16 @@
 
 namespace probust {
 
+/// What has to survive, beside the target itself.
+struct Event {
+  /// [C] the group of each class: any class of the target's group will do. Empty: every class is a group of its own.
+  std::vector<std::int64_t> group;
+  bool per_class = false;  ///< also ask how probable each class is to take over
+
+  bool plain() const { return group.empty() && !per_class; }
+  bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
+};
+
 /// What an estimator says of one point under one noise model.
 struct Estimate {
   double p = 0;                           ///< probability that the target is kept; NaN where it could not be computed
@@ -23,21 +33,27 @@ struct Estimate {
   std::int64_t forwards = 0;   ///< passes that this estimate rests on; the forward that found the prediction is not counted
   std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
   std::string status = "ok";
+  std::vector<double> classes;  ///< [C] the probability that each class wins, where the event asks for it
 };
 
 /// A block of points under evaluation: what estimators share is computed once.
 class Evaluation {
  public:
   /// `logits` [N, C] are the classifier's at the points themselves.
-  Evaluation(Executor& executor, Points points, Tensor logits)
-      : executor_(executor), points_(std::move(points)), logits_(std::move(logits)) {}
+  Evaluation(Executor& executor, Points points, Tensor logits, Event event = {})
+      : executor_(executor), points_(std::move(points)), logits_(std::move(logits)), event_(std::move(event)) {}
 
   Executor& executor() { return executor_; }
+  const Executor& executor() const { return executor_; }
   const Points& points() const { return points_; }
   const Tensor& logits() const { return logits_; }
+  const Event& event() const { return event_; }
 
   /// Linearizations at the points, for one noise shape (any scale).
   const std::vector<Linearization>& linearized(const Noise& noise);
+
+  /// Linearizations of the classifier's mean under the noise, by moment propagation.
+  const std::vector<Linearization>& smoothed(const Noise& noise);
 
   /// Linearizations averaged over `samples` noisy copies.
   const std::vector<Linearization>& averaged(const Noise& noise, std::int64_t samples);
@@ -46,27 +62,33 @@ class Evaluation {
   Executor& executor_;
   Points points_;
   Tensor logits_;
-  std::map<std::string, std::vector<Linearization>> linearized_;
+  Event event_;
+  std::map<std::string, std::vector<Linearization>> linearized_, smoothed_;
   std::map<std::pair<std::string, std::int64_t>, std::vector<Linearization>> averaged_;
 };
 
 /// One entry of the list of estimators.
 struct EstimatorDefinition {
-  enum class Parameter { none, samples, temperature };
+  enum class Parameter { none, samples, temperature, half_width, threshold };
 
   std::string_view name;
-  std::string_view summary;  ///< one line for people
-  Parameter parameter;
-  std::optional<double> default_parameter;  ///< none: it must be given
+  std::string_view variant = {};  ///< written behind the parameter: the "centered" of "mmse:10:centered"
+  std::string_view summary = {};  ///< one line for people
+  Parameter parameter = Parameter::none;
+  std::optional<double> default_parameter = {};  ///< none: it must be given
+  std::int64_t least = 1;                        ///< the smallest number of samples that it can work with
 
   /// Whether it rests on gradients, which say nothing of a classifier that is piecewise constant.
-  bool needs_gradients;
+  bool needs_gradients = false;
 
   /// One estimate per point. Throws Error.
-  std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, double parameter);
+  std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, double parameter) = nullptr;
 
   /// Forward and backward passes per point, for progress and planning.
-  std::int64_t (*passes)(std::int64_t classes, double parameter);
+  std::int64_t (*passes)(std::int64_t classes, double parameter) = nullptr;
+
+  /// Whether it answers for events other than the survival of the target alone; `estimate` refuses those for the others.
+  bool knows_events = false;
 };
 
 /// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.
@@ -85,8 +107,9 @@ struct EstimatorSpec {
 EstimatorSpec parse_estimator(const std::string& text);
 
 /// Applies an estimator to a block of points: one estimate per point. Where the classifier is piecewise constant, estimators that
-/// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not. Points whose numbers are not
-/// finite get NaN and the status "nonfinite"; the others are unaffected.
+/// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not; likewise "undefined: ..." where
+/// the noise is nothing like a Gaussian, and "approximate: ..." beside their answer where it was taken as one. Points whose
+/// numbers are not finite get NaN and the status "nonfinite"; the others are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
 }  // namespace probust

@@ -7,7 +7,8 @@
 namespace probust {
 
 NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma) {
-  const auto& [margins, gram, covariance] = linearization;
+  const Eigen::VectorXd& margins = linearization.margins;
+  const Eigen::MatrixXd& gram = linearization.gram;
   NormalProblem problem;
   problem.finite = margins.allFinite() && gram.allFinite();
   if (!problem.finite) return problem;

@@ -13,8 +13,13 @@ std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& 
   const auto counts = evaluation.executor().sample(evaluation.points(), noise, trials).value();
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::int64_t kept = counts[i][evaluation.points().target[i]];
+    const std::int64_t target = evaluation.points().target[i];
+    std::int64_t kept = 0;
     Estimate estimate;
+    for (std::int64_t c = 0; c < static_cast<std::int64_t>(counts[i].size()); ++c) {
+      kept += evaluation.event().same_group(c, target) ? counts[i][c] : 0;
+      if (evaluation.event().per_class) estimate.classes.push_back(static_cast<double>(counts[i][c]) / samples);
+    }
     estimate.p = static_cast<double>(kept) / samples;
     estimate.p_fail = static_cast<double>(trials - kept) / samples;
     estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / samples);

@@ -10,7 +10,8 @@ std::vector<Estimate> at_the_point(Evaluation& evaluation, const Noise& noise, N
   const auto& linearizations = evaluation.linearized(noise);
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < linearizations.size(); ++i) {
-    estimates.push_back(from_linearization(linearizations[i], evaluation.points().target[i], noise.scale, cdf, 0));
+    estimates.push_back(
+        from_linearization(evaluation.event(), linearizations[i], evaluation.points().target[i], noise.scale, cdf, 0));
     estimates.back().forwards = 1;
     estimates.back().backwards = evaluation.executor().classes() - 1;
   }

@@ -36,6 +36,20 @@ struct Linearization {
   Eigen::MatrixXd gram;     ///< [m, m] U C Uᵀ at unit noise scale, with the margin gradients u_i as rows of U
   /// [m, m] covariance of the margins over the noise samples; empty where nothing was sampled.
   Eigen::MatrixXd sample_covariance;
+  /// [m, samples] for each noisy copy its margins g_j, and the noise eps_j along the averaged gradients and along its own: U
+  /// eps_j and U_j eps_j. Empty where nothing was sampled.
+  Eigen::MatrixXd sampled, along_mean, along_own;
+};
+
+/// What a classifier is linearised as: itself at the point, or its mean under the noise, by moment propagation
+/// (moments/moments.h), which is faithful at the noise's scale.
+enum class Around { point, noise };
+
+/// Noisy copies seen along the gradients of a few margins: what a model that is linear would feel of the noise.
+struct Projection {
+  Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
+  Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, for the chosen margins' gradients as rows of U
+  Eigen::MatrixXd along;    ///< [k, samples] U eps_j, in the units of the margins
 };
 
 struct ExecutorOptions {
@@ -64,6 +78,8 @@ class Executor {
   /// Lanes per run that forwards and gradient sweeps use.
   virtual Batch forward_batch() const = 0;
   virtual Batch gradient_batch() const = 0;
+  /// What it was made with: callers that keep margins or noise ask for as many points at once as fit the memory.
+  virtual const ExecutorOptions& options() const = 0;
 
   /// [N, C] for x [N, ...].
   virtual Result<Tensor> logits(const Tensor& x) = 0;
@@ -75,13 +91,30 @@ class Executor {
   /// At x: one forward and m backwards per point.
   virtual Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) = 0;
 
+  /// The classifier's mean under the noise, by Gaussian moment propagation (moments/moments.h), and its gradient at x: a
+  /// linearization that is faithful at the noise's scale. Twice a forward and 2 m backwards per point, roughly.
+  /// Error{unsupported} where an operator has no rule for moments.
+  virtual Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) = 0;
+
   /// Margins and their gradients averaged over `samples` noisy copies: that many forwards and m times that many backwards.
   virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise,
                                                                 std::int64_t samples) = 0;
 
-  /// How often each class wins among `samples` noisy copies: [N][C] counts; a copy with a NaN logit counts for no class.
-  virtual Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise,
-                                                                std::int64_t samples) = 0;
+  /// How often each class wins among the noisy copies first .. first + samples - 1: [N][C] counts; a copy with a NaN logit counts
+  /// for no class.
+  virtual Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
+                                                                std::int64_t first = 0) = 0;
+
+  /// The margins of the noisy copies first .. first + samples - 1 of each point: [N] matrices [m, samples], NaN where a copy's
+  /// logits are. A negative noise scale mirrors noise that can be mirrored: with the same seed, copy j is x - eps_j.
+  virtual Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
+                                                       std::int64_t first = 0) = 0;
+
+  /// The noise of `samples` noisy copies along the gradients of the margins over `rivals` [N][k] (classes, not rows; as many
+  /// for every point): one forward and k backwards per point around the point, roughly twice that around the noise, where an
+  /// operator without a rule for moments is Error{unsupported}. The noise is the same that `margins` adds.
+  virtual Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                                  const Noise& noise, std::int64_t samples, Around around) = 0;
 
   Progress progress;
 };

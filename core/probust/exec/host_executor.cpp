@@ -3,6 +3,7 @@
 // matrices. What a chunk holds never changes a result: lanes do not influence each other (program.h), sums over samples run in
 // the order of the samples, and counts are integers.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "probust/base/parallel.h"
 #include "probust/exec/executor.h"
 #include "probust/graph/simplify.h"
+#include "probust/moments/moments.h"
 
 namespace probust {
 namespace {
@@ -89,6 +91,7 @@ class HostExecutor final : public Executor {
   }
   Batch forward_batch() const override { return forward_batch_; }
   Batch gradient_batch() const override { return gradient_batch_; }
+  const ExecutorOptions& options() const override { return options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
     return guarded("model", [&] {
@@ -131,31 +134,23 @@ class HostExecutor final : public Executor {
 
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
     return guarded("model", [&] {
-      check_points(points);
+      check_points(points, shape);
       prepare_gradient();
-      std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-      for_chunks(points.size(), gradient_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
-        Buffers& buffers = workspaces_[worker];
-        to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
-        std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
-        const auto targets = std::span(points.target).subspan(first, count);
-        sweep_margins(count, targets, shape, buffers,
-                      [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; });
-        GramAccumulator accumulator(classes_ - 1);
-        for (std::int64_t b = 0; b < count; ++b) {
-          Linearization& out = result[first + b];
-          out.margins.resize(classes_ - 1);
-          store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.margins.data());
-          out.gram = accumulator.gram(u[b]);
-        }
-      });
-      return result;
+      return linearized(points, shape, {gradient_.get(), gradient_batch_});
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
+    return guarded("model", [&] {
+      check_points(points, *noise.shape);
+      prepare_smoothed();
+      return linearized(points, *noise.shape, {smoothed_.get(), smoothed_batch_, &noise});
     });
   }
 
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&] {
-      check_points(points);
+      check_points(points, *noise.shape);
       prepare_gradient();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
       parallel_for(points.size(), options_.threads,
@@ -164,9 +159,10 @@ class HostExecutor final : public Executor {
     });
   }
 
-  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples) override {
+  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
+                                                        std::int64_t first_sample) override {
     return guarded("model", [&] {
-      check_points(points);
+      check_points(points, *noise.shape);
       const std::int64_t n = points.size();
       std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(n),
                                                     std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
@@ -174,7 +170,7 @@ class HostExecutor final : public Executor {
       // One lane per pair (point, sample), pairs in lexicographic order.
       for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
         Buffers& buffers = workspaces_[worker];
-        fill_noisy(points, noise, samples, first, count, buffers);
+        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
         const float* logits = run_forward(count, buffers);
         std::vector<float> one(static_cast<std::size_t>(classes_));
         const std::lock_guard lock(mutex);
@@ -188,11 +184,44 @@ class HostExecutor final : public Executor {
     });
   }
 
+  Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
+                                               std::int64_t first_sample) override {
+    return guarded("model", [&] {
+      check_points(points, *noise.shape);
+      std::vector<Eigen::MatrixXd> result(static_cast<std::size_t>(points.size()), Eigen::MatrixXd(classes_ - 1, samples));
+      for_chunks(points.size() * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        Buffers& buffers = workspaces_[worker];
+        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
+        const float* logits = run_forward(count, buffers);
+        for (std::int64_t lane = 0; lane < count; ++lane) {
+          const std::int64_t i = (first + lane) / samples;
+          store_margins(logits, count, lane, classes_, points.target[i], result[i].col((first + lane) % samples).data());
+        }
+      });
+      return result;
+    });
+  }
+
+  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                          const Noise& noise, std::int64_t samples, Around around) override {
+    return guarded("model", [&] {
+      check_points(points, *noise.shape);
+      if (points.size() == 0) return std::vector<Projection>{};
+      const auto rows = static_cast<std::int64_t>(rivals[0].size());
+      const Sweep which = prepared(around, noise, rows);
+      std::vector<Projection> result(static_cast<std::size_t>(points.size()));
+      for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        project_chunk(points, rivals, noise, samples, which, first, std::span(result).subspan(first, count), workspaces_[worker]);
+      });
+      return result;
+    });
+  }
+
  private:
   // What one thread needs, reused from call to call.
   struct Buffers {
     Workspace workspace;
-    std::vector<float> inputs, logits, cotangents, gradients;
+    std::vector<float> inputs, variances, logits, cotangents, gradients;
     std::vector<std::uint32_t> points, samples;
 
     float* input(std::int64_t size) { return grown(inputs, size); }
@@ -211,7 +240,7 @@ class HostExecutor final : public Executor {
     return x.shape[0];
   }
 
-  void check_points(const Points& points) const {
+  void check_points(const Points& points, const NoiseShape& shape) const {
     if (checked_rows(points.x) != points.size() || points.target.size() != points.index.size()) {
       throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
     }
@@ -220,6 +249,8 @@ class HostExecutor final : public Executor {
         throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
                     "the model has " + std::to_string(classes_) + " classes"};
     }
+    const auto last = std::max_element(points.index.begin(), points.index.end());
+    shape.fit(elements_, last == points.index.end() ? 0 : *last + 1);
   }
 
   // Splits 0..total-1 into chunks of `step` and hands them to the threads.
@@ -245,16 +276,17 @@ class HostExecutor final : public Executor {
     return logits;
   }
 
-  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer.
+  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer; a point's pair 0 is its sample
+  // `first_sample`.
   void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count,
-                  Buffers& buffers) const {
+                  Buffers& buffers, std::int64_t first_sample = 0) const {
     buffers.points.resize(static_cast<std::size_t>(count));
     buffers.samples.resize(static_cast<std::size_t>(count));
     float* x = buffers.input(elements_ * count);
     for (std::int64_t lane = 0; lane < count; ++lane) {
       const std::int64_t i = (first + lane) / samples;
       buffers.points[lane] = static_cast<std::uint32_t>(points.index[i]);
-      buffers.samples[lane] = static_cast<std::uint32_t>((first + lane) % samples);
+      buffers.samples[lane] = static_cast<std::uint32_t>(first_sample + (first + lane) % samples);
     }
     for (std::int64_t e = 0; e < elements_; ++e) {
       for (std::int64_t lane = 0; lane < count;) {  // runs of lanes that share a point
@@ -272,16 +304,49 @@ class HostExecutor final : public Executor {
     const Graph gradient = simplify(sweep.graph);
     check_values_fit(gradient);
     gradient_ = compile_(gradient);
-    gradient_batch_ = fit_gradient();
+    gradient_batch_ = fit_gradient(*gradient_, classes_ - 1);
+  }
+
+  void prepare_smoothed() {
+    if (smoothed_) return;
+    MomentGraph moments = propagate_moments(graph_);
+    moments.graph.outputs = {moments.output.mean};
+    const Vjp sweep = vjp(moments.graph, moments.graph.outputs, std::array{moments.input.mean});
+    const Graph gradient = simplify(sweep.graph);
+    check_values_fit(gradient);
+    smoothed_ = compile_(gradient);
+    smoothed_batch_ = fit_gradient(*smoothed_, classes_ - 1);
+  }
+
+  // A program that gives logits and pulled-back cotangents: of the classifier, or of its mean under noise.
+  struct Sweep {
+    const Program* program;
+    Batch batch;
+    const Noise* noise = nullptr;  // whose variances are an input, behind x
+  };
+
+  // The sweep that linearises around the point or the noise, in batches for `rows` seeds.
+  Sweep prepared(Around around, const Noise& noise, std::int64_t rows) {
+    if (around == Around::point) {
+      prepare_gradient();
+      return {gradient_.get(), fit_gradient(*gradient_, rows)};
+    }
+    prepare_smoothed();
+    return {smoothed_.get(), fit_gradient(*smoothed_, rows), &noise};
   }
 
   // Runs the forward and the backward sweep for `count` examples in the input buffer, for `rows` seeds in groups that fit.
   // seed(b, row, c) is element c of seed `row` of example b; take(first_row, rows, gradients [elements][rows * count]).
   template <class Seed, class Take>
   void sweep(std::int64_t count, std::int64_t rows, Buffers& buffers, Seed seed, Take take) {
-    for (std::int64_t first = 0; first < rows; first += gradient_batch_.seeds) {
+    sweep(Sweep{gradient_.get(), gradient_batch_}, count, rows, buffers, seed, take);
+  }
+
+  template <class Seed, class Take>
+  void sweep(const Sweep& which, std::int64_t count, std::int64_t rows, Buffers& buffers, Seed seed, Take take) {
+    for (std::int64_t first = 0; first < rows; first += which.batch.seeds) {
       stop_if_asked();
-      const std::int64_t seeds = std::min(gradient_batch_.seeds, rows - first), lanes = seeds * count;
+      const std::int64_t seeds = std::min(which.batch.seeds, rows - first), lanes = seeds * count;
       float* cotangents = Buffers::grown(buffers.cotangents, classes_ * lanes);
       for (std::int64_t c = 0; c < classes_; ++c) {
         for (std::int64_t s = 0; s < seeds; ++s) {
@@ -289,8 +354,10 @@ class HostExecutor final : public Executor {
         }
       }
       float* outputs[] = {Buffers::grown(buffers.logits, classes_ * lanes), Buffers::grown(buffers.gradients, elements_ * lanes)};
-      const float* inputs[] = {buffers.inputs.data(), cotangents};
-      gradient_->run({count, seeds}, inputs, outputs, buffers.workspace);
+      std::vector<const float*> inputs{buffers.inputs.data()};
+      if (which.noise != nullptr) inputs.push_back(buffers.variances.data());
+      inputs.push_back(cotangents);
+      which.program->run({count, seeds}, inputs, outputs, buffers.workspace);
       take(first, seeds, outputs[1]);
       progress.passes += lanes + (first == 0 ? count : 0);
       // The logits come with one lane per seed: keep those of the first.
@@ -299,16 +366,51 @@ class HostExecutor final : public Executor {
     if (rows == 0) run_forward(count, buffers);
   }
 
-  // The sweep for the margins of each example's target; store(b, row, element, value).
-  template <class Store>
-  void sweep_margins(std::int64_t count, std::span<const std::int64_t> targets, const NoiseShape& shape, Buffers& buffers,
-                     Store store) {
+  // The variances of the noise at the points `index`, as an input.
+  void fill_variances(const Noise& noise, std::span<const std::int64_t> index, Buffers& buffers) const {
+    const auto count = static_cast<std::int64_t>(index.size());
+    float* variances = Buffers::grown(buffers.variances, elements_ * count);
+    std::fill_n(variances, elements_ * count, static_cast<float>(noise.scale * noise.scale));
+    buffers.points.assign(index.begin(), index.end());
+    noise.shape->variances(buffers.points, elements_, variances);
+  }
+
+  std::vector<Linearization> linearized(const Points& points, const NoiseShape& shape, const Sweep& which) {
+    std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+    for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      Buffers& buffers = workspaces_[worker];
+      to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
+      std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
+      const auto targets = std::span(points.target).subspan(first, count);
+      const auto index = std::span(points.index).subspan(first, count);
+      if (which.noise != nullptr) fill_variances(*which.noise, index, buffers);
+      sweep_margins(
+          which, count, targets, index, shape, buffers,
+          [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; },
+          [](std::int64_t, std::int64_t, const float*) {});
+      GramAccumulator accumulator(classes_ - 1);
+      for (std::int64_t b = 0; b < count; ++b) {
+        Linearization& out = result[first + b];
+        out.margins.resize(classes_ - 1);
+        store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.margins.data());
+        out.gram = accumulator.gram(u[b]);
+      }
+    });
+    return result;
+  }
+
+  // The sweep for the margins of each example's target, whitened by the noise at the point `index` that it is a copy of:
+  // store(b, row, element, value) gets them, and raw(first_row, rows, gradients) sees them before.
+  template <class Store, class Raw>
+  void sweep_margins(const Sweep& which, std::int64_t count, std::span<const std::int64_t> targets,
+                     std::span<const std::int64_t> index, const NoiseShape& shape, Buffers& buffers, Store store, Raw raw) {
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
       const std::int64_t rival = row < targets[b] ? row : row + 1;
       return c == targets[b] ? 1.0F : c == rival ? -1.0F : 0.0F;
     };
-    sweep(count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
-      shape.whiten(elements_, seeds * count, gradients);
+    sweep(which, count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
+      raw(first, seeds, gradients);
+      whiten_copies(index, seeds, shape, gradients, buffers);
       for (std::int64_t e = 0; e < elements_; ++e) {
         const float* line = gradients + e * seeds * count;
         for (std::int64_t s = 0; s < seeds; ++s) {
@@ -318,24 +420,123 @@ class HostExecutor final : public Executor {
     });
   }
 
+  void project_chunk(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals, const Noise& noise,
+                     std::int64_t samples, const Sweep& which, std::int64_t first, std::span<Projection> result,
+                     Buffers& buffers) {
+    const auto count = static_cast<std::int64_t>(result.size()), rows = static_cast<std::int64_t>(rivals[first].size());
+    const auto index = std::span(points.index).subspan(first, count);
+    to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
+    if (which.noise != nullptr) fill_variances(noise, index, buffers);
+    std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(rows, elements_)), whitened = u;
+    const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
+      return c == points.target[first + b] ? 1.0F : c == rivals[first + b][row] ? -1.0F : 0.0F;
+    };
+    sweep(which, count, rows, buffers, seed, [&](std::int64_t first_row, std::int64_t seeds, float* gradients) {
+      unpack(gradients, first_row, seeds, u);
+      whiten_copies(index, seeds, *noise.shape, gradients, buffers);
+      unpack(gradients, first_row, seeds, whitened);
+    });
+    for (std::int64_t b = 0; b < count; ++b) {
+      result[b].margins.resize(classes_ - 1);
+      store_margins(buffers.logits.data(), count, b, classes_, points.target[first + b], result[b].margins.data());
+      result[b].gram = GramAccumulator(rows).gram(whitened[b]);
+    }
+    for (std::int64_t b = 0; b < count; ++b) {
+      result[b].along = Eigen::MatrixXd::Zero(rows, samples);
+      add_noise_along(u[b], points, first + b, noise, samples, buffers, result[b].along);
+    }
+  }
+
+  // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix, a few elements at a time so that both
+  // sides stay near the core.
+  static void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to) {
+    constexpr std::int64_t kTogether = 16;
+    const auto count = static_cast<std::int64_t>(to.size());
+    for (std::int64_t begin = 0; begin < to[0].cols(); begin += kTogether) {
+      const std::int64_t end = std::min<std::int64_t>(begin + kTogether, to[0].cols());
+      for (std::int64_t s = 0; s < seeds; ++s) {
+        for (std::int64_t b = 0; b < count; ++b) {
+          for (std::int64_t e = begin; e < end; ++e) to[b](first_row + s, e) = gradients[(e * seeds + s) * count + b];
+        }
+      }
+    }
+  }
+
+  // Whitens gradients [elements][seeds][examples] by the noise at the points `index` that the examples are copies of.
+  void whiten_copies(std::span<const std::int64_t> index, std::int64_t seeds, const NoiseShape& shape, float* gradients,
+                     Buffers& buffers) const {
+    buffers.points.clear();
+    for (std::int64_t s = 0; s < seeds; ++s) buffers.points.insert(buffers.points.end(), index.begin(), index.end());
+    shape.whiten(buffers.points, elements_, gradients);
+  }
+
+  // along(a, j) += u_a . eps_j for the noise of point i. Whole groups of lanes are made, the last with noise that nobody asked
+  // for, so that every sum runs in the same instructions.
+  void add_noise_along(const RowMatrix& u, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples,
+                       Buffers& buffers, Eigen::MatrixXd& along) const {
+    const auto whole = [](std::int64_t lanes) { return (lanes + kGroup - 1) / kGroup * kGroup; };
+    const std::int64_t step = whole(forward_batch_.examples), all = whole(samples);
+    for (std::int64_t first = 0; first < samples; first += step) {
+      stop_if_asked();
+      const std::int64_t count = std::min(step, all - first);
+      fill_noisy(points, noise, all, i * all + first, count, buffers);
+      for (std::int64_t group = first; group < std::min(samples, first + count); group += kGroup) {
+        const std::int64_t wanted = std::min(kGroup, samples - group);
+        along.middleCols(group, wanted) +=
+            projections(u, points.x.data.data() + i * elements_, buffers.inputs.data() + group - first, count).leftCols(wanted);
+      }
+    }
+  }
+
+  // u_a . (noisy lane - x) for a group of lanes of `stride`, one element after the other.
+  static constexpr std::int64_t kGroup = 8;
+  Eigen::Matrix<double, Eigen::Dynamic, kGroup> projections(const RowMatrix& u, const float* x, const float* noisy,
+                                                            std::int64_t stride) const {
+    using Group = Eigen::Array<double, kGroup, 1>;
+    std::vector<Group> sums(static_cast<std::size_t>(u.rows()), Group::Zero());
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      const Group eps =
+          Eigen::Map<const Eigen::Array<float, kGroup, 1>>(noisy + e * stride).template cast<double>() - double{x[e]};
+      for (Eigen::Index a = 0; a < u.rows(); ++a) sums[a] += u(a, e) * eps;
+    }
+    Eigen::Matrix<double, Eigen::Dynamic, kGroup> result(u.rows(), kGroup);
+    for (Eigen::Index a = 0; a < u.rows(); ++a) result.row(a) = sums[a].matrix().transpose();
+    return result;
+  }
+
   Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
     const std::int64_t rivals = classes_ - 1;
-    RowMatrix sum = RowMatrix::Zero(rivals, elements_);
-    Eigen::MatrixXd margins(rivals, samples);
+    const float* x = points.x.data.data() + i * elements_;
+    RowMatrix sum = RowMatrix::Zero(rivals, elements_), raw_sum = sum;
+    Linearization out;
+    out.sampled.resize(rivals, samples);
+    out.along_own = out.along_mean = Eigen::MatrixXd::Zero(rivals, samples);
     const std::int64_t step = gradient_batch_.examples;
     for (std::int64_t first = 0; first < samples; first += step) {
       const std::int64_t count = std::min(step, samples - first);
       fill_noisy(points, noise, samples, i * samples + first, count, buffers);
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
-      sweep_margins(count, targets, *noise.shape, buffers,
-                    [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; });
+      const std::vector<std::int64_t> index(static_cast<std::size_t>(count), points.index[i]);
+      const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; };
+      const auto add_raw = [&](std::int64_t first_row, std::int64_t rows, const float* gradients) {
+        for (std::int64_t e = 0; e < elements_; ++e) {
+          for (std::int64_t lane = 0; lane < rows * count; ++lane) {
+            const std::int64_t row = first_row + lane / count, b = lane % count;
+            const double gradient = gradients[e * rows * count + lane];
+            raw_sum(row, e) += gradient;
+            out.along_own(row, first + b) += gradient * (double{buffers.inputs[e * count + b]} - double{x[e]});
+          }
+        }
+      };
+      sweep_margins(Sweep{gradient_.get(), gradient_batch_}, count, targets, index, *noise.shape, buffers, add, add_raw);
       for (std::int64_t b = 0; b < count; ++b)
-        store_margins(buffers.logits.data(), count, b, classes_, targets[b], margins.col(first + b).data());
+        store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.sampled.col(first + b).data());
     }
-    Linearization out;
-    out.margins = margins.rowwise().mean();
+    raw_sum /= static_cast<double>(samples);
+    add_noise_along(raw_sum, points, i, noise, samples, buffers, out.along_mean);
+    out.margins = out.sampled.rowwise().mean();
     out.gram = GramAccumulator(rivals).gram(sum / static_cast<double>(samples));
-    const Eigen::MatrixXd centred = margins.colwise() - out.margins;
+    const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
     out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
     return out;
   }
@@ -344,10 +545,10 @@ class HostExecutor final : public Executor {
     return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
   }
 
-  std::int64_t gradient_bytes(const Batch& batch) const {
+  std::int64_t gradient_bytes(const Program& program, const Batch& batch) const {
     const std::int64_t lanes = batch.examples * batch.seeds;
-    return gradient_->workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
-           elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
+    return program.workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
+           2 * elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
            // gradients of all rivals in double, for the Gram matrix
            elements_ * batch.examples * (classes_ - 1) * static_cast<std::int64_t>(sizeof(double));
   }
@@ -376,16 +577,16 @@ class HostExecutor final : public Executor {
     return {lanes, 1};
   }
 
-  Batch fit_gradient() const {
-    const std::int64_t budget = options_.memory / options_.threads, rivals = std::max<std::int64_t>(1, classes_ - 1);
-    Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / rivals), rivals};
+  Batch fit_gradient(const Program& program, std::int64_t rows) const {
+    const std::int64_t budget = options_.memory / options_.threads, seeds = std::max<std::int64_t>(1, rows);
+    Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / seeds), seeds};
     const auto too_large = [&] {
-      const std::int64_t bytes = gradient_bytes(batch);
+      const std::int64_t bytes = gradient_bytes(program, batch);
       return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > 192 && bytes > 2 * kCacheBytes);
     };
     while (batch.examples > 1 && too_large()) batch.examples /= 2;
     while (batch.seeds > 1 && too_large()) batch.seeds = (batch.seeds + 1) / 2;
-    if (gradient_bytes(batch) > budget) too_little_memory(gradient_bytes(batch));
+    if (gradient_bytes(program, batch) > budget) too_little_memory(gradient_bytes(program, batch));
     return batch;
   }
 
@@ -396,8 +597,8 @@ class HostExecutor final : public Executor {
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<bool> piecewise_constant_;
-  std::unique_ptr<Program> forward_, gradient_;
-  Batch forward_batch_, gradient_batch_;
+  std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  Batch forward_batch_, gradient_batch_, smoothed_batch_;
   std::vector<Buffers> workspaces_;
 };
 

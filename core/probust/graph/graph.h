@@ -78,6 +78,11 @@ enum class Op : std::uint8_t {
   put_add,
   // ops/trees.cpp
   tree_ensemble,
+  // ops/gaussian.cpp
+  relu_mean,
+  relu_variance,
+  normal_cdf,
+  normal_density,
 };
 
 /// What a value varies with, besides its own shape. A graph is a function of one example; executors run it for B examples and S

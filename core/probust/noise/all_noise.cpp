@@ -3,37 +3,125 @@
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/noise/columns.h"
 #include "probust/noise/noise.h"
 
 namespace probust {
 namespace {
 
+using Parse = Noise (*)(const std::string& parameters, const std::string& where, const NoiseSource& source);
+
 struct Entry {
   std::string_view name;
-  std::shared_ptr<const NoiseShape> (*shape)();
+  Parse parse;  ///< of what stands behind "name:"
 };
+
+double parse_scale(const std::string& text, const std::string& where) {
+  const auto scale = parse_double(text);
+  if (!scale || !std::isfinite(*scale) || *scale <= 0)
+    throw Error{ErrorCode::usage, where, "the scale is not a positive number", "write for example gaussian:0.1"};
+  return *scale;
+}
+
+template <std::shared_ptr<const NoiseShape> (*shape)()>
+Noise parse_scaled(const std::string& parameters, const std::string& where, const NoiseSource&) {
+  return {shape(), parse_scale(parameters, where)};
+}
+
+using FromArray = std::shared_ptr<const NoiseShape> (*)(const NoiseArray&, std::string name);
+
+std::shared_ptr<const NoiseShape> gaussian_of_variances(const NoiseArray& variances, std::string name) {
+  NoiseArray deviations = variances;
+  for (double& value : deviations.values) value = std::sqrt(value);  // NaN where it is negative, which is refused
+  return diagonal_gaussian(deviations, std::move(name));
+}
+
+struct ArrayEntry {
+  std::string_view key;
+  FromArray shape;
+};
+constexpr ArrayEntry kGaussians[] = {
+    {"std=", diagonal_gaussian}, {"diag=", gaussian_of_variances}, {"cov=", covariance_gaussian}, {"factor=", factor_gaussian}};
+
+// "0.1", or "cov=FILE", or "cov=FILE:0.5".
+Noise parse_gaussian(const std::string& parameters, const std::string& where, const NoiseSource& source) {
+  for (const ArrayEntry& entry : kGaussians) {
+    if (!parameters.starts_with(entry.key)) continue;
+    const std::size_t colon = parameters.rfind(':');
+    const bool scaled = colon != std::string::npos && parse_double(parameters.substr(colon + 1));
+    const std::string named = scaled ? parameters.substr(0, colon) : parameters;
+    const double scale = scaled ? parse_scale(parameters.substr(colon + 1), where) : 1;
+    if (!source.array) throw Error{ErrorCode::usage, where, "files cannot be read here", "write for example gaussian:0.1"};
+    return {entry.shape(source.array(named.substr(entry.key.size())), "gaussian:" + named), scale};
+  }
+  return parse_scaled<isotropic_gaussian>(parameters, where, source);
+}
+
+Noise parse_categorical(const std::string& parameters, const std::string& where, const NoiseSource& source) {
+  if (parameters.empty() || !source.categories)
+    throw Error{ErrorCode::usage, where, "does not name a file that can be read here", "write for example categorical:FILE.json"};
+  return {categorical_noise(source.categories(parameters), parameters), 1};
+}
 
 // The one list of noise models. To add one: its file beside this one, and its line here.
 constexpr Entry kModels[] = {
-    {"gaussian", isotropic_gaussian},
+    {"gaussian", parse_gaussian},
+    {"uniform", parse_scaled<uniform_noise>},
+    {"laplace", parse_scaled<laplace_noise>},
+    {"categorical", parse_categorical},
 };
+
+const Entry* entry_of(const std::string& text) {
+  for (const Entry& entry : kModels) {
+    if (text.substr(0, text.find(':')) == entry.name) return &entry;
+  }
+  return nullptr;
+}
+
+// Where the text of the next part begins: behind a plus sign that a model's name follows.
+std::size_t next_part(const std::string& text, std::size_t from) {
+  for (std::size_t plus = text.find('+', from); plus != std::string::npos; plus = text.find('+', plus + 1)) {
+    if (entry_of(text.substr(plus + 1)) != nullptr) return plus;
+  }
+  return std::string::npos;
+}
+
+NoisePart parse_part(const std::string& text, const NoiseSource& source) {
+  const std::string where = "noise '" + text + "'";
+  const Entry* entry = entry_of(text);
+  if (entry == nullptr) {
+    throw Error{ErrorCode::usage, where, "is not a known noise model",
+                "write for example gaussian:0.1, uniform:0.1, laplace:0.1 or categorical:FILE.json"};
+  }
+  const std::size_t at = text.rfind('@'), colon = text.find(':');
+  const std::string model = text.substr(0, at);
+  const std::string parameters = colon == std::string::npos ? "" : model.substr(std::min(model.size(), colon + 1));
+  NoisePart part{entry->parse(parameters, where, source), {}};
+  part.columns.all_but = true;  // but none
+  if (at != std::string::npos) part.columns = parse_columns(text.substr(at + 1), where);
+  return part;
+}
 
 }  // namespace
 
-std::string Noise::text() const { return shape->name() + ":" + shortest_text(scale); }
+std::string NoiseShape::text(double scale) const { return name() + ":" + shortest_text(scale); }
 
-Noise parse_noise(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  for (const Entry& entry : kModels) {
-    if (text.substr(0, colon) != entry.name) continue;
-    const auto scale = colon == std::string::npos ? std::nullopt : parse_double(text.substr(colon + 1));
-    if (!scale || !std::isfinite(*scale) || *scale <= 0) {
-      throw Error{ErrorCode::usage, "noise '" + text + "'", "the scale is not a positive number",
-                  "write for example gaussian:0.1"};
-    }
-    return {entry.shape(), *scale};
+void NoiseShape::fit(std::int64_t, std::int64_t) const {}
+
+void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float, const float*, float*) const {
+  throw Error{ErrorCode::usage, name(), "is not a function of standard normals", ""};
+}
+
+Noise parse_noise(const std::string& text, const NoiseSource& source) {
+  std::vector<NoisePart> parts;
+  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = next_part(text, start);
+    parts.push_back(parse_part(text.substr(start, end == std::string::npos ? end : end - start), source));
   }
-  throw Error{ErrorCode::usage, "noise '" + text + "'", "is not a known noise model", "write for example gaussian:0.1"};
+  if (parts.size() > 1) return {mixture(std::move(parts)), 1};
+  auto [noise, columns] = std::move(parts[0]);
+  if (columns.all_but && columns.listed.empty()) return noise;
+  return {on_columns(noise.shape, columns), noise.scale};
 }
 
 }  // namespace probust

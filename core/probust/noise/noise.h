@@ -2,19 +2,35 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "probust/base/tensor.h"
+
 namespace probust {
 
-/// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends on these and the seed alone.
+/// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends on these, the seed and the
+/// stream alone.
 struct NoiseLanes {
   std::uint64_t seed = 0;
   std::span<const std::uint32_t> points;
   std::span<const std::uint32_t> samples;
+  std::uint32_t stream = 0;  ///< the last counter word of the generator: parts of one model must not share their draws
+};
+
+/// What estimators that take the noise as Gaussian can make of a model, with the reason where it is not exact.
+struct GaussianView {
+  enum class Kind {
+    exact,        ///< `whiten` describes the noise completely
+    approximate,  ///< it describes a Gaussian in its place
+    absent,       ///< there is none: only sampling answers
+  };
+  Kind kind = Kind::exact;
+  std::string reason{};  ///< for the status of an estimate, as in "uniform noise taken as Gaussian"
 };
 
 /// The shape of a noise distribution at unit scale: how to draw from it, and how it turns margin gradients into a covariance.
@@ -23,15 +39,43 @@ class NoiseShape {
  public:
   virtual ~NoiseShape() = default;
 
-  /// The name in the canonical text, as in "gaussian:0.1".
+  /// What tells this shape from others, as in "gaussian:0.1".
   virtual std::string name() const = 0;
 
-  /// Adds `scale` times one unit draw per lane to x, laid out [elements][lanes].
+  /// Canonical text at a scale.
+  virtual std::string text(double scale) const;
+
+  /// Whether its scale is all that there is to say of it.
+  virtual bool one_parameter() const { return true; }
+
+  /// Makes x noisy: adds `scale` times one unit draw per lane to x, laid out [elements][lanes]. A negative scale gives the
+  /// antithetic draws: of additive noise, those mirrored at x.
   virtual void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const = 0;
 
-  /// Turns margin gradients U (laid out [elements][lanes]) in place into U L, where L Lᵀ is the covariance at unit scale, so that
-  /// their Gram matrix is the covariance of the linearised margins (Lemma 1 of Han et al., appendix A.1 for U C Uᵀ).
-  virtual void whiten(std::int64_t elements, std::int64_t lanes, float* gradients) const = 0;
+  /// Turns margin gradients U (laid out [elements][lanes], lane i at point points[i]) in place into U L, where L Lᵀ is the
+  /// covariance at unit scale, so that their Gram matrix is the covariance of the linearised margins (Lemma 1 of Han et al.,
+  /// appendix A.1 for U C Uᵀ). Returns the rank r: the result fills the first r rows, and those behind are zero.
+  virtual std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const = 0;
+
+  /// Turns variances at unit scale, laid out [elements][lanes], into those of the noise: its covariance's diagonal. x, laid out
+  /// likewise, is not read.
+  virtual void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const = 0;
+
+  virtual GaussianView gaussian() const { return {}; }
+
+  /// Whether draws at a negative scale are distributed as those at the positive one: the two then make an antithetic pair.
+  virtual bool mirrored() const { return false; }
+
+  /// Noise that is a function of independent standard normals: of how many at a point of `elements` elements. The first that
+  /// many rows of `whiten` are then derivatives with respect to them. Nothing where it is no such function.
+  virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
+
+  /// Makes x, laid out [elements][lanes], noisy by the standard normals w [normals][lanes]: adds scale L w.
+  virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                           float* x) const;
+
+  /// Throws Error{unreadable} where the model does not fit points of `elements` elements at positions below `points`.
+  virtual void fit(std::int64_t elements, std::int64_t points) const;
 };
 
 /// A noise model: a shape and a scale. Everything that a shape determines is computed once for all scales.
@@ -40,13 +84,98 @@ struct Noise {
   double scale = 1;  ///< sigma, in the units of the natural space
 
   /// Canonical text, e.g. "gaussian:0.1".
-  std::string text() const;
+  std::string text() const { return shape->text(scale); }
+  /// The scale, where it is all that there is to say.
+  std::optional<double> sigma() const { return shape->one_parameter() ? std::optional(scale) : std::nullopt; }
 };
 
-/// Isotropic Gaussian noise of unit standard deviation per element.
-std::shared_ptr<const NoiseShape> isotropic_gaussian();
+/// Numbers that describe a noise model, from wherever they came.
+struct NoiseArray {
+  Shape shape;
+  std::vector<double> values;  ///< row-major
+  std::string where;           ///< for messages: the file
+};
 
-/// Reads "gaussian:0.1". Throws Error{usage} naming what would be right; scales must be positive and finite.
-Noise parse_noise(const std::string& text);
+/// One feature that takes k values, one column a value; the column of the present value is set.
+struct Category {
+  std::vector<std::int64_t> columns;  ///< [k]
+  std::vector<double> transitions;    ///< [k, k] row-major: the probability of each value, given the present one
+};
+
+/// Independent draws of one distribution per element.
+std::shared_ptr<const NoiseShape> isotropic_gaussian();  ///< standard deviation 1
+std::shared_ptr<const NoiseShape> uniform_noise();       ///< on [-1, 1]: the scale is the half-width
+std::shared_ptr<const NoiseShape> laplace_noise();       ///< density e^-|t| / 2: the scale is Laplace's
+
+/// Independent Gaussian noise, given standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} where one is
+/// negative or not finite.
+std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations, std::string name);
+
+/// Gaussian noise of covariance [d, d] or, per point, [N, d, d]; it may be singular. Throws Error{unreadable} where one is not
+/// square, not symmetric, not finite or has a negative eigenvalue.
+std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covariances, std::string name);
+
+/// Gaussian noise F w of factors F [d, r] or, per point, [N, d, r], w standard normal. Throws Error{unreadable} where a value is
+/// not finite.
+std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std::string name);
+
+/// Features that change their values with given probabilities. Only sampling estimators know it. Throws Error{unreadable} (named
+/// after `where`) where a matrix is not one of probabilities or columns repeat.
+std::shared_ptr<const NoiseShape> categorical_noise(std::vector<Category> categories, std::string where);
+
+/// Columns of a point: some, or all but some.
+struct Columns {
+  std::vector<std::int64_t> listed;  ///< ascending
+  bool all_but = false;
+  std::string text() const;  ///< "0..3,7", "!4"
+  std::vector<std::int64_t> of(std::int64_t elements) const;
+};
+
+/// Noise on some columns; the others are frozen.
+std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> shape, Columns columns);
+
+/// Different noise on different columns. Throws Error{unreadable} in `fit` where two parts share a column.
+struct NoisePart {
+  Noise noise;
+  Columns columns;
+};
+std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts);
+
+/// The noisy copies clipped to [low, high], and, where levels > 1, rounded to the nearest of that many evenly spaced values of
+/// this range (256: bytes). Exact in sampling; estimators that take the noise as Gaussian ignore both, and their status says so.
+struct Quantization {
+  double low = 0, high = 1;
+  std::int64_t levels = 0;
+};
+std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
+
+/// Random numbers for one sample of one point.
+class NoiseStream {
+ public:
+  NoiseStream(std::uint64_t seed, std::uint32_t point, std::uint32_t sample, std::uint32_t stream)
+      : seed_(seed), point_(point), sample_(sample), stream_(stream) {}
+  double uniform();  ///< in (0, 1)
+  double normal();   ///< standard normal
+ private:
+  std::uint32_t word();
+  std::uint64_t seed_;
+  std::uint32_t point_, sample_, stream_, used_ = 0;
+};
+
+/// A sampler of one's own: draw(stream, scale, x) makes x, the elements of one point, noisy. It must be a function of its
+/// arguments alone. Only sampling estimators know it.
+using Sampler = std::function<void(NoiseStream&, double scale, std::span<float> x)>;
+std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw);
+
+/// Where the files that a noise text names are read; both throw Error.
+struct NoiseSource {
+  std::function<NoiseArray(const std::string& path)> array;
+  std::function<std::vector<Category>(const std::string& path)> categories;
+};
+
+/// Reads "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "uniform:0.1@0..3" (on columns 0 to 3),
+/// "gaussian:0.1@!4+categorical:FILE.json" (disjoint columns). Throws Error{usage} naming what would be right; scales must be
+/// positive and finite.
+Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
 }  // namespace probust

@@ -26,9 +26,9 @@ constexpr OpDefinition kLeaves[] = {
 // The one list of operators. To add one: its definition in a family's file, its name in `Op`, its row in the tests' table.
 std::vector<OpDefinition> collect() {
   std::vector<OpDefinition> all(std::begin(kLeaves), std::end(kLeaves));
-  for (const auto family :
-       {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(), ops::binary_family(),
-        ops::reduce_family(), ops::arrange_family(), ops::softmax_family(), ops::choice_family(), ops::trees_family()}) {
+  for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(),
+                            ops::binary_family(), ops::reduce_family(), ops::arrange_family(), ops::softmax_family(),
+                            ops::choice_family(), ops::trees_family(), ops::gaussian_family()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -18,6 +18,7 @@ std::span<const OpDefinition> arrange_family();
 std::span<const OpDefinition> softmax_family();
 std::span<const OpDefinition> choice_family();
 std::span<const OpDefinition> trees_family();
+std::span<const OpDefinition> gaussian_family();
 
 /// Number of elements of a shape, as flops.
 double count(const Shape& shape);

@@ -69,6 +69,7 @@ Kernel make_broadcast(const Graph&, const Node&);
 Kernel make_moves(const Graph&, const Node&);
 Kernel make_concat(const Graph&, const Node&);
 Kernel make_softmax(const Graph&, const Node&);
+Kernel make_gaussian(const Graph&, const Node&);
 Kernel make_reference(const Graph&, const Node&);
 
 }  // namespace probust::cpu

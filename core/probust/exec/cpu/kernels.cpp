@@ -93,6 +93,11 @@ KernelEntry kernel_entry(Op op) {
       return {make_softmax};
     case Op::select:
       return {make_select};
+    case Op::relu_mean:
+    case Op::relu_variance:
+    case Op::normal_cdf:
+    case Op::normal_density:
+      return {make_gaussian};
     case Op::log_softmax:
     case Op::top_index:
     case Op::take:

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/curvature.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace probust {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Margins of logits against all rivals of the target, in order.
+VectorXd margins_of(std::span<const float> logits, std::int64_t target) {
+  VectorXd margins(static_cast<Index>(logits.size()) - 1);
+  for (Index c = 0, row = 0; c < static_cast<Index>(logits.size()); ++c) {
+    if (c != target) margins[row++] = static_cast<double>(logits[target]) - logits[c];
+  }
+  return margins;
+}
+
+Curvature of_pairs(const MatrixXd& plus, const MatrixXd& minus, const VectorXd& at_x) {
+  const auto pairs = static_cast<double>(plus.cols());
+  const MatrixXd even = (0.5 * (plus + minus)).colwise() - at_x, odd = 0.5 * (plus - minus);
+  const VectorXd mean = even.rowwise().mean();
+  const VectorXd unit = (odd.array().square().rowwise().sum() / pairs).sqrt();
+  const VectorXd scatter = ((even.colwise() - mean).array().square().rowwise().sum() / std::max(1.0, pairs - 1)).sqrt();
+  Curvature result;
+  result.shift = VectorXd::Zero(mean.size());
+  result.scatter = VectorXd::Zero(mean.size());
+  for (Index i = 0; i < mean.size(); ++i) {
+    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // a margin that the noise does not move is linear
+    result.shift[i] = mean[i] / unit[i];
+    result.scatter[i] = scatter[i] / unit[i];
+  }
+  const bool finite = result.shift.array().isFinite().all() && result.scatter.array().isFinite().all();
+  result.largest_shift =
+      finite ? (mean.size() ? result.shift.cwiseAbs().maxCoeff() : 0) : std::numeric_limits<double>::quiet_NaN();
+  result.largest_scatter = finite ? (mean.size() ? result.scatter.maxCoeff() : 0) : std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+// Margin gradients [d, m] at x + step.
+class Gradients {
+ public:
+  Gradients(Executor& executor, const Points& points, std::int64_t i)
+      : executor_(executor),
+        x_(points.x.row(i).begin(), points.x.row(i).end()),
+        shape_(points.x.shape),
+        target_(points.target[i]) {
+    shape_[0] = 1;
+  }
+  Index size() const { return static_cast<Index>(x_.size()); }
+  double scale() const {
+    return std::max(1.0, VectorXd(Eigen::Map<const Eigen::VectorXf>(x_.data(), size()).cast<double>()).norm());
+  }
+
+  MatrixXd at(const VectorXd& step) {
+    Tensor x(shape_, x_);
+    for (Index e = 0; e < size(); ++e) x.data[e] += static_cast<float>(step[e]);
+    MatrixXd gradients(size(), executor_.classes() - 1);
+    executor_
+        .jacobian(x,
+                  [&](std::int64_t, std::span<const float> J) {
+                    const Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>> rows(J.data(), executor_.classes(),
+                                                                                               size());
+                    for (Index c = 0, row = 0; c < rows.rows(); ++c) {
+                      if (c != target_) gradients.col(row++) = (rows.row(target_) - rows.row(c)).transpose().cast<double>();
+                    }
+                  })
+        .value();
+    return gradients;
+  }
+
+ private:
+  Executor& executor_;
+  std::vector<float> x_;
+  Shape shape_;
+  std::int64_t target_;
+};
+
+// A margin's Hessian is 2 A: its products are differences of gradients.
+QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h, int iterations) {
+  Gradients gradients(executor, points, i);
+  const Index d = gradients.size(), m = executor.classes() - 1;
+  const double step = h * gradients.scale();
+  const auto half_hessian_times = [&](const VectorXd& v, Index rival) -> VectorXd {
+    return (gradients.at(step * v) - gradients.at(-step * v)).col(rival) / (4 * step);
+  };
+  NoiseStream random(points.seed, static_cast<std::uint32_t>(points.index[i]), 0, 0xc0de);
+  const auto direction = [&] {
+    VectorXd v(d);
+    for (double& x : v) x = random.normal();
+    return VectorXd(v.normalized());
+  };
+  QuadraticBound bound{VectorXd::Zero(m), VectorXd::Zero(m), gradients.at(VectorXd::Zero(d)).colwise().norm().transpose()};
+  bool semidefinite = true;
+  for (Index rival = 0; rival < m; ++rival) {
+    VectorXd v = direction();
+    for (int k = 0; k < iterations; ++k) {
+      const VectorXd next = half_hessian_times(v, rival);
+      if (!(next.norm() > 0)) break;
+      bound.lambda_max[rival] = v.dot(next);
+      v = next.normalized();
+    }
+    for (int k = 0; k < iterations; ++k) {
+      const VectorXd probe = direction();  // of unit length: E[vᵀA v] is the mean eigenvalue
+      const double form = probe.dot(half_hessian_times(probe, rival));
+      bound.lambda_mean[rival] += form / iterations;
+      semidefinite = semidefinite && form >= -1e-3 * std::abs(bound.lambda_max[rival]);
+    }
+  }
+  const double scaled = sigma * std::sqrt(static_cast<double>(d));  // the paper's noise has variance sigma² / d an element
+  bound.taylor = bound.mmse = 1;
+  for (Index rival = 0; rival < m; ++rival) {
+    bound.taylor *= scaled * bound.lambda_max[rival] / bound.gradient_norm[rival];
+    bound.mmse *= scaled * std::max(0.0, bound.lambda_max[rival] - bound.lambda_mean[rival]) / bound.gradient_norm[rival];
+  }
+  bound.defined = semidefinite && (bound.gradient_norm.array() > 0).all() && (bound.lambda_max.array() > 0).all();
+  return bound;
+}
+
+}  // namespace
+
+Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
+  return guarded("curvature", [&] {
+    if (pairs < 1) throw Error{ErrorCode::usage, "curvature", "no pairs were asked for", "give at least one"};
+    if (!noise.shape->mirrored())
+      throw Error{ErrorCode::unsupported, noise.text(), "cannot be mirrored at x", "use symmetric additive noise"};
+    const std::vector<MatrixXd> plus = executor.margins(points, noise, pairs).value();
+    const std::vector<MatrixXd> minus = executor.margins(points, {noise.shape, -noise.scale}, pairs).value();
+    const Tensor logits = executor.logits(points.x).value();
+    std::vector<Curvature> all;
+    for (std::int64_t i = 0; i < points.size(); ++i) {
+      all.push_back(of_pairs(plus[i], minus[i], margins_of(logits.row(i), points.target[i])));
+    }
+    return all;
+  });
+}
+
+Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const Points& points, double sigma, double h,
+                                                     int iterations) {
+  return guarded("quadratic_bounds", [&] {
+    if (!(sigma > 0) || !(h > 0) || iterations < 1)
+      throw Error{ErrorCode::usage, "quadratic_bounds", "sigma, h and iterations must be positive", ""};
+    std::vector<QuadraticBound> all;
+    for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, iterations));
+    return all;
+  });
+}
+
+}  // namespace probust

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/curve.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "probust/estimators/binomial.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::uint32_t kChoice = 0xc407;  ///< the stream of the scales that are asked beyond a change
+constexpr double kTwoSided95 = 1.959963984540054;
+
+// Phi^-1(p) from whichever of p and 1 - p is small; a share of none or all of n samples is taken as half a sample from it.
+double probit_of(const CurvePoint& point) {
+  const double least = 0.5 / (point.samples + 1);
+  if (point.p < 0.5) return normal::quantile(std::max(point.p, std::min(least, 1e-12)));
+  return -normal::quantile(std::max(point.p_fail, std::min(least, 1e-12)));
+}
+
+CurveValue as_it_is(const CurvePoint& point) { return {point.p, point.p_fail, point.p, point.p, 0}; }
+
+// Noise of its own for each scale.
+std::uint64_t seed_of(std::uint64_t seed, double sigma) {
+  std::uint64_t x = seed ^ std::bit_cast<std::uint64_t>(sigma);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
+  const auto n = static_cast<Eigen::Index>(points.size());
+  const bool usable = std::all_of(points.begin(), points.end(), [](const CurvePoint& point) {
+    return std::isfinite(point.p) && point.sigma > 0 && point.samples > 0;
+  });
+  std::vector<CurveValue> values;
+  if (n < 3 || !usable) {
+    for (const CurvePoint& point : points) values.push_back(as_it_is(point));
+    return values;
+  }
+  Eigen::MatrixX3d X(n, 3);
+  Eigen::VectorXd z(n), weight(n);
+  double centre = 0;
+  for (const CurvePoint& point : points) centre += std::log(point.sigma) / static_cast<double>(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double t = std::log(points[i].sigma) - centre;
+    X.row(i) << 1, t, t * t;
+    z[i] = probit_of(points[i]);
+    weight[i] = points[i].samples / (1 + 0.5 * z[i] * z[i]);
+  }
+  Eigen::Matrix3d normal_matrix = X.transpose() * weight.asDiagonal() * X;
+  normal_matrix(2, 2) += 1;  // the ridge
+  const Eigen::LDLT<Eigen::Matrix3d> solver(normal_matrix);
+  const Eigen::Vector3d beta = solver.solve(X.transpose() * (weight.array() * z.array()).matrix());
+  const Eigen::Matrix3d covariance = solver.solve(Eigen::Matrix3d::Identity());
+
+  const double chi2 = (weight.array() * (z - X * beta).array().square()).sum();
+  const double inflation = std::sqrt(std::max(1.0, n > 3 ? chi2 / static_cast<double>(n - 3) : 1.0));
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double fitted = X.row(i) * beta,
+                 error = inflation * std::sqrt(std::max(0.0, (X.row(i) * covariance * X.row(i).transpose())(0)));
+    values.push_back({normal::cdf(fitted), normal::complement(fitted), normal::cdf(fitted - kTwoSided95 * error),
+                      normal::cdf(fitted + kTwoSided95 * error), normal::pdf(fitted) * error});
+  }
+  return values;
+}
+
+Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
+                                                          const std::shared_ptr<const NoiseShape>& shape,
+                                                          std::span<const double> sigmas, const EstimatorSpec& estimator,
+                                                          const Event& event) {
+  std::vector<std::vector<Estimate>> curve;
+  for (const double sigma : sigmas) {
+    Points own = points;
+    own.seed = seed_of(points.seed, sigma);
+    Evaluation evaluation(executor, std::move(own), logits, event);
+    auto estimates = estimate(evaluation, {shape, sigma}, estimator);
+    if (!estimates) return estimates.error();
+    curve.push_back(std::move(estimates).value());
+  }
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    std::vector<CurvePoint> raw;
+    for (std::size_t s = 0; s < sigmas.size(); ++s) {
+      const Estimate& one = curve[s][i];
+      raw.push_back({sigmas[s], one.p, one.p_fail, static_cast<double>(one.forwards + one.backwards)});
+    }
+    bool whole = sigmas.size() >= 3;
+    for (std::size_t s = 0; s < sigmas.size(); ++s) whole = whole && std::isfinite(raw[s].p) && curve[s][i].std_error;
+    if (!whole) continue;
+    const std::vector<CurveValue> smooth = smooth_curve(raw);
+    for (std::size_t s = 0; s < sigmas.size(); ++s) {
+      Estimate& one = curve[s][i];
+      one.p = smooth[s].p;
+      one.p_fail = smooth[s].p_fail;
+      one.ci_low = smooth[s].ci_low;
+      one.ci_high = smooth[s].ci_high;
+      one.std_error = smooth[s].std_error;
+      if (one.status == "ok") one.status = "ok: smoothed over " + std::to_string(sigmas.size()) + " scales";
+    }
+  }
+  return curve;
+}
+
+namespace {
+
+// One ray's search for the first scale at which the answer has changed: of scales[0 .. kept) it is known to hold, from `gone` on
+// it has changed.
+struct Ray {
+  std::int64_t kept = 0, gone = 0;
+  std::int64_t asked = -1;  ///< the scale that is being asked
+};
+
+// Asks the answers of copies of one point, each at a scale of its own.
+class Asker {
+ public:
+  Asker(Executor& executor, const Points& points, std::int64_t i, const NoiseShape& shape, std::span<const double> sigmas)
+      : executor_(executor), points_(points), i_(i), shape_(shape), sigmas_(sigmas) {}
+
+  // Whether ray j, at sigmas[scale[j]], keeps the target; rays with scale -1 are not asked.
+  std::vector<char> kept(std::span<const std::int64_t> scale) {
+    std::vector<std::int64_t> who;
+    for (std::size_t j = 0; j < scale.size(); ++j) {
+      if (scale[j] >= 0) who.push_back(static_cast<std::int64_t>(j));
+    }
+    std::vector<char> answers(scale.size(), 0);
+    constexpr std::int64_t kAtOnce = 1024;
+    for (std::size_t first = 0; first < who.size(); first += kAtOnce) {
+      const std::size_t count = std::min<std::size_t>(kAtOnce, who.size() - first);
+      Shape extents = points_.x.shape;
+      extents[0] = static_cast<std::int64_t>(count);
+      Tensor x(extents);
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::int64_t j = who[first + k];
+        const auto row = x.row(static_cast<std::int64_t>(k));
+        std::copy_n(points_.x.row(i_).begin(), row.size(), row.begin());
+        const std::uint32_t point = static_cast<std::uint32_t>(points_.index[i_]), sample = static_cast<std::uint32_t>(j);
+        shape_.add({points_.seed, {&point, 1}, {&sample, 1}}, static_cast<std::int64_t>(row.size()),
+                   static_cast<float>(sigmas_[scale[j]]), row.data());
+      }
+      const Tensor logits = executor_.logits(x).value();
+      for (std::size_t k = 0; k < count; ++k) {
+        answers[who[first + k]] = argmax(logits.row(static_cast<std::int64_t>(k))) == points_.target[i_] ? 1 : 0;
+      }
+      forwards += static_cast<std::int64_t>(count);
+    }
+    return answers;
+  }
+
+  std::int64_t forwards = 0;
+
+ private:
+  Executor& executor_;
+  const Points& points_;
+  std::int64_t i_;
+  const NoiseShape& shape_;
+  std::span<const double> sigmas_;
+};
+
+RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, const NoiseShape& shape,
+                   std::span<const double> sigmas, std::int64_t rays) {
+  const auto scales = static_cast<std::int64_t>(sigmas.size());
+  Asker asker(executor, points, i, shape, sigmas);
+  std::vector<Ray> search(static_cast<std::size_t>(rays), Ray{0, scales});
+  std::vector<std::int64_t> scale(search.size());
+  for (bool open = true; open;) {
+    open = false;
+    for (std::size_t j = 0; j < search.size(); ++j) {
+      const Ray& ray = search[j];
+      scale[j] = ray.kept < ray.gone ? (ray.kept + ray.gone) / 2 : -1;
+      open = open || scale[j] >= 0;
+    }
+    const std::vector<char> kept = asker.kept(scale);
+    for (std::size_t j = 0; j < search.size(); ++j) {
+      if (scale[j] < 0) continue;
+      if (kept[j]) {
+        search[j].kept = scale[j] + 1;
+      } else {
+        search[j].gone = scale[j];
+      }
+    }
+  }
+  // Of each ray the answer at one scale at random, where the search says another: what corrects shares without bias.
+  std::vector<double> correction(sigmas.size(), 0.0), differed(sigmas.size(), 0.0);
+  std::vector<std::int64_t> chosen(search.size());
+  for (std::size_t j = 0; j < search.size(); ++j) {
+    NoiseStream stream(points.seed, static_cast<std::uint32_t>(points.index[i]), static_cast<std::uint32_t>(j), kChoice);
+    chosen[j] = std::min(scales - 1, static_cast<std::int64_t>(stream.uniform() * static_cast<double>(scales)));
+  }
+  const std::vector<char> answer = asker.kept(chosen);
+  const double n = static_cast<double>(rays);
+  RayCurve curve;
+  for (std::size_t j = 0; j < search.size(); ++j) {
+    const int gap = (answer[j] ? 1 : 0) - (search[j].gone > chosen[j] ? 1 : 0);
+    correction[chosen[j]] += gap * static_cast<double>(scales) / n;
+    differed[chosen[j]] += gap * gap * static_cast<double>(scales) / n;
+    curve.differed += gap * gap / n;
+  }
+  for (std::int64_t s = 0; s < scales; ++s) {
+    const auto kept = std::count_if(search.begin(), search.end(), [&](const Ray& ray) { return ray.gone > s; });
+    const double share = static_cast<double>(kept) / n, gone = static_cast<double>(rays - kept) / n;
+    const double spread = std::sqrt(static_cast<double>(scales) * differed[s] / n);  // of the correction
+    const Interval interval = clopper_pearson(kept, rays);
+    Estimate estimate;
+    estimate.p = std::clamp(share + correction[s], 0.0, 1.0);
+    estimate.p_fail = std::clamp(gone - correction[s], 0.0, 1.0);
+    estimate.std_error = std::hypot(std::sqrt(estimate.p * estimate.p_fail / n), spread);
+    estimate.ci_low = std::clamp(estimate.p - std::hypot(share - interval.low, kTwoSided95 * spread), 0.0, 1.0);
+    estimate.ci_high = std::clamp(estimate.p + std::hypot(interval.high - share, kTwoSided95 * spread), 0.0, 1.0);
+    estimate.forwards = asker.forwards;
+    estimate.status = "ok: " + std::to_string(rays) + " rays over " + std::to_string(scales) + " scales";
+    curve.estimates.push_back(estimate);
+  }
+  return curve;
+}
+
+}  // namespace
+
+Result<std::vector<RayCurve>> ray_curves(Executor& executor, const Points& points, const NoiseShape& shape,
+                                         std::span<const double> sigmas, std::int64_t rays) {
+  return guarded("ray_curves", [&] {
+    if (!std::is_sorted(sigmas.begin(), sigmas.end()) || sigmas.empty() || !(sigmas.front() > 0) || rays < 1)
+      throw Error{ErrorCode::usage, "ray_curves", "scales that do not ascend from above zero, or no rays",
+                  "give for example 0.1, 0.2"};
+    std::vector<RayCurve> curves;
+    for (std::int64_t i = 0; i < points.size(); ++i) curves.push_back(ray_curve(executor, points, i, shape, sigmas, rays));
+    return curves;
+  });
+}
+
+}  // namespace probust

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Plane sections through the input space: what decision regions look like around a point.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+/// The plane x + s u + t v over a square grid of s and t.
+struct SlicePlane {
+  std::vector<double> u, v;      ///< [d]
+  double reach = 1;              ///< s and t run from -reach to reach
+  std::int64_t resolution = 64;  ///< points a side
+};
+
+/// Answers on the grid, row by row: element [row * resolution + column] is at s = -reach + 2 reach column / (resolution - 1), t
+/// likewise by row.
+struct Slice {
+  std::int64_t resolution = 0;
+  std::vector<std::int64_t> predicted;  ///< -1 where logits are NaN
+  std::vector<double> margin;           ///< of the target against its strongest rival: zero on the decision boundary
+};
+
+/// Two orthonormal directions worth seeing at point i: the gradient of the smallest margin at x, and the part of the next
+/// margin's gradient that is orthogonal to it (or any orthogonal direction where there is none).
+Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::int64_t i, double reach, std::int64_t resolution);
+
+/// Directions as given made orthonormal: u keeps its direction. Throws Error{usage} where they are parallel, zero or not of d
+/// elements.
+SlicePlane orthonormal(SlicePlane plane);
+
+/// Error{usage} where the plane does not fit, Error{resources} beyond 4096 points a side.
+Result<Slice> decision_slice(Executor& executor, const Points& points, std::int64_t i, const SlicePlane& plane);
+
+}  // namespace probust

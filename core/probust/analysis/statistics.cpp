@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "probust/base/error.h"
+#include "probust/estimators/binomial.h"
+
+namespace probust {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// The t with P(|T| <= t) = 0.95 at n degrees of freedom: I_{n / (n + t²)}(n / 2, 1 / 2) = 0.05, by bisection.
+double student_95(double n) {
+  double low = 1.9, high = 13.0;
+  for (int round = 0; round < 60; ++round) {
+    const double t = 0.5 * (low + high);
+    (incomplete_beta(0.5 * n, 0.5, n / (n + t * t)) > 0.05 ? low : high) = t;
+  }
+  return high;
+}
+
+void same_length(std::size_t a, std::size_t b, const char* where) {
+  if (a != b)
+    throw Error{ErrorCode::usage, where, std::to_string(a) + " values against " + std::to_string(b), "give as many of both"};
+}
+
+}  // namespace
+
+MeanInterval mean_interval(std::span<const double> values) {
+  MeanInterval result;
+  double sum = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += value;
+    ++result.count;
+  }
+  const auto n = static_cast<double>(result.count);
+  result.mean = sum / n;
+  if (result.count < 2) {
+    result.low = result.count == 0 ? kNan : -std::numeric_limits<double>::infinity();
+    result.high = -result.low;
+    return result;
+  }
+  double squares = 0;
+  for (const double value : values) squares += std::isfinite(value) ? (value - result.mean) * (value - result.mean) : 0.0;
+  const double half = student_95(n - 1) * std::sqrt(squares / (n - 1) / n);
+  result.low = result.mean - half;
+  result.high = result.mean + half;
+  return result;
+}
+
+ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes) {
+  same_length(p.size(), of_class.size(), "class_bias");
+  std::vector<std::vector<double>> within(static_cast<std::size_t>(classes));
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (of_class[i] >= 0 && of_class[i] < classes) within[of_class[i]].push_back(p[i]);
+  }
+  ClassBias bias{{}, mean_interval(p)};
+  for (const auto& values : within) bias.classes.push_back(mean_interval(values));
+  return bias;
+}
+
+std::vector<double> ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto before = [&](std::size_t i, std::size_t j) {
+    return std::isnan(values[j]) ? !std::isnan(values[i]) : values[i] < values[j];
+  };
+  std::sort(order.begin(), order.end(), before);
+  std::vector<double> result(values.size());
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    while (last < order.size() && !before(order[first], order[last])) ++last;
+    for (std::size_t k = first; k < last; ++k) result[order[k]] = 0.5 * static_cast<double>(first + 1 + last);
+  }
+  return result;
+}
+
+double pearson(std::span<const double> a, std::span<const double> b) {
+  same_length(a.size(), b.size(), "pearson");
+  const auto n = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n, mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double aa = 0, bb = 0, ab = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+  }
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa) / std::sqrt(bb) : kNan;
+}
+
+double spearman(std::span<const double> a, std::span<const double> b) {
+  same_length(a.size(), b.size(), "spearman");
+  return pearson(ranks(a), ranks(b));
+}
+
+Agreement agreement(std::span<const double> a, std::span<const double> b) {
+  same_length(a.size(), b.size(), "agreement");
+  std::vector<double> left, right;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
+    left.push_back(a[i]);
+    right.push_back(b[i]);
+  }
+  Agreement result;
+  result.count = static_cast<std::int64_t>(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double gap = left[i] - right[i];
+    result.mae += std::abs(gap);
+    result.bias += gap;
+    result.largest = std::max(result.largest, std::abs(gap));
+  }
+  result.mae /= static_cast<double>(result.count);
+  result.bias /= static_cast<double>(result.count);
+  result.pearson = pearson(left, right);
+  result.spearman = spearman(left, right);
+  return result;
+}
+
+}  // namespace probust

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// adf: the classifier linearised under the noise. Its mean margins m_A by Gaussian moment propagation (assumed density
+// filtering), and their gradients J, which are the mean gradients over the noise as far as the moments hold: p = Phi of m_A at
+// covariance sigma^2 J C J^T. As Taylor's estimator (Han et al., Definition 2), at the scale of the noise; not one sample. The
+// propagated variance of the margins is not used: it lacks their correlations.
+#include "probust/estimators/common.h"
+
+namespace probust {
+
+std::vector<Estimate> estimate_adf(Evaluation& evaluation, const Noise& noise, double) {
+  const auto& linearizations = evaluation.smoothed(noise);
+  std::vector<Estimate> estimates;
+  for (std::size_t i = 0; i < linearizations.size(); ++i) {
+    estimates.push_back(from_linearization(evaluation.event(), linearizations[i], evaluation.points().target[i], noise.scale,
+                                           NormalCdf::exact, 0));
+    estimates.back().forwards = 2;  // means and variances
+    estimates.back().backwards = 2 * (evaluation.executor().classes() - 1);
+  }
+  return estimates;
+}
+
+}  // namespace probust

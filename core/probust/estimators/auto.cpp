@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// auto:N, an estimator for a budget of N forwards a point, by what docs/estimators.md measured: normal margins from few copies,
+// gradients around the noise where they pay, and, where a pilot says that failure is too rare for the budget to see, subset
+// simulation. The status names what was used.
+#include <algorithm>
+
+#include "probust/estimators/common.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kGradientsPay = 100;  ///< below, probit has the smaller error at equal measured cost
+constexpr std::int64_t kRareBudget = 1000;   ///< from here on a pilot looks whether failures are too rare to count
+constexpr std::int64_t kPilot = 100;
+constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
+
+Points subset_of(const Points& points, const std::vector<std::int64_t>& which) {
+  Points part;
+  Shape shape = points.x.shape;
+  shape[0] = static_cast<std::int64_t>(which.size());
+  part.x = Tensor(shape);
+  part.seed = points.seed;
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    const auto row = points.x.row(which[k]);
+    std::copy(row.begin(), row.end(), part.x.row(static_cast<std::int64_t>(k)).begin());
+    part.index.push_back(points.index[which[k]]);
+    part.target.push_back(points.target[which[k]]);
+  }
+  return part;
+}
+
+Tensor rows_of(const Tensor& logits, const std::vector<std::int64_t>& which) {
+  Tensor part({static_cast<std::int64_t>(which.size()), logits.shape[1]});
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    const auto row = logits.row(which[k]);
+    std::copy(row.begin(), row.end(), part.row(static_cast<std::int64_t>(k)).begin());
+  }
+  return part;
+}
+
+// What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
+std::string for_budget(Executor& executor, const Noise& noise, std::int64_t budget) {
+  const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
+  if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
+    return "probit:" + std::to_string(std::max<std::int64_t>(2, budget));
+  return "regression:" + std::to_string(budget);
+}
+
+void use(Evaluation& evaluation, const Noise& noise, const std::string& text, const std::vector<std::int64_t>& which,
+         std::vector<Estimate>& estimates) {
+  if (which.empty()) return;
+  Evaluation part(evaluation.executor(), subset_of(evaluation.points(), which), rows_of(evaluation.logits(), which));
+  std::vector<Estimate> own = estimate(part, noise, parse_estimator(text)).value();
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    Estimate& chosen = estimates[which[k]];
+    own[k].forwards += chosen.forwards;  // the pilot's
+    if (own[k].status == "ok") own[k].status = "ok: by " + text;
+    chosen = own[k];
+  }
+}
+
+}  // namespace
+
+std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, double budget_given) {
+  auto budget = static_cast<std::int64_t>(budget_given);
+  const std::int64_t n = evaluation.points().size();
+  std::vector<Estimate> estimates(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> common, rare;
+  const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
+  if (budget < kRareBudget || !noise.shape->normals(elements)) {
+    for (std::int64_t i = 0; i < n; ++i) common.push_back(i);
+  } else {
+    estimates = estimate_probit(evaluation, noise, static_cast<double>(kPilot));
+    budget -= kPilot;
+    for (std::int64_t i = 0; i < n; ++i) {
+      (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);
+    }
+  }
+  use(evaluation, noise, for_budget(evaluation.executor(), noise, budget), common, estimates);
+  use(evaluation, noise, "subset:" + std::to_string(budget), rare, estimates);
+  return estimates;
+}
+
+}  // namespace probust

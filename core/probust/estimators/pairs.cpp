@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "probust/estimators/pairs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "probust/estimators/common.h"
+#include "probust/estimators/linearization.h"
+#include "probust/estimators/reconcile.h"
+#include "probust/normal/closed_form.h"
+#include "probust/normal/multivariate.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kGroups = 25;          // of the jackknife
+constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
+constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
+constexpr double kCounted = 0.9;              // and never exclude what the counts alone would keep at this confidence
+constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
+
+double z_of(const Estimate& estimate) {
+  return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
+}
+
+Evidence doubting(Evidence evidence) {
+  evidence.model_error *= kDoubt;
+  evidence.efficiency = 0;
+  return evidence;
+}
+
+// z = Phi^-1(p), roughly: differences between similar problems are what counts.
+double rough_z(const Linearization& linearization, std::int64_t target) {
+  const NormalProblem problem = normal_problem(linearization, target, 1);
+  if (problem.always_fails || problem.z.empty()) return problem.always_fails ? -INFINITY : INFINITY;
+  Estimate estimate;
+  const normal::SecondOrder closed = normal::second_order(problem.z, problem.R);
+  estimate.p = closed.p;
+  estimate.p_fail = closed.p_fail;
+  if (!closed.trusted) {
+    const normal::Probability probability =
+        normal::mvn_cdf(problem.z, problem.R, {.abs = 2e-3, .rel_q = 0.1, .max_points = 4000});
+    estimate.p = probability.p;
+    estimate.p_fail = probability.p_fail;
+  }
+  return z_of(estimate);
+}
+
+// The standard error of z = Phi^-1(p) by the jackknife that leaves out a group of pairs at a time (Efron 1982).
+double jackknife(const Pairs& pairs, const CovarianceModel& model, std::int64_t target) {
+  const PairMoments all(pairs, 0, 1);
+  const std::int64_t groups = std::min(kGroups, pairs.size());
+  std::vector<double> z;
+  double mean = 0, squares = 0;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    z.push_back(rough_z(model.with(all.without(PairMoments(pairs, group, groups)).normal()), target));
+    mean += z.back() / static_cast<double>(groups);
+  }
+  for (const double value : z) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares * static_cast<double>(groups - 1) / static_cast<double>(groups));
+}
+
+}  // namespace
+
+Points slice(const Points& points, std::int64_t first, std::int64_t count) {
+  Points part;
+  part.seed = points.seed;
+  part.index.assign(points.index.begin() + first, points.index.begin() + first + count);
+  part.target.assign(points.target.begin() + first, points.target.begin() + first + count);
+  const std::int64_t width = points.size() == 0 ? 0 : points.x.size() / points.size();
+  Shape shape = points.x.shape;
+  shape[0] = count;
+  const auto data = points.x.data.begin() + first * width;
+  part.x = Tensor(shape, std::vector<float>(data, data + count * width));
+  return part;
+}
+
+std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
+  const std::int64_t budget = executor.options().memory / 4;
+  if (bytes > budget) {
+    throw Error{ErrorCode::resources, "--memory", "the samples of one point take " + std::to_string(bytes >> 10) + "K",
+                "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
+  }
+  return budget / std::max<std::int64_t>(1, bytes);
+}
+
+std::vector<Pairs> sample_pairs(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
+  const bool mirrored = noise.shape->mirrored();
+  auto plus = executor.margins(points, noise, pairs).value();
+  auto minus = executor.margins(points, mirrored ? Noise{noise.shape, -noise.scale} : noise, pairs, mirrored ? 0 : pairs).value();
+  std::vector<Pairs> result;
+  for (std::size_t i = 0; i < plus.size(); ++i) result.push_back({std::move(plus[i]), std::move(minus[i])});
+  return result;
+}
+
+bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
+  for (Eigen::Index i = 0; i < margins.size(); ++i) {
+    const bool wins = i < target ? margins[i] > 0 : margins[i] >= 0;  // the lower index wins a tie
+    if (!wins) return false;
+  }
+  return true;
+}
+
+std::int64_t count_kept(const Pairs& pairs, std::int64_t target) {
+  std::int64_t count = 0;
+  for (std::int64_t j = 0; j < pairs.size(); ++j)
+    count += (kept(pairs.plus.col(j), target) ? 1 : 0) + (kept(pairs.minus.col(j), target) ? 1 : 0);
+  return count;
+}
+
+PairMoments::PairMoments(const Pairs& pairs, std::int64_t begin, std::int64_t stride)
+    : origin_((pairs.plus.col(0) + pairs.minus.col(0)) / 2) {
+  const std::int64_t m = pairs.rivals();
+  even_ = Eigen::VectorXd::Zero(m);
+  even_squares_ = odd_squares_ = Eigen::MatrixXd::Zero(m, m);
+  for (std::int64_t j = begin; j < pairs.size(); j += stride, ++count_) {
+    const Eigen::VectorXd even = (pairs.plus.col(j) + pairs.minus.col(j)) / 2 - origin_;
+    const Eigen::VectorXd odd = (pairs.plus.col(j) - pairs.minus.col(j)) / 2;
+    even_ += even;
+    even_squares_ += even * even.transpose();
+    odd_squares_ += odd * odd.transpose();
+  }
+}
+
+PairMoments PairMoments::without(const PairMoments& part) const {
+  PairMoments rest = *this;
+  rest.count_ -= part.count_;
+  rest.even_ -= part.even_;
+  rest.even_squares_ -= part.even_squares_;
+  rest.odd_squares_ -= part.odd_squares_;
+  return rest;
+}
+
+Linearization PairMoments::normal() const {
+  const auto h = static_cast<double>(count_);
+  const Eigen::VectorXd mean = even_ / h;
+  Eigen::MatrixXd covariance = odd_squares_ / h;
+  if (count_ > 1) covariance += (even_squares_ - h * mean * mean.transpose()) / (h - 1);
+  Linearization result;
+  result.margins = origin_ + mean;
+  result.gram = covariance;
+  return result;
+}
+
+Linearization CovarianceModel::with(Linearization sampled) const {
+  sampled.gram *= weight;
+  sampled.gram += known;
+  return sampled;
+}
+
+void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
+           double share) {
+  if (std::isnan(estimate.p)) return;
+  const double z = z_of(estimate);
+  const double std_error = pairs.size() > 2 ? jackknife(pairs, model, target) : NAN;
+  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it
+    const Interval interval = clopper_pearson(kept, 2 * pairs.size());
+    estimate.ci_low = interval.low;
+    estimate.ci_high = interval.high;
+    return;
+  }
+  const double model_error = share * (kModelError + kModelErrorInTails * std::fabs(z));
+  const Evidence evidence{z, std_error, kept, 2 * pairs.size(), model_error};
+  const Reconciled reconciled = reconcile(evidence), cautious = reconcile(doubting(evidence));
+  estimate.p = normal::cdf(reconciled.z);
+  estimate.p_fail = normal::complement(reconciled.z);
+  estimate.std_error = reconciled.std_error;
+  // A model that is surely wrong can still be sure of itself where few copies, or none, were lost.
+  const Interval counted = clopper_pearson(kept, 2 * pairs.size(), kCounted);
+  estimate.ci_low = std::min({cautious.p95.low, counted.low, estimate.p});
+  estimate.ci_high = std::max({cautious.p95.high, counted.high, estimate.p});
+}
+
+}  // namespace probust

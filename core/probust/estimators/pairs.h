@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+
+#include "probust/estimators/estimator.h"
+
+namespace probust {
+
+/// Points first .. first + count - 1.
+Points slice(const Points& points, std::int64_t first, std::int64_t count);
+
+/// How many points an estimator may hold at once that needs `bytes` for each: a quarter of the executor's memory. Throws
+/// Error{resources} where not even one fits.
+std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
+
+/// Margins of pairs of copies of one point: column j of `plus` is at x + eps_j, of `minus` at x - eps_j. Where the noise cannot
+/// be mirrored a pair is two copies of their own, and everything below holds for it as well: half the variance of margins is in
+/// the sums of such pairs, half in their differences.
+struct Pairs {
+  Eigen::MatrixXd plus, minus;  ///< [m, h]
+
+  std::int64_t rivals() const { return plus.rows(); }
+  std::int64_t size() const { return plus.cols(); }
+};
+
+/// The margins of `pairs` pairs at each of `points`.
+std::vector<Pairs> sample_pairs(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs);
+
+/// Whether margins keep the target: all positive, or zero against rivals of higher index. NaN does not keep it.
+bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
+
+/// How many of the 2h copies keep the target.
+std::int64_t count_kept(const Pairs& pairs, std::int64_t target);
+
+/// Sums over pairs from which mean and covariance of the margins follow, for any subset of the pairs. The even part of a pair is
+/// e = (g+ + g-)/2, the odd part o = (g+ - g-)/2.
+class PairMoments {
+ public:
+  /// Sums over pairs begin, begin + stride, ... . Even parts are taken from the first pair's, so that constant margins have a
+  /// variance of exactly zero.
+  PairMoments(const Pairs& pairs, std::int64_t begin, std::int64_t stride);
+
+  /// The sums without those of `part`.
+  PairMoments without(const PairMoments& part) const;
+
+  /// Mean of e, and cov(e) + mean o oᵀ, as margins and Gram matrix (at noise scale 1).
+  Linearization normal() const;
+
+ private:
+  std::int64_t count_ = 0;
+  Eigen::VectorXd origin_, even_;
+  Eigen::MatrixXd even_squares_, odd_squares_;
+};
+
+/// Where the covariance of a point's margins comes from: `weight` times the covariance of its pairs, plus what is `known` [m, m].
+struct CovarianceModel {
+  double weight = 1;
+  Eigen::MatrixXd known;
+
+  /// The mean of the pairs with that covariance.
+  Linearization with(Linearization sampled) const;
+};
+
+/// Confronts `estimate`, whose p rests on the mean of `pairs` and the covariance of `model`, with the copies that were `kept`
+/// (reconcile.h): p moves towards their share as far as it is evidence against normal margins, and gets its standard error and
+/// 95% interval. `share` in [0, 1] is how much of the margins' standard deviation is sampled at all.
+void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
+           double share);
+
+}  // namespace probust

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// regression:N, N the cost in forwards (regression:N:adf with the gradients of the mean under the noise, which are faithful at
+// its scale, in place of those at the point): the margins of antithetic noisy copies, regressed on the noise along the gradients
+// of the two or three most threatening margins. What the regression explains is normal and is integrated exactly; what it leaves,
+// the residuals, is sampled and smoothed. Exact on a linear model of no more rivals than gradients: nothing is left there.
+//
+// With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0],
+// eta ~ N(0, B Bᵀ + (1 - a²) S_r): a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,
+// section 6.4).
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probust/base/parallel.h"
+#include "probust/estimators/common.h"
+#include "probust/estimators/pairs.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kFrugal = 55;  // up to this cost fewer gradients and more smoothing are better
+constexpr double kRidge = 2;
+constexpr double kLeastFreedom = 0.2;   // of a residual: 1 - leverage is taken as at least this
+constexpr std::int64_t kPoints = 2048;  // of the integral, all residuals together
+constexpr double kNothingLeft = 1e-5;   // residuals below this share of the explained standard deviation are rounding
+
+struct Budget {
+  std::int64_t gradients, pairs;
+  double roughness;  // a
+};
+
+// What the gradients cost, in forwards: a backward is one, and a moment propagation, with its gradients, has been measured at
+// about three times as much.
+std::int64_t cost_of(std::int64_t gradients, Around around) {
+  return around == Around::point ? 1 + gradients : 4 + 3 * gradients;
+}
+
+Budget split(std::int64_t cost, std::int64_t classes, Around around) {
+  const std::int64_t gradients = std::min<std::int64_t>(cost <= kFrugal ? 2 : 3, classes - 1);
+  return {gradients, (cost - cost_of(gradients, around)) / 2, cost <= kFrugal ? 0.5 : 0.7};
+}
+
+// The classes whose margins are smallest in units of their standard deviation.
+std::vector<std::int64_t> most_threatening(const Pairs& pairs, std::int64_t target, std::int64_t count) {
+  const Linearization normal = PairMoments(pairs, 0, 1).normal();
+  std::vector<double> z;
+  for (Eigen::Index i = 0; i < normal.margins.size(); ++i) z.push_back(normal.margins[i] / std::sqrt(normal.gram(i, i)));
+  std::vector<std::int64_t> rows(z.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) { return z[a] < z[b]; });
+  rows.resize(static_cast<std::size_t>(count));
+  for (std::int64_t& row : rows) row += row >= target ? 1 : 0;
+  return rows;
+}
+
+struct Explained {
+  Eigen::MatrixXd slopes;       // B [m, r]
+  Eigen::MatrixXd coordinates;  // w_j [r, h] of the first of each pair
+  Eigen::VectorXd leverage;     // [h]
+};
+
+// Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients themselves give.
+Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rivals, std::int64_t target,
+                          std::int64_t margins, double sigma) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(projection.gram);
+  const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
+  Eigen::Index rank = 0;
+  while (rank < values.size() && values[values.size() - 1 - rank] > 1e-12 * values.maxCoeff()) ++rank;
+  const Eigen::MatrixXd basis = eigen.eigenvectors().rightCols(rank);
+  const Eigen::VectorXd lengths = values.tail(rank).cwiseSqrt();
+  Explained result{Eigen::MatrixXd::Zero(margins, rank),
+                   (lengths * sigma).cwiseInverse().asDiagonal() * basis.transpose() * projection.along,
+                   {}};
+  const Eigen::MatrixXd known = sigma * basis * lengths.asDiagonal();
+  for (std::size_t a = 0; a < rivals.size(); ++a)
+    result.slopes.row(rivals[a] < target ? rivals[a] : rivals[a] - 1) = known.row(static_cast<Eigen::Index>(a));
+  return result;
+}
+
+// Ridge regression of the margins on w, towards the slopes of the gradients. Both signs of a pair count; the intercept is free.
+void regress(const Pairs& pairs, Explained& explained) {
+  const Eigen::MatrixXd& w = explained.coordinates;
+  explained.leverage = Eigen::VectorXd::Constant(w.cols(), 0.5 / static_cast<double>(w.cols()));
+  if (w.rows() == 0) return;  // no gradient at x
+  const Eigen::MatrixXd odd = (pairs.plus - pairs.minus) / 2;
+  const Eigen::MatrixXd normal = 2 * w * w.transpose() + kRidge * Eigen::MatrixXd::Identity(w.rows(), w.rows());
+  const Eigen::LDLT<Eigen::MatrixXd> solver(normal);
+  explained.slopes += solver.solve(2 * w * (odd - explained.slopes * w).transpose()).transpose();
+  explained.leverage += (w.array() * solver.solve(w).array()).colwise().sum().matrix().transpose();
+}
+
+Pairs residuals(const Pairs& pairs, const Explained& explained) {
+  const Eigen::MatrixXd line = explained.slopes * explained.coordinates;
+  return {pairs.plus - line, pairs.minus + line};
+}
+
+// What each pair would leave if the slopes were fitted without it (Allen 1974): the jackknife keeps the slopes as they are.
+Pairs left_out(Pairs left, const Eigen::VectorXd& mean, const Eigen::VectorXd& leverage) {
+  for (Eigen::MatrixXd* side : {&left.plus, &left.minus}) {
+    for (Eigen::Index j = 0; j < side->cols(); ++j)
+      side->col(j) = mean + (side->col(j) - mean) / std::max(1 - 2 * leverage[j], kLeastFreedom);
+  }
+  return left;
+}
+
+// F with F Fᵀ = covariance, the longest column first.
+Eigen::MatrixXd factor(const Eigen::MatrixXd& covariance) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(covariance);
+  Eigen::Index rank = 0;
+  const Eigen::VectorXd& values = eigen.eigenvalues();
+  while (rank < values.size() && values[values.size() - 1 - rank] > 1e-14 * values.maxCoeff()) ++rank;
+  if (rank == 0) return Eigen::MatrixXd::Zero(covariance.rows(), 1);
+  const Eigen::MatrixXd columns = eigen.eigenvectors().rightCols(rank) * values.tail(rank).cwiseSqrt().asDiagonal();
+  return columns.rowwise().reverse();
+}
+
+// P[c + f y > 0 does not hold for all rows], y standard normal; rows with f = 0 decide by the sign of c.
+double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f) {
+  double low = -INFINITY, high = INFINITY;
+  for (Eigen::Index i = 0; i < c.size(); ++i) {
+    if (f[i] > 0) low = std::max(low, -c[i] / f[i]);
+    if (f[i] < 0) high = std::min(high, -c[i] / f[i]);
+    if (f[i] == 0 && c[i] < 0) return 1;
+  }
+  return low >= high ? 1 : normal::cdf(low) + normal::complement(high);
+}
+
+// Coordinate `axis` of point n of an additive recurrence with the square roots of primes (Kuipers and Niederreiter 1974).
+double recurrence(std::int64_t n, Eigen::Index axis) {
+  constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
+  const int prime = kPrimes[axis % 16];
+  const Eigen::Index round = axis / 16;
+  const double step = std::sqrt(prime) * (1 + static_cast<double>(round) * 0.6180339887498949);
+  const double x = (static_cast<double>(n) + 0.5) * step;
+  return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
+}
+
+// mean_j P[centre + a r_j + F w fails], the first coordinate of w exactly, the others by points of their own for every j.
+double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F) {
+  const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols();
+  double sum = 0;
+  for (std::int64_t j = 0, n = 0; j < scatter.cols(); ++j) {
+    for (std::int64_t l = 0; l < each; ++l, ++n) {
+      Eigen::VectorXd c = centre + scatter.col(j);
+      for (Eigen::Index axis = 1; axis < F.cols(); ++axis) c += F.col(axis) * normal::quantile(recurrence(n, axis - 1));
+      sum += failure_on_a_line(c, F.col(0));
+    }
+  }
+  return sum / static_cast<double>(each * scatter.cols());
+}
+
+Estimate regression(const Pairs& pairs, const Projection& projection, const std::vector<std::int64_t>& rivals,
+                    std::int64_t target, double sigma, double roughness) {
+  if (!pairs.plus.allFinite() || !pairs.minus.allFinite() || !projection.gram.allFinite()) return nonfinite_estimate();
+  Explained explained = along_gradients(projection, rivals, target, pairs.rivals(), sigma);
+  regress(pairs, explained);
+  const Pairs left = residuals(pairs, explained);
+  const Eigen::MatrixXd covariance = explained.slopes * explained.slopes.transpose();
+  const PairMoments moments(left, 0, 1);
+  Linearization total = moments.normal();
+  const auto copies = static_cast<double>(2 * pairs.size());
+  Eigen::MatrixXd scatter(pairs.rivals(), 2 * pairs.size());
+  scatter << left.plus, left.minus;
+  scatter.colwise() -= total.margins;
+  for (std::int64_t j = 0; j < pairs.size(); ++j) {
+    const double freedom = std::sqrt(std::max(1 - explained.leverage[j], kLeastFreedom));
+    scatter.col(j) /= freedom;
+    scatter.col(pairs.size() + j) /= freedom;
+  }
+  const Eigen::MatrixXd unexplained = scatter * scatter.transpose() / (copies - 1);
+  const double share = unexplained.trace() / std::max(unexplained.trace() + covariance.trace(), 1e-300);
+  Estimate estimate;
+  if (share < kNothingLeft * kNothingLeft) {
+    total.gram = covariance;
+    estimate = from_linearization(total, target, 1, NormalCdf::exact, 0);
+  } else {
+    const Eigen::MatrixXd F = factor(covariance + (1 - roughness * roughness) * unexplained);
+    estimate.p_fail = mean_failure(total.margins, roughness * scatter, F);
+    estimate.p = 1 - estimate.p_fail;
+  }
+  judge(estimate, left_out(left, total.margins, explained.leverage), {1, covariance}, count_kept(pairs, target), target,
+        std::sqrt(share));
+  return estimate;
+}
+
+std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around) {
+  Executor& executor = evaluation.executor();
+  const Points& points = evaluation.points();
+  Estimate certain;
+  certain.p = 1;
+  std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()), certain);
+  if (executor.classes() == 1) return estimates;
+  const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes(), around);
+  const std::int64_t step = points_at_once(executor, 64 * budget.pairs * executor.classes());
+  for (std::int64_t first = 0; first < points.size(); first += step) {
+    const Points part = slice(points, first, std::min(step, points.size() - first));
+    const std::vector<Pairs> pairs = sample_pairs(executor, part, noise, budget.pairs);
+    std::vector<std::vector<std::int64_t>> rivals;
+    for (std::size_t i = 0; i < pairs.size(); ++i) rivals.push_back(most_threatening(pairs[i], part.target[i], budget.gradients));
+    const std::vector<Projection> projections = executor.project(part, rivals, noise, budget.pairs, around).value();
+    parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
+      Estimate& estimate = estimates[first + i];
+      estimate = regression(pairs[i], projections[i], rivals[i], part.target[i], noise.scale, budget.roughness);
+      const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
+      estimate.forwards = 2 * budget.pairs + each;
+      estimate.backwards = budget.gradients * each;
+    });
+  }
+  return estimates;
+}
+
+}  // namespace
+
+std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, double cost) {
+  return by_regression(evaluation, noise, cost, Around::point);
+}
+
+std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, double cost) {
+  return by_regression(evaluation, noise, cost, Around::noise);
+}
+
+}  // namespace probust

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// mc:±h and mc:p>tau: how many copies are drawn is decided by what is asked.
+//
+// mc:±h, a half-width: a pilot of 150 copies says how many more are needed, and the answer rests on those alone, so that their
+// Clopper-Pearson interval covers as it says: the size of the second sample does not depend on it (Stein 1945 for normals).
+//
+// mc:p>tau, a decision: copies are drawn until a confidence sequence leaves tau, or up to a cap. The likelihood ratio of k kept
+// among n, mixed over a uniform prior of p, against tau is a martingale if p = tau, so it ever reaches 1/alpha with
+// probability at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated logarithm", 1970).
+// The interval holds at every n at once.
+#include <algorithm>
+#include <cmath>
+
+#include "probust/base/text.h"
+#include "probust/estimators/binomial.h"
+#include "probust/estimators/common.h"
+#include "probust/estimators/pairs.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kPilot = 150;
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 26;
+constexpr std::int64_t kDecisionCap = std::int64_t{1} << 20;
+constexpr double kLevel = 0.95;
+
+double half_width(double share, std::int64_t trials) {
+  const Interval interval = clopper_pearson(std::llround(share * static_cast<double>(trials)), trials, kLevel);
+  return (interval.high - interval.low) / 2;
+}
+
+// The fewest trials whose interval around `share` is at most 2h wide.
+std::int64_t trials_for(double share, double h) {
+  std::int64_t low = 1, high = 2;
+  while (high < kMostSamples && half_width(share, high) > h) high *= 2;
+  while (low + 1 < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (half_width(share, middle) > h ? low : high) = middle;
+  }
+  return high;
+}
+
+// The share nearest to 1/2 that the pilot does not exclude: it needs the most trials.
+double careful_share(std::int64_t kept) {
+  const Interval interval = clopper_pearson(kept, kPilot, 0.8);
+  return std::min(std::max(0.5, interval.low), interval.high);
+}
+
+void set_binomial(Estimate& estimate, std::int64_t kept_copies, std::int64_t trials) {
+  const auto n = static_cast<double>(trials);
+  estimate.p = static_cast<double>(kept_copies) / n;
+  estimate.p_fail = static_cast<double>(trials - kept_copies) / n;
+  estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / n);
+}
+
+// Copies first .. first + count - 1 of one point that keep the target.
+std::int64_t kept_among(Executor& executor, const Points& point, const Noise& noise, std::int64_t first, std::int64_t count) {
+  return executor.sample(point, noise, count, first).value()[0][point.target[0]];
+}
+
+// Values of p that the likelihood ratio, mixed over a uniform prior, does not reject: log B(k+1, n-k+1) - k log p - (n-k) log q
+// < log(1 / alpha).
+class ConfidenceSequence {
+ public:
+  ConfidenceSequence(std::int64_t kept_copies, std::int64_t trials)
+      : k_(static_cast<double>(kept_copies)), n_(static_cast<double>(trials)), beta_(log_beta(k_ + 1, n_ - k_ + 1)) {}
+
+  bool rejects(double p) const { return evidence(p) >= -std::log(1 - kLevel); }
+
+  Interval interval() const { return {edge(0), edge(1)}; }
+
+ private:
+  double evidence(double p) const {
+    const double kept_part = k_ == 0 ? 0 : k_ * std::log(p), lost_part = k_ == n_ ? 0 : (n_ - k_) * std::log1p(-p);
+    return beta_ - kept_part - lost_part;
+  }
+  // The end of the interval towards `end`, where p is surely rejected unless the share itself lies there.
+  double edge(double end) const {
+    double outside = end, inside = k_ / n_;
+    if (inside == end) return end;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (outside + inside) / 2;
+      (rejects(middle) ? outside : inside) = middle;
+    }
+    return outside;
+  }
+  double k_, n_, beta_;
+};
+
+Estimate to_half_width(Executor& executor, const Points& point, const Noise& noise, double h) {
+  const std::int64_t pilot = kept_among(executor, point, noise, 0, kPilot);
+  const std::int64_t trials = trials_for(careful_share(pilot), h);
+  const std::int64_t kept_copies = kept_among(executor, point, noise, kPilot, trials);
+  Estimate estimate;
+  set_binomial(estimate, kept_copies, trials);
+  const Interval interval = clopper_pearson(kept_copies, trials, kLevel);
+  estimate.ci_low = interval.low;
+  estimate.ci_high = interval.high;
+  estimate.forwards = kPilot + trials;
+  if (trials >= kMostSamples) estimate.status = "capped: the half-width was not reached";
+  return estimate;
+}
+
+Estimate decide(Executor& executor, const Points& point, const Noise& noise, double tau) {
+  std::int64_t kept_copies = 0, trials = 0;
+  Estimate estimate;
+  estimate.status = "undecided";
+  for (std::int64_t next = 64; trials < kDecisionCap; next = std::max<std::int64_t>(64, trials / 8)) {
+    next = std::min(next, kDecisionCap - trials);
+    kept_copies += kept_among(executor, point, noise, trials, next);
+    trials += next;
+    if (!ConfidenceSequence(kept_copies, trials).rejects(tau)) continue;
+    estimate.status = static_cast<double>(kept_copies) > tau * static_cast<double>(trials) ? "decided: yes" : "decided: no";
+    break;
+  }
+  set_binomial(estimate, kept_copies, trials);
+  const Interval interval = ConfidenceSequence(kept_copies, trials).interval();
+  estimate.ci_low = interval.low;
+  estimate.ci_high = interval.high;
+  estimate.forwards = trials;
+  return estimate;
+}
+
+template <class One>
+std::vector<Estimate> point_by_point(Evaluation& evaluation, const Noise& noise, double parameter, One one) {
+  std::vector<Estimate> estimates;
+  for (std::int64_t i = 0; i < evaluation.points().size(); ++i)
+    estimates.push_back(one(evaluation.executor(), slice(evaluation.points(), i, 1), noise, parameter));
+  return estimates;
+}
+
+}  // namespace
+
+std::vector<Estimate> estimate_to_half_width(Evaluation& evaluation, const Noise& noise, double half_width) {
+  return point_by_point(evaluation, noise, half_width, to_half_width);
+}
+
+std::vector<Estimate> estimate_decision(Evaluation& evaluation, const Noise& noise, double threshold) {
+  return point_by_point(evaluation, noise, threshold, decide);
+}
+
+}  // namespace probust

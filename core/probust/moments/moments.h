@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+
+#include "probust/graph/graph.h"
+
+namespace probust {
+
+/// A value under noise: its mean, and the variance of each of its elements; kNoValue where it is not random.
+struct Moments {
+  ValueId mean = kNoValue;
+  ValueId variance = kNoValue;
+  bool random() const { return variance != kNoValue; }
+};
+
+/// A graph that computes means and variances of another graph's values.
+struct MomentGraph {
+  Graph graph;  ///< inputs: the mean of x, its variances; outputs: the mean of y, its variances
+  Moments input, output;
+};
+
+/// Propagates means and variances through a graph of one input and one output, as a transform from graph to graph: every value is
+/// taken as Gaussian, its elements as independent of each other and of other values ("assumed density filtering"). Exact for the
+/// mean of a linear graph.
+///
+/// The result is made of the same operators, so vjp applies to it: by Price's theorem the gradient of the mean of y is the mean
+/// gradient of y over the noise, a linearisation that is faithful at the noise's scale.
+/// This file names no operator; rules.h has one rule for each. Throws Error{unsupported} naming an operator that has none.
+MomentGraph propagate_moments(const Graph& graph);
+
+}  // namespace probust

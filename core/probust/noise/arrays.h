@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/noise/noise.h"
+
+// What the models that are described by arrays share.
+namespace probust {
+
+/// The same numbers for all points, or a row of them for each.
+struct PerPoint {
+  std::vector<float> values;
+  std::int64_t elements;  ///< of a point
+  std::int64_t width;     ///< numbers a row
+  bool varies;            ///< a row per point; otherwise one for all
+  std::string where;      ///< for messages
+
+  std::span<const float> at(std::uint32_t point) const {
+    return std::span(values).subspan(varies ? static_cast<std::size_t>(point) * static_cast<std::size_t>(width) : 0,
+                                     static_cast<std::size_t>(width));
+  }
+  /// Throws Error{unreadable} where points do not fit.
+  void fit(std::int64_t points_elements, std::int64_t points) const;
+};
+
+/// "NAME" at scale 1, "NAME:0.5" otherwise.
+std::string text_with_scale(const std::string& name, double scale);
+
+/// Throws Error{unreadable}: the array has a shape that means nothing here.
+[[noreturn]] void refuse_shape(const NoiseArray& array, const std::string& hint);
+
+}  // namespace probust

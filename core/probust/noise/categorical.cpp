@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Categorical features: the value in column i of a feature becomes that of column j with probability P(i, j). The two columns
+// exchange their contents, so any pair of numbers may stand for set and unset.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "probust/base/error.h"
+#include "probust/noise/noise.h"
+
+namespace probust {
+namespace {
+
+class Categorical final : public NoiseShape {
+ public:
+  Categorical(std::vector<Category> categories, std::string where)
+      : categories_(std::move(categories)), where_(std::move(where)) {}
+
+  std::string name() const override { return "categorical:" + where_; }
+  std::string text(double) const override { return name(); }
+  bool one_parameter() const override { return false; }
+
+  void fit(std::int64_t elements, std::int64_t) const override {
+    for (const Category& category : categories_) {
+      for (const std::int64_t column : category.columns) {
+        if (column < elements) continue;
+        throw Error{ErrorCode::unreadable, where_, "column " + std::to_string(column) + " does not exist",
+                    "the points have columns 0.." + std::to_string(elements - 1)};
+      }
+    }
+  }
+
+  // A negative scale draws from 1 - u where a positive one draws from u.
+  void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
+    const std::size_t count = lanes.points.size();
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      NoiseStream random(lanes.seed, lanes.points[lane], lanes.samples[lane], lanes.stream);
+      for (const Category& category : categories_) {
+        const double u = random.uniform();
+        change(category, scale < 0 ? 1 - u : u, x + lane, static_cast<std::int64_t>(count));
+      }
+    }
+  }
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    std::fill_n(gradients, elements * static_cast<std::int64_t>(points.size()), 0.0F);
+    return 0;
+  }
+
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    std::fill_n(variance, elements * static_cast<std::int64_t>(points.size()), 0.0F);
+  }
+
+  GaussianView gaussian() const override {
+    return {GaussianView::Kind::absent, "categorical noise is known to sampling alone; use mc:N"};
+  }
+
+ private:
+  static void change(const Category& category, double u, float* x, std::int64_t stride) {
+    const std::size_t values = category.columns.size();
+    const auto at = [&](std::size_t value) -> float& { return x[category.columns[value] * stride]; };
+    std::size_t present = 0;
+    for (std::size_t value = 1; value < values; ++value) present = at(value) > at(present) ? value : present;
+    std::size_t next = 0;
+    double below = category.transitions[present * values];
+    while (next + 1 < values && u >= below) below += category.transitions[present * values + ++next];
+    std::swap(at(present), at(next));
+  }
+
+  std::vector<Category> categories_;
+  std::string where_;
+};
+
+void check(const Category& category, std::set<std::int64_t>& seen, const std::string& where) {
+  const std::size_t values = category.columns.size();
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    throw Error{ErrorCode::unreadable, where, what, hint};
+  };
+  for (const std::int64_t column : category.columns) {
+    if (column < 0 || !seen.insert(column).second)
+      refuse("column " + std::to_string(column) + " is negative or stands twice", "give each feature its own columns");
+  }
+  if (values == 0 || category.transitions.size() != values * values)
+    refuse("a feature of " + std::to_string(values) + " columns has " + std::to_string(category.transitions.size()) +
+               " transition probabilities",
+           "give a square matrix, a row and a column for each of the feature's columns");
+  for (std::size_t row = 0; row < values; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values; ++i) {
+      const double probability = category.transitions[row * values + i];
+      sum += probability >= 0 ? probability : NAN;
+    }
+    if (!(std::fabs(sum - 1) < 1e-6))
+      refuse("row " + std::to_string(row) + " of a transition matrix is not a distribution",
+             "probabilities are 0 or more and sum to 1");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const NoiseShape> categorical_noise(std::vector<Category> categories, std::string where) {
+  if (categories.empty()) throw Error{ErrorCode::unreadable, where, "names no feature", "give at least one group of columns"};
+  std::set<std::int64_t> seen;
+  for (const Category& category : categories) check(category, seen, where);
+  return std::make_shared<const Categorical>(std::move(categories), std::move(where));
+}
+
+}  // namespace probust

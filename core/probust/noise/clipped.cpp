@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Noisy copies that stay within a range, as images do, and on the values that a byte can hold.
+#include <algorithm>
+#include <cmath>
+
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+#include "probust/noise/noise.h"
+
+namespace probust {
+namespace {
+
+class Clipped final : public NoiseShape {
+ public:
+  Clipped(std::shared_ptr<const NoiseShape> shape, Quantization range) : shape_(std::move(shape)), range_(range) {}
+
+  std::string name() const override { return shape_->name() + suffix(); }
+  std::string text(double scale) const override { return shape_->text(scale) + suffix(); }
+  bool one_parameter() const override { return shape_->one_parameter(); }
+  void fit(std::int64_t elements, std::int64_t points) const override { shape_->fit(elements, points); }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    shape_->add(lanes, elements, scale, x);
+    clip(elements * static_cast<std::int64_t>(lanes.points.size()), x);
+  }
+
+  bool mirrored() const override { return shape_->mirrored(); }
+  std::optional<std::int64_t> normals(std::int64_t elements) const override { return shape_->normals(elements); }
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    shape_->add_normals(points, elements, scale, w, x);
+    clip(elements * static_cast<std::int64_t>(points.size()), x);
+  }
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    return shape_->whiten(points, elements, gradients);
+  }
+
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    shape_->variances(points, elements, variance);
+  }
+
+  GaussianView gaussian() const override {
+    GaussianView view = shape_->gaussian();
+    if (view.kind == GaussianView::Kind::absent) return view;
+    const std::string own = range_.levels > 1 ? "clipping and rounding ignored" : "clipping ignored";
+    return {GaussianView::Kind::approximate, view.reason.empty() ? own : view.reason + ", " + own};
+  }
+
+ private:
+  void clip(std::int64_t count, float* x) const {
+    const auto low = static_cast<float>(range_.low), high = static_cast<float>(range_.high);
+    const float steps = static_cast<float>(range_.levels - 1), step = (high - low) / steps;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float kept = x[i] < low ? low : x[i] > high ? high : x[i];  // NaN stays NaN
+      x[i] = range_.levels > 1 ? low + step * std::nearbyint((kept - low) / step) : kept;
+    }
+  }
+
+  std::string suffix() const {
+    const std::string levels = range_.levels > 1 ? "|levels:" + std::to_string(range_.levels) : "";
+    return "|clip:" + shortest_text(range_.low) + "," + shortest_text(range_.high) + levels;
+  }
+
+  std::shared_ptr<const NoiseShape> shape_;
+  Quantization range_;
+};
+
+}  // namespace
+
+std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range) {
+  if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low >= range.high) {
+    throw Error{ErrorCode::usage, "--clip", shortest_text(range.low) + "," + shortest_text(range.high) + " is not a range",
+                "write the smaller value first, for example --clip 0,1"};
+  }
+  if (range.levels < 0 || range.levels == 1 || range.levels > (1 << 24)) {
+    throw Error{ErrorCode::usage, "--levels", std::to_string(range.levels) + " is not a number of values",
+                "write for example --levels 256"};
+  }
+  return std::make_shared<const Clipped>(std::move(shape), range);
+}
+
+}  // namespace probust

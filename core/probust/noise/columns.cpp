@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Noise on some columns of a point, and different noise on different columns. What no part touches is frozen.
+#include "probust/noise/columns.h"
+
+#include <algorithm>
+#include <set>
+
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kMostColumns = 1 << 24;
+
+// Rows `columns` of values laid out [elements][lanes], one behind the other; and back.
+std::vector<float> gathered(const std::vector<std::int64_t>& columns, std::int64_t lanes, const float* from) {
+  std::vector<float> rows(columns.size() * static_cast<std::size_t>(lanes));
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    std::copy_n(from + columns[k] * lanes, lanes, rows.begin() + static_cast<std::int64_t>(k) * lanes);
+  return rows;
+}
+
+void scatter(const std::vector<float>& rows, const std::vector<std::int64_t>& columns, std::int64_t lanes, float* to) {
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    std::copy_n(rows.begin() + static_cast<std::int64_t>(k) * lanes, lanes, to + columns[k] * lanes);
+}
+
+std::int64_t width(const std::vector<std::int64_t>& columns) { return static_cast<std::int64_t>(columns.size()); }
+
+// Several shapes, each on columns of its own and with a scale of its own, times a common scale.
+class OnColumns : public NoiseShape {
+ public:
+  explicit OnColumns(std::vector<NoisePart> parts) : parts_(std::move(parts)) {}
+
+  std::string name() const override { return text(1); }
+
+  std::string text(double scale) const override {
+    std::string text;
+    for (const auto& [noise, columns] : parts_) {
+      const std::string where = columns.text();
+      text += (text.empty() ? "" : "+") + noise.shape->text(scale * noise.scale) + (where.empty() ? "" : "@" + where);
+    }
+    return text;
+  }
+
+  bool one_parameter() const override { return parts_.size() == 1 && parts_[0].noise.shape->one_parameter(); }
+
+  void fit(std::int64_t elements, std::int64_t points) const override {
+    std::set<std::int64_t> seen;
+    for (const auto& [noise, columns] : parts_) {
+      if (!columns.listed.empty() && columns.listed.back() >= elements) {
+        throw Error{ErrorCode::usage, "noise '" + name() + "'",
+                    "column " + std::to_string(columns.listed.back()) + " does not exist",
+                    "the points have columns 0.." + std::to_string(elements - 1)};
+      }
+      for (const std::int64_t column : columns.of(elements)) {
+        if (seen.insert(column).second) continue;
+        throw Error{ErrorCode::usage, "noise '" + name() + "'", "column " + std::to_string(column) + " belongs to two parts",
+                    "give each part its own columns, as in gaussian:0.1@0..3+uniform:0.2@4..7"};
+      }
+      noise.shape->fit(width(columns.of(elements)), points);
+    }
+  }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    const auto count = static_cast<std::int64_t>(lanes.points.size());
+    NoiseLanes own = lanes;
+    for (const auto& [noise, listed] : parts_) {
+      const auto columns = listed.of(elements);
+      std::vector<float> rows = gathered(columns, count, x);
+      noise.shape->add(own, width(columns), scale * static_cast<float>(noise.scale), rows.data());
+      scatter(rows, columns, count, x);
+      own.stream += kStreams;
+    }
+  }
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    const auto lanes = static_cast<std::int64_t>(points.size());
+    std::vector<float> all;
+    for (const auto& [noise, listed] : parts_) {
+      const auto columns = listed.of(elements);
+      std::vector<float> rows = gathered(columns, lanes, gradients);
+      rows.resize(static_cast<std::size_t>(noise.shape->whiten(points, width(columns), rows.data()) * lanes));
+      for (const float value : rows) all.push_back(value * static_cast<float>(noise.scale));
+    }
+    std::fill(std::copy(all.begin(), all.end(), gradients), gradients + elements * lanes, 0.0F);
+    return static_cast<std::int64_t>(all.size()) / std::max<std::int64_t>(1, lanes);
+  }
+
+  bool mirrored() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->mirrored(); });
+  }
+
+  std::optional<std::int64_t> normals(std::int64_t elements) const override {
+    std::int64_t sum = 0;
+    for (const auto& [noise, listed] : parts_) {
+      const auto own = noise.shape->normals(width(listed.of(elements)));
+      if (!own) return std::nullopt;
+      sum += *own;
+    }
+    return sum;
+  }
+
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    const auto lanes = static_cast<std::int64_t>(points.size());
+    for (const auto& [noise, listed] : parts_) {
+      const auto columns = listed.of(elements);
+      std::vector<float> rows = gathered(columns, lanes, x);
+      noise.shape->add_normals(points, width(columns), scale * static_cast<float>(noise.scale), w, rows.data());
+      scatter(rows, columns, lanes, x);
+      w += *noise.shape->normals(width(columns)) * lanes;
+    }
+  }
+
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    const auto lanes = static_cast<std::int64_t>(points.size());
+    std::vector<float> all(static_cast<std::size_t>(elements * lanes), 0.0F);
+    for (const auto& [noise, listed] : parts_) {
+      const auto columns = listed.of(elements);
+      std::vector<float> rows = gathered(columns, lanes, variance);
+      noise.shape->variances(points, width(columns), rows.data());
+      for (float& value : rows) value *= static_cast<float>(noise.scale * noise.scale);
+      scatter(rows, columns, lanes, all.data());
+    }
+    std::copy(all.begin(), all.end(), variance);
+  }
+
+  GaussianView gaussian() const override {
+    GaussianView view;
+    for (const NoisePart& part : parts_) {
+      const GaussianView other = part.noise.shape->gaussian();
+      if (other.kind > view.kind) view = other;
+    }
+    return view;
+  }
+
+ private:
+  static constexpr std::uint32_t kStreams = 1U << 8;  // apart from the streams that other uses take
+  std::vector<NoisePart> parts_;
+};
+
+}  // namespace
+
+std::string Columns::text() const {
+  std::string text;
+  for (std::size_t first = 0; first < listed.size();) {
+    std::size_t last = first;
+    while (last + 1 < listed.size() && listed[last + 1] == listed[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(listed[first]);
+    if (last > first) text += ".." + std::to_string(listed[last]);
+    first = last + 1;
+  }
+  return (all_but && !text.empty() ? "!" : "") + text;
+}
+
+std::vector<std::int64_t> Columns::of(std::int64_t elements) const {
+  if (!all_but) return listed;
+  std::vector<std::int64_t> result;
+  for (std::int64_t e = 0; e < elements; ++e) {
+    if (!std::binary_search(listed.begin(), listed.end(), e)) result.push_back(e);
+  }
+  return result;
+}
+
+Columns parse_columns(const std::string& text, const std::string& where) {
+  const auto refuse = [&] {
+    throw Error{ErrorCode::usage, where, "'" + text + "' does not name columns", "write for example @0..3,7 or @!4 (all but 4)"};
+  };
+  Columns columns;
+  columns.all_but = text.starts_with('!');
+  std::set<std::int64_t> listed;
+  for (std::size_t start = columns.all_but ? 1 : 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = text.find(',', start);
+    const std::string part = text.substr(start, end == std::string::npos ? end : end - start);
+    const std::size_t dots = part.find("..");
+    const auto first = parse_integer(part.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : parse_integer(part.substr(dots + 2));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMostColumns) refuse();
+    for (std::int64_t column = *first; column <= *last; ++column) listed.insert(column);
+  }
+  columns.listed.assign(listed.begin(), listed.end());
+  return columns;
+}
+
+std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> shape, Columns columns) {
+  return mixture({{{std::move(shape), 1}, std::move(columns)}});
+}
+
+std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts) {
+  return std::make_shared<const OnColumns>(std::move(parts));
+}
+
+}  // namespace probust

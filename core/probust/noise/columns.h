@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "probust/noise/noise.h"
+
+namespace probust {
+
+/// Reads "0..3,7" or "!4". Throws Error{usage} named after `where`.
+Columns parse_columns(const std::string& text, const std::string& where);
+
+}  // namespace probust

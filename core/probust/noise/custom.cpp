@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// A sampler of the user's own, and the random numbers that it is given.
+#include <algorithm>
+
+#include "probust/base/philox.h"
+#include "probust/noise/draws.h"
+#include "probust/noise/noise.h"
+
+namespace probust {
+namespace {
+
+class Custom final : public NoiseShape {
+ public:
+  Custom(std::string name, Sampler draw) : name_(std::move(name)), draw_(std::move(draw)) {}
+
+  std::string name() const override { return name_; }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    const auto count = static_cast<std::int64_t>(lanes.points.size());
+    std::vector<float> point(static_cast<std::size_t>(elements));
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      for (std::int64_t e = 0; e < elements; ++e) point[e] = x[e * count + lane];
+      NoiseStream random(lanes.seed, lanes.points[lane], lanes.samples[lane], lanes.stream);
+      draw_(random, scale, point);
+      for (std::int64_t e = 0; e < elements; ++e) x[e * count + lane] = point[e];
+    }
+  }
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    std::fill_n(gradients, elements * static_cast<std::int64_t>(points.size()), 0.0F);
+    return 0;
+  }
+
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    std::fill_n(variance, elements * static_cast<std::int64_t>(points.size()), 0.0F);
+  }
+
+  GaussianView gaussian() const override {
+    return {GaussianView::Kind::absent, "noise of one's own is known to sampling alone; use mc:N"};
+  }
+
+ private:
+  std::string name_;
+  Sampler draw_;
+};
+
+}  // namespace
+
+std::uint32_t NoiseStream::word() {
+  const PhiloxKey key{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)};
+  const std::uint32_t at = used_++;
+  return philox({at / 4, sample_, point_, stream_}, key)[at % 4];
+}
+
+double NoiseStream::uniform() { return (word() + 0.5) / 4294967296.0; }
+
+double NoiseStream::normal() {
+  const std::uint32_t radius = word();
+  float z0 = 0, z1 = 0;
+  draws::box_muller(radius, word(), z0, z1);
+  return z0;
+}
+
+std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw) {
+  return std::make_shared<const Custom>(std::move(name), std::move(draw));
+}
+
+}  // namespace probust

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "probust/noise/draws.h"
+#include "probust/noise/noise.h"
+
+namespace probust {
+
+/// Independent draws of one symmetric distribution with mean zero and a given unit standard deviation.
+class IndependentNoise : public NoiseShape {
+ public:
+  IndependentNoise(std::string name, draws::Add draw, double deviation)
+      : name_(std::move(name)), add_(draw), deviation_(static_cast<float>(deviation)) {}
+
+  std::string name() const override { return name_; }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    add_(lanes, elements, scale, x);
+  }
+
+  bool mirrored() const override { return true; }
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    scale_all(points, elements, deviation_, gradients);
+    return elements;
+  }
+
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    scale_all(points, elements, deviation_ * deviation_, variance);
+  }
+
+ private:
+  static void scale_all(std::span<const std::uint32_t> points, std::int64_t elements, float factor, float* values) {
+    const std::int64_t count = elements * static_cast<std::int64_t>(points.size());
+    for (std::int64_t i = 0; factor != 1 && i < count; ++i) values[i] *= factor;
+  }
+
+  std::string name_;
+  draws::Add add_;
+  float deviation_;
+};
+
+/// Independent noise that many linear combinations of bring near a Gaussian (the central limit theorem).
+class NearlyGaussian final : public IndependentNoise {
+ public:
+  using IndependentNoise::IndependentNoise;
+  GaussianView gaussian() const override {
+    return {GaussianView::Kind::approximate, name() + " noise taken as Gaussian by the central limit"};
+  }
+};
+
+}  // namespace probust

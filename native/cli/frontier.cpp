@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// probust bench --frontier: the error of every estimator as a fraction of Monte Carlo's at the same cost, and how often its 95%
+// intervals hold. Cost is the processor time of the calls to the executor (noise, forwards, gradients and moments as they are) in
+// units of a forward of mc:N on the same network; the algebra that turns margins into probabilities is a column of its own.
+//
+// Monte Carlo's own error needs no run: the mean absolute deviation of a binomial share is known in closed form (De Moivre 1730;
+// Johnson, Kemp and Kotz, "Univariate discrete distributions", eq. 3.18).
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/noise_files.h"
+#include "cli/options.h"
+#include "cli/references.h"
+#include "cli/timed_executor.h"
+#include "probust/estimators/pairs.h"
+
+namespace probust::cli {
+namespace {
+
+// Coverage is asked where p leaves room on both sides.
+constexpr double kLeastP = 0.3, kMostP = 0.99;
+constexpr std::int64_t kForwardsTimed = 32;
+
+constexpr const char* kDefaultEstimators[] = {"taylor",
+                                              "adf",
+                                              "mc:50",
+                                              "probit:24",
+                                              "probit:50",
+                                              "probit:110",
+                                              "probit:200",
+                                              "probit:250",
+                                              "probit:1000",
+                                              "probit:24:pooled",
+                                              "probit:50:pooled",
+                                              "probit:110:pooled",
+                                              "mc:200",
+                                              "mc:1000",
+                                              "regression:25",
+                                              "probit:200:pooled",
+                                              "probit:250:pooled",
+                                              "probit:1000:pooled",
+                                              "mmse:50",
+                                              "regression:50",
+                                              "regression:110",
+                                              "regression:25:adf",
+                                              "regression:50:adf",
+                                              "regression:110:adf",
+                                              "mmse:200",
+                                              "regression:200",
+                                              "regression:250",
+                                              "regression:200:adf",
+                                              "regression:250:adf",
+                                              "regression:1000",
+                                              "regression:1000:adf"};
+
+// E |K / n - p| of a binomial K: with v = floor(np) + 1, 2 v C(n, v) p^v q^(n-v+1) / n.
+double binomial_deviation(double p, std::int64_t n) {
+  if (p <= 0 || p >= 1) return 0;
+  const auto trials = static_cast<double>(n), v = std::floor(trials * p) + 1;
+  const double choose = std::lgamma(trials + 1) - std::lgamma(v + 1) - std::lgamma(trials - v + 1);
+  return 2 * v * std::exp(choose + v * std::log(p) + (trials - v + 1) * std::log1p(-p)) / trials;
+}
+
+// The same at a cost that is no whole number: the deviation goes with 1 / sqrt(n).
+double deviation_at(double p, double cost) {
+  const auto n = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::lround(cost)));
+  return binomial_deviation(p, n) * std::sqrt(static_cast<double>(n) / cost);
+}
+
+// Sums over points, seeds and noise scales, for one estimator and one network.
+struct Tally {
+  double error = 0, bias = 0, monte_carlo = 0, network_seconds = 0, algebra_seconds = 0, forwards = 0;
+  std::int64_t count = 0, intervals = 0, covered = 0;
+
+  double mean_error() const { return error / static_cast<double>(count); }
+  double cost() const { return forwards / static_cast<double>(count); }
+};
+
+struct Column {
+  EstimatorSpec estimator;
+  std::vector<Tally> networks;
+};
+
+struct Frontier {
+  std::vector<std::string> names;
+  std::vector<Column> columns;
+};
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+Points points_of(const Dataset& data, const Tensor& logits, std::int64_t offset, std::uint64_t seed) {
+  Points points;
+  points.x = data.x;
+  points.seed = seed;
+  for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
+    points.index.push_back(offset + i);
+    points.target.push_back(std::max<std::int64_t>(0, argmax(logits.row(i))));
+  }
+  return points;
+}
+
+void count_estimates(const std::vector<Estimate>& estimates, const std::vector<double>& reference, Tally& tally) {
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const Estimate& estimate = estimates[i];
+    if (std::isnan(estimate.p)) continue;
+    ++tally.count;
+    tally.error += std::fabs(estimate.p - reference[i]);
+    tally.bias += estimate.p - reference[i];
+    if (!estimate.ci_low || reference[i] < kLeastP || reference[i] > kMostP) continue;
+    ++tally.intervals;
+    tally.covered += *estimate.ci_low <= reference[i] && reference[i] <= *estimate.ci_high ? 1 : 0;
+  }
+}
+
+// One network under one noise model: every estimator, on the same points and seeds.
+class Comparison {
+ public:
+  Comparison(const Arguments& problem, TimedExecutor& executor, const Dataset& data, const Tensor& logits)
+      : problem_(problem), executor_(executor), data_(data), logits_(logits) {}
+
+  void compare(const Noise& noise, References& references, std::size_t network, Frontier& frontier) {
+    Evaluation known = evaluation(0);
+    const std::vector<double> reference = references.of(problem_, known, noise);
+    for (std::int64_t seed = 0; seed < problem_.seeds; ++seed) {
+      for (Column& column : frontier.columns) run(noise, column, network, reference, seed);
+    }
+  }
+
+ private:
+  Evaluation evaluation(std::int64_t seed) {
+    const auto key = problem_.seed + static_cast<std::uint64_t>(seed);
+    return {executor_, points_of(data_, logits_, problem_.data.offset, key), logits_};
+  }
+
+  // Processor seconds that `work` spends in the network.
+  double network_seconds(const std::function<void()>& work) {
+    const double before = executor_.seconds();
+    work();
+    return executor_.seconds() - before;
+  }
+
+  // One forward as mc:N spends it, on one point's noisy copies; measured beside every estimator, since machines slow down.
+  double forward_seconds(const Noise& noise) {
+    const std::int64_t n = logits_.shape[0];
+    const Points points = evaluation(0).points();
+    return network_seconds([&] { (void)executor_.sample(points, noise, kForwardsTimed, 0).value(); }) /
+           static_cast<double>(n * kForwardsTimed);
+  }
+
+  void run(const Noise& noise, Column& column, std::size_t network, const std::vector<double>& reference, std::int64_t seed) {
+    Evaluation fresh = evaluation(seed);
+    std::vector<Estimate> estimates;
+    const double forward = forward_seconds(noise), start = processor_seconds();
+    const double spent = network_seconds([&] { estimates = estimate(fresh, noise, column.estimator).value(); });
+    const double algebra = processor_seconds() - start - spent;
+    Tally& tally = column.networks[network];
+    count_estimates(estimates, reference, tally);
+    const double cost = std::max(1.0, spent / forward / static_cast<double>(estimates.size()));
+    tally.network_seconds += spent;
+    tally.algebra_seconds += algebra;
+    tally.forwards += cost * static_cast<double>(estimates.size());
+    for (const double p : reference) tally.monte_carlo += deviation_at(p, cost);
+  }
+
+  const Arguments& problem_;
+  TimedExecutor& executor_;
+  const Dataset& data_;
+  const Tensor& logits_;
+};
+
+// A gradient's program is compiled when it is first wanted: not while something is measured.
+void warm_up(Executor& executor, const Points& point, const Noise& noise, Frontier& frontier) {
+  const Tensor logits = executor.logits(point.x).value();
+  Evaluation evaluation(executor, point, logits);
+  for (const Column& column : frontier.columns) (void)estimate(evaluation, noise, column.estimator).value();
+}
+
+void compare_on(const Arguments& problem, References& references, std::size_t network, Frontier& frontier) {
+  const Model model = load_model(problem, true);
+  const Dataset data = load_data(problem.data);
+  Arguments one_thread = problem;
+  one_thread.device.threads = 1;
+  TimedExecutor executor(load_executor(model, point_shape(data.x), one_thread));
+  const Tensor logits = executor.logits(data.x).value();
+  const std::vector<Noise> noises = parse_noises(problem, noise_files());
+  warm_up(executor, slice(points_of(data, logits, problem.data.offset, 0), 0, 1), noises.front(), frontier);
+  Comparison comparison(problem, executor, data, logits);
+  for (const Noise& noise : noises) {
+    comparison.compare(noise, references, network, frontier);
+    if (!problem.quiet) fmt::print(stderr, "{} {}: done\n", frontier.names[network], noise.text());
+  }
+}
+
+std::vector<Arguments> problems_of(const Arguments& arguments) {
+  if (!arguments.data.path.empty()) return {arguments};
+  std::ifstream file(arguments.model);
+  if (!file) throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a list of such lines"};
+  std::vector<Arguments> problems;
+  std::string line;
+  for (std::int64_t number = 1; std::getline(file, line); ++number) {
+    if (line.empty() || line.front() == '#') continue;
+    problems.push_back(parse_problem(line, arguments.model + " line " + std::to_string(number), arguments));
+  }
+  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "names no problem", "write MODEL DATA --sigma S"};
+  return problems;
+}
+
+double ratio(const Column& column) {
+  double error = 0, monte_carlo = 0;
+  for (const Tally& tally : column.networks) {
+    error += tally.error;
+    monte_carlo += tally.monte_carlo;
+  }
+  return error / monte_carlo;
+}
+
+Tally total(const Column& column) {
+  Tally sum;
+  for (const Tally& tally : column.networks) {
+    sum.error += tally.error;
+    sum.bias += tally.bias;
+    sum.monte_carlo += tally.monte_carlo;
+    sum.network_seconds += tally.network_seconds;
+    sum.algebra_seconds += tally.algebra_seconds;
+    sum.forwards += tally.forwards;
+    sum.count += tally.count;
+    sum.intervals += tally.intervals;
+    sum.covered += tally.covered;
+  }
+  return sum;
+}
+
+nlohmann::ordered_json described(const Tally& tally) {
+  nlohmann::ordered_json json;
+  json["cost"] = tally.cost();
+  json["mae"] = tally.mean_error();
+  json["bias"] = tally.bias / static_cast<double>(tally.count);
+  json["ratio"] = tally.error / tally.monte_carlo;
+  json["algebra_us"] = 1e6 * tally.algebra_seconds / static_cast<double>(tally.count);
+  json["estimates"] = tally.count;
+  json["intervals"] = tally.intervals;
+  if (tally.intervals > 0) json["coverage"] = static_cast<double>(tally.covered) / static_cast<double>(tally.intervals);
+  return json;
+}
+
+void print_json(const Frontier& frontier) {
+  for (const Column& column : frontier.columns) {
+    nlohmann::ordered_json json;
+    json["estimator"] = column.estimator.text();
+    json.update(described(total(column)));
+    for (std::size_t i = 0; i < frontier.names.size(); ++i) json["networks"][frontier.names[i]] = described(column.networks[i]);
+    fmt::print("{}\n", json.dump());
+  }
+}
+
+void print_table(const Frontier& frontier) {
+  fmt::print("MAE as a fraction of mc's at the same cost (in forwards); coverage of 95% intervals where p is in {}..{}\n",
+             kLeastP, kMostP);
+  fmt::print("{:<22}{:>8}{:>10}{:>9}{:>8}{:>10}{:>9}", "estimator", "cost", "MAE", "bias", "ratio", "coverage", "algebra");
+  for (const std::string& name : frontier.names) fmt::print(" {:>10.10}", name);
+  fmt::print("\n");
+  for (const Column& column : frontier.columns) {
+    const Tally sum = total(column);
+    const std::string coverage =
+        sum.intervals == 0 ? "" : fmt::format("{:.3f}", static_cast<double>(sum.covered) / static_cast<double>(sum.intervals));
+    fmt::print("{:<22}{:>8.1f}{:>10.5f}{:>+9.4f}{:>8.2f}{:>10}{:>6.0f} us", column.estimator.text(), sum.cost(), sum.mean_error(),
+               sum.bias / static_cast<double>(sum.count), ratio(column), coverage,
+               1e6 * sum.algebra_seconds / static_cast<double>(sum.count));
+    for (const Tally& tally : column.networks) fmt::print(" {:>10.2f}", tally.error / tally.monte_carlo);
+    fmt::print("\n");
+  }
+}
+
+std::vector<EstimatorSpec> estimators_of(const Arguments& arguments) {
+  std::vector<EstimatorSpec> estimators;
+  for (const std::string& text : arguments.estimators) estimators.push_back(parse_estimator(text));
+  if (!estimators.empty()) return estimators;
+  for (const char* text : kDefaultEstimators) estimators.push_back(parse_estimator(text));
+  return estimators;
+}
+
+}  // namespace
+
+int run_frontier(const Arguments& arguments) {
+  const std::vector<Arguments> problems = problems_of(arguments);
+  References references(arguments.references, arguments.reference_samples);
+  Frontier frontier;
+  for (const EstimatorSpec& estimator : estimators_of(arguments))
+    frontier.columns.push_back({estimator, std::vector<Tally>(problems.size())});
+  for (const Arguments& problem : problems) frontier.names.push_back(std::filesystem::path(problem.model).stem().string());
+  for (std::size_t i = 0; i < problems.size(); ++i) compare_on(problems[i], references, i, frontier);
+  if (arguments.json) {
+    print_json(frontier);
+  } else {
+    print_table(frontier);
+  }
+  return 0;
+}
+
+}  // namespace probust::cli

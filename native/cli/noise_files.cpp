@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "cli/noise_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/load.h"
+#include "datasets/dataset.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+namespace {
+
+NoiseArray read_array(const std::string& path) {
+  Numbers numbers = read_numbers(path).value();
+  return {std::move(numbers.shape), std::move(numbers.values), path};
+}
+
+Category category_of(const nlohmann::json& group) {
+  Category category;
+  group.at("columns").get_to(category.columns);
+  for (const auto& row : group.at("transitions")) {
+    for (const double probability : row.get<std::vector<double>>()) category.transitions.push_back(probability);
+  }
+  return category;
+}
+
+std::vector<Category> read_categories(const std::string& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  try {
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    const auto json = nlohmann::json::parse(text, text + bytes.size());
+    std::vector<Category> categories;
+    for (const auto& group : json.at("groups")) categories.push_back(category_of(group));
+    return categories;
+  } catch (const nlohmann::json::exception&) {
+    throw Error{ErrorCode::unreadable, path, "does not hold categorical features",
+                R"(write {"groups": [{"columns": [4, 5], "transitions": [[0.9, 0.1], [0.2, 0.8]]}]})"};
+  }
+}
+
+}  // namespace
+
+NoiseSource noise_files() { return {read_array, read_categories}; }
+
+}  // namespace probust::cli

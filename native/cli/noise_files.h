@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "probust/noise/noise.h"
+
+namespace probust::cli {
+
+/// Reads what noise texts name: arrays from .npy, .npz (x) or .csv, categories from JSON,
+/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}. Both throw Error{unreadable} named after the
+/// file.
+NoiseSource noise_files();
+
+}  // namespace probust::cli

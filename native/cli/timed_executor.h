@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ctime>
+#include <memory>
+
+#include "probust/exec/executor.h"
+
+namespace probust::cli {
+
+/// An executor that says how much processor time its calls took: what an estimator spends on the network, whatever mixture of
+/// forwards, gradients and moments that is.
+class TimedExecutor final : public Executor {
+ private:
+  template <class Call>
+  auto timed(Call call) {
+    const std::clock_t start = std::clock();
+    auto result = call();
+    seconds_ += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    return result;
+  }
+
+ public:
+  explicit TimedExecutor(std::unique_ptr<Executor> executor) : executor_(std::move(executor)) {}
+
+  double seconds() const { return seconds_; }
+
+  std::string_view name() const override { return executor_->name(); }
+  std::int64_t classes() const override { return executor_->classes(); }
+  const Shape& point_shape() const override { return executor_->point_shape(); }
+  bool piecewise_constant() override { return executor_->piecewise_constant(); }
+  Batch forward_batch() const override { return executor_->forward_batch(); }
+  Batch gradient_batch() const override { return executor_->gradient_batch(); }
+  const ExecutorOptions& options() const override { return executor_->options(); }
+
+  Result<Tensor> logits(const Tensor& x) override {
+    return timed([&] { return executor_->logits(x); });
+  }
+  Result<std::monostate> jacobian(const Tensor& x,
+                                  const std::function<void(std::int64_t, std::span<const float>)>& take) override {
+    return timed([&] { return executor_->jacobian(x, take); });
+  }
+  Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
+    return timed([&] { return executor_->linearize(points, shape); });
+  }
+  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
+    return timed([&] { return executor_->linearize_smoothed(points, noise); });
+  }
+  Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return timed([&] { return executor_->linearize_averaged(points, noise, samples); });
+  }
+  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
+                                                        std::int64_t first) override {
+    return timed([&] { return executor_->sample(points, noise, samples, first); });
+  }
+  Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
+                                               std::int64_t first) override {
+    return timed([&] { return executor_->margins(points, noise, samples, first); });
+  }
+  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                          const Noise& noise, std::int64_t samples, Around around) override {
+    return timed([&] { return executor_->project(points, rivals, noise, samples, around); });
+  }
+
+ private:
+  std::unique_ptr<Executor> executor_;
+  double seconds_ = 0;
+};
+
+}  // namespace probust::cli

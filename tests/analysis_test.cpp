@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+// What is made of estimates: statistics, curves, boundaries, curvature, slices; and classifiers whose answer is known.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "probust/analysis/boundary.h"
+#include "probust/analysis/curvature.h"
+#include "probust/analysis/curve.h"
+#include "probust/analysis/slice.h"
+#include "probust/analysis/statistics.h"
+#include "support/known_problems.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// A classifier with points at which its own answers are the targets.
+struct Setting {
+  std::unique_ptr<Executor> executor;
+  Points points;
+  Tensor logits;
+};
+
+Setting setting(const Graph& graph, const std::vector<std::vector<float>>& rows, std::uint64_t seed = 0) {
+  Setting s{make_executor("cpu", graph, {}).value(), {}, {}};
+  Shape shape = s.executor->point_shape();
+  shape.insert(shape.begin(), static_cast<std::int64_t>(rows.size()));
+  std::vector<float> values;
+  for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
+  s.points.x = Tensor(shape, values);
+  s.points.seed = seed;
+  s.logits = s.executor->logits(s.points.x).value();
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(rows.size()); ++i) {
+    s.points.index.push_back(i);
+    s.points.target.push_back(argmax(s.logits.row(i)));
+  }
+  return s;
+}
+
+std::vector<Estimate> estimates(Setting& s, double sigma, const std::string& estimator) {
+  Evaluation evaluation(*s.executor, s.points, s.logits);
+  return estimate(evaluation, {isotropic_gaussian(), sigma}, parse_estimator(estimator)).value();
+}
+
+// ---- statistics
+
+TEST(Statistics, RanksShareTies) {
+  EXPECT_EQ(ranks(std::vector<double>{3, 1, 2, 1, 3, 3}), (std::vector<double>{5, 1.5, 3, 1.5, 5, 5}));
+  EXPECT_EQ(ranks(std::vector<double>{kNan, 2, 1}), (std::vector<double>{3, 2, 1}));
+}
+
+TEST(Statistics, CorrelationsOfKnownColumns) {
+  const std::vector<double> a = {1, 2, 3, 4, 5}, squares = {1, 4, 9, 16, 25}, down = {5, 4, 3, 2, 1}, flat = {2, 2, 2, 2, 2};
+  EXPECT_NEAR(pearson(a, squares), 0.98110491, 1e-8);
+  EXPECT_NEAR(spearman(a, squares), 1, 1e-15);
+  EXPECT_NEAR(pearson(a, down), -1, 1e-15);
+  EXPECT_TRUE(std::isnan(pearson(a, flat)));
+  // Ties: ranks 1.5 1.5 3 4 against 1 2 3 4.
+  EXPECT_NEAR(spearman(std::vector<double>{7, 7, 8, 9}, std::vector<double>{1, 2, 3, 4}), 4.5 / std::sqrt(4.5 * 5), 1e-12);
+  EXPECT_THROW(pearson(a, std::vector<double>{1}), Error);
+}
+
+TEST(Statistics, AgreementLeavesOutWhatIsNoNumber) {
+  const Agreement both = agreement(std::vector<double>{0.5, 0.7, kNan, 0.9}, std::vector<double>{0.4, 0.9, 0.1, 0.9});
+  EXPECT_EQ(both.count, 3);
+  EXPECT_NEAR(both.mae, 0.1, 1e-12);
+  EXPECT_NEAR(both.bias, -1.0 / 30, 1e-12);
+  EXPECT_NEAR(both.largest, 0.2, 1e-12);
+}
+
+TEST(Statistics, MeansHaveStudentsInterval) {
+  const MeanInterval five = mean_interval(std::vector<double>{1, 2, 3, 4, 5, kNan});
+  EXPECT_EQ(five.count, 5);
+  EXPECT_NEAR(five.mean, 3, 1e-15);
+  EXPECT_NEAR(five.high - five.mean, 2.7764451052 * std::sqrt(0.5), 1e-8);
+  EXPECT_NEAR(mean_interval(std::vector<double>{0, 1}).high - 0.5, 12.7062047364 * 0.5, 1e-7);
+  EXPECT_TRUE(std::isinf(mean_interval(std::vector<double>{1}).high));
+  const ClassBias bias = class_bias(std::vector<double>{1, 0.5, 0.9, 0.7}, std::vector<std::int64_t>{0, 2, 0, 2}, 3);
+  EXPECT_NEAR(bias.classes[0].mean, 0.95, 1e-12);
+  EXPECT_EQ(bias.classes[1].count, 0);
+  EXPECT_NEAR(bias.classes[2].mean, 0.6, 1e-12);
+  EXPECT_NEAR(bias.all.mean, 0.775, 1e-12);
+}
+
+// ---- classifiers whose answer is known
+
+TEST(KnownProblems, RightAngle) {
+  const Graph rule = test::right_angle(0.5F, -0.2F);
+  Setting s = setting(rule, {{0.9F, 0.1F}, {0.6F, 0.9F}, {0.1F, 0.3F}, {0.2F, -0.9F}, {2.0F, -0.3F}});
+  for (const double sigma : {0.2, 0.7}) {
+    const auto sampled = estimates(s, sigma, "mc:40000");
+    for (std::int64_t i = 0; i < s.points.size(); ++i) {
+      const double past1 = s.points.x.row(i)[0] - 0.5, past2 = s.points.x.row(i)[1] + 0.2;
+      EXPECT_NEAR(sampled[i].p, test::right_angle_kept(past1, past2, sigma, sigma), 4 * *sampled[i].std_error + 1e-4) << i;
+    }
+  }
+}
+
+TEST(KnownProblems, BallsAndAnnuli) {
+  const double sigma = 0.4;
+  Setting inside = setting(test::ball(3, 1), {{0, 0, 0}, {0.3F, 0.4F, 0}, {0, 0, 1.5F}});
+  Setting ring = setting(test::annulus(3, 0.5F, 1.5F), {{0.6F, 0.8F, 0}, {0, 0, 0.1F}});
+  const auto in_ball = estimates(inside, sigma, "mc:40000"), in_ring = estimates(ring, sigma, "mc:40000");
+  for (const std::int64_t i : {0, 1, 2}) {
+    const double length = i == 0 ? 0 : i == 1 ? 0.5 : 1.5, out = test::outside_ball(length, 1, sigma);
+    EXPECT_NEAR(in_ball[i].p, i == 2 ? out : 1 - out, 4 * *in_ball[i].std_error + 1e-4);
+  }
+  const auto between = [&](double l) { return test::outside_ball(l, 0.5, sigma) - test::outside_ball(l, 1.5, sigma); };
+  EXPECT_NEAR(in_ring[0].p, between(1), 4 * *in_ring[0].std_error);
+  EXPECT_NEAR(in_ring[1].p, 1 - between(0.1), 4 * *in_ring[1].std_error);
+}
+
+// Linear models whose margin gradients all have length k: mv-sigmoid of Taylor's z is the softmax at temperature sigma k (Han et
+// al., section 3.3).
+TEST(KnownProblems, SoftmaxIsTaylorMvsWhereNormsAreEqual) {
+  const float s = std::sqrt(0.5F);  // rows whose differences have length 1
+  const Graph simplex = test::linear_classifier(Tensor({3, 3}, {s, 0, 0, 0, s, 0, 0, 0, s}), Tensor({3}, {0.2F, 0, -0.1F}));
+  for (const double sigma : {0.1, 0.5, 2.0}) {
+    Setting s2 = setting(simplex, {{0.3F, 0.2F, 0.1F}, {-1, 0.4F, 0.5F}});
+    const auto mvs = estimates(s2, sigma, "taylor_mvs"), soft = estimates(s2, sigma, "softmax:" + std::to_string(sigma));
+    for (const int i : {0, 1}) EXPECT_NEAR(mvs[i].p, soft[i].p, 1e-6) << sigma;
+  }
+}
+
+// ---- rare failures
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+TEST(RareFailures, SubsetFindsLinearAndQuadraticOnes) {
+  std::vector<double> decades;
+  const Graph plane = test::linear_classifier(Tensor({2, 4}, {1, 2, -1, 0.5F, 0, 0, 0, 0}), Tensor({2}, {0, 0}));
+  const Graph sphere = test::ball(3, 1);
+  for (const double q : {1e-3, 1e-5, 1e-7, 1e-9}) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const double distance = -normal::quantile(q), length2 = 6.25;
+      Setting linear = setting(plane, {{1, 2, -1, 0.5F}}, seed);
+      const double sigma = length2 / std::sqrt(length2) / distance;
+      decades.push_back(std::abs(std::log10(estimates(linear, sigma, "subset:5000")[0].p_fail / q)));
+      Setting round = setting(sphere, {{0.3F, 0.4F, 0}}, seed);
+      double low = 0.01, high = 1;  // the sigma at which failure is as rare
+      for (int k = 0; k < 60; ++k) (test::outside_ball(0.5, 1, 0.5 * (low + high)) < q ? low : high) = 0.5 * (low + high);
+      decades.push_back(std::abs(std::log10(estimates(round, low, "subset:5000")[0].p_fail / q)));
+    }
+  }
+  RecordProperty("median_decades", std::to_string(median(decades)));
+  RecordProperty("largest_decades", std::to_string(*std::max_element(decades.begin(), decades.end())));
+  EXPECT_LT(median(decades), 0.3);
+  EXPECT_LT(*std::max_element(decades.begin(), decades.end()), 1.5);
+}
+
+// ---- curves
+
+TEST(Curve, SmoothingReproducesAQuadratic) {
+  std::vector<CurvePoint> points;
+  for (const double sigma : {0.05, 0.1, 0.2, 0.4, 0.8}) {
+    const double t = std::log(sigma), z = 0.5 - 0.8 * t + 0.1 * t * t;
+    points.push_back({sigma, normal::cdf(z), normal::complement(z), 1e6});
+  }
+  const auto smooth = smooth_curve(points);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_NEAR(smooth[i].p, points[i].p, 1e-5);
+    EXPECT_LT(smooth[i].ci_low, smooth[i].p);
+    EXPECT_GT(smooth[i].ci_high, smooth[i].p);
+    EXPECT_NEAR(smooth[i].p + smooth[i].p_fail, 1, 1e-15);
+  }
+}
+
+TEST(Curve, SmoothingLeavesShortOrBrokenCurvesAlone) {
+  const auto two = smooth_curve(std::vector<CurvePoint>{{0.1, 0.9, 0.1, 50}, {0.2, 0.7, 0.3, 50}});
+  EXPECT_EQ(two[0].p, 0.9);
+  const auto broken = smooth_curve(std::vector<CurvePoint>{{0.1, 0.9, 0.1, 50}, {0.2, kNan, kNan, 50}, {0.3, 0.6, 0.4, 50}});
+  EXPECT_EQ(broken[2].p, 0.6);
+  for (const CurveValue& value : smooth_curve(std::vector<CurvePoint>{{0.1, 1, 0, 50}, {0.2, 1, 0, 50}, {0.3, 0.98, 0.02, 50}})) {
+    EXPECT_TRUE(value.p > 0.9 && value.p <= 1 && value.ci_low <= value.p && value.p <= value.ci_high);
+  }
+}
+
+// Eight scales at 24 forwards each: smoothed, against the same estimates by themselves.
+TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
+  std::vector<std::vector<float>> rows;
+  NoiseStream random(5, 0, 0, 0);
+  for (int i = 0; i < 16; ++i) {
+    rows.emplace_back(64);
+    for (float& x : rows.back()) x = static_cast<float>(random.uniform());
+  }
+  Setting s = setting(test::small_cnn(), rows);
+  const std::vector<double> sigmas = {0.1, 0.15, 0.22, 0.33, 0.5, 0.7, 1.0, 1.5};
+  const auto curve =
+      estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("probit:24")).value();
+  double smooth = 0, single = 0;
+  int covered = 0, count = 0;
+  for (std::size_t k = 0; k < sigmas.size(); ++k) {
+    s.points.seed = 99;
+    const auto truth = estimates(s, sigmas[k], "mc:20000");
+    s.points.seed = 7 + k;
+    const auto alone = estimates(s, sigmas[k], "probit:24");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      smooth += std::abs(curve[k][i].p - truth[i].p);
+      single += std::abs(alone[i].p - truth[i].p);
+      covered += *curve[k][i].ci_low <= truth[i].p && truth[i].p <= *curve[k][i].ci_high ? 1 : 0;
+      ++count;
+    }
+    EXPECT_EQ(curve[k][0].status, "ok: smoothed over 8 scales");
+  }
+  EXPECT_LT(smooth / single, 0.7) << smooth / count << " against " << single / count;
+  EXPECT_GT(static_cast<double>(covered) / count, 0.8);
+  RecordProperty("ratio", std::to_string(smooth / single));
+}
+
+TEST(Curve, RaysAgreeWithSamplingEvenWhereAnswersReturn) {
+  // Noise may cross the ring to its other side.
+  Setting s = setting(test::annulus(3, 0.3F, 1), {{0.6F, 0, 0}, {0.1F, 0, 0}});
+  const std::vector<double> sigmas = {0.05, 0.1, 0.2, 0.3, 0.5, 0.8};
+  const auto curves = ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 2000).value();
+  EXPECT_GT(curves[1].differed, 0.01);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t k = 0; k < sigmas.size(); ++k) {
+      const double l = i == 0 ? 0.6 : 0.1;
+      const double ring = test::outside_ball(l, 0.3, sigmas[k]) - test::outside_ball(l, 1, sigmas[k]);
+      const double truth = i == 0 ? ring : 1 - ring;
+      const Estimate& estimate = curves[i].estimates[k];
+      EXPECT_NEAR(estimate.p, truth, 4 * *estimate.std_error + 2e-3) << i << ' ' << sigmas[k];
+      EXPECT_NEAR(estimate.p + estimate.p_fail, 1, 1e-12);
+      EXPECT_LT(*estimate.std_error, 0.06);
+      EXPECT_LE(estimate.forwards, 2000 * 4);  // 2.6 for the search, one at random
+    }
+  }
+  EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.2, 0.1}, 10));
+}
+
+TEST(Curve, RaysAreExactWhereAnswersDoNotReturn) {
+  Setting s = setting(test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0})), {{0.3F, 0.4F}});
+  const std::vector<double> sigmas = {0.2, 0.5, 1, 2, 4};
+  const auto curve = ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 4000).value()[0];
+  EXPECT_EQ(curve.differed, 0);
+  for (std::size_t k = 0; k < sigmas.size(); ++k) {
+    const double truth = normal::cdf(1.6 / (sigmas[k] * std::sqrt(5.0)));
+    EXPECT_NEAR(curve.estimates[k].p, truth, 4 * *curve.estimates[k].std_error) << sigmas[k];
+    EXPECT_LT(*curve.estimates[k].ci_high - *curve.estimates[k].ci_low, 4.2 * *curve.estimates[k].std_error + 1e-3);
+  }
+}
+
+// ---- boundaries
+
+TEST(Boundary, IsExactForLinearClassifiers) {
+  Setting s = setting(test::linear_classifier(Tensor({3, 2}, {1, 0, -1, 1, 0, -2}), Tensor({3}, {0.2F, 0, -0.1F})),
+                      {{0.4F, 0.1F}, {-0.7F, 0.5F}, {0.1F, -0.9F}});
+  const auto nearest = nearest_boundary(*s.executor, s.points).value();
+  const auto search = nearest_boundary_black_box(*s.executor, s.points).value();
+  const double W[3][2] = {{1, 0}, {-1, 1}, {0, -2}};
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::int64_t t = s.points.target[i];
+    double least = 1e9;
+    for (std::int64_t c = 0; c < 3; ++c) {
+      if (c == t) continue;
+      least = std::min(least, (s.logits.row(i)[t] - s.logits.row(i)[c]) / std::hypot(W[t][0] - W[c][0], W[t][1] - W[c][1]));
+    }
+    EXPECT_NEAR(nearest[i].distance, least, 1e-5);
+    EXPECT_NE(nearest[i].rival, t);
+    EXPECT_NEAR(std::hypot(nearest[i].step[0], nearest[i].step[1]), nearest[i].distance, 1e-5);
+    EXPECT_NEAR(search[i].distance, least, 1e-3 * least);
+    EXPECT_GT(nearest[i].backwards, 0);
+  }
+}
+
+TEST(Boundary, BlackBoxFindsTheRightAngle) {
+  Setting s = setting(test::right_angle(0.5F, -0.2F), {{0.9F, 0.1F}, {0.1F, 0.3F}, {0.2F, -0.9F}, {2.0F, -0.3F}});
+  const auto nearest = nearest_boundary_black_box(*s.executor, s.points).value();
+  for (std::int64_t i = 0; i < s.points.size(); ++i) {
+    const double truth = test::right_angle_distance(s.points.x.row(i)[0] - 0.5, s.points.x.row(i)[1] + 0.2);
+    EXPECT_NEAR(nearest[i].distance, truth, 0.01 * truth) << i;
+    EXPECT_GE(nearest[i].distance, truth - 1e-5);
+  }
+}
+
+TEST(Boundary, NothingWithinReachAndNan) {
+  Setting s = setting(test::ball(2, 100), {{0, 0}});
+  EXPECT_TRUE(std::isinf(nearest_boundary_black_box(*s.executor, s.points).value()[0].distance));
+  Setting nan = setting(test::ball(2, 1), {{std::numeric_limits<float>::quiet_NaN(), 0}});
+  nan.points.target[0] = 0;
+  EXPECT_TRUE(std::isnan(nearest_boundary(*nan.executor, nan.points).value()[0].distance));
+  EXPECT_TRUE(std::isnan(nearest_boundary_black_box(*nan.executor, nan.points).value()[0].distance));
+}
+
+// ---- curvature
+
+TEST(CurvatureTest, LinearIsFlatAndAQuadraticIsKnown) {
+  Setting flat =
+      setting(test::linear_classifier(Tensor({3, 2}, {1, 0, -1, 1, 0, -2}), Tensor({3}, {0.2F, 0, -0.1F})), {{0.4F, 0.1F}});
+  const Curvature none = curvature(*flat.executor, flat.points, {isotropic_gaussian(), 0.3}, 200).value()[0];
+  EXPECT_LT(none.largest_shift, 1e-5);
+  EXPECT_LT(none.largest_scatter, 1e-5);
+  // g = r² - |x + eps|²: odd part -2 x.eps, even part -|eps|².
+  Setting round = setting(test::ball(3, 2), {{0.6F, 0.8F, 0}});
+  const Curvature bent = curvature(*round.executor, round.points, {isotropic_gaussian(), 0.3}, 20000).value()[0];
+  EXPECT_NEAR(bent.shift[0], -3 * 0.09 / (2 * 0.3), 0.02);
+  EXPECT_NEAR(bent.scatter[0], std::sqrt(6.0) * 0.09 / (2 * 0.3), 0.02);
+}
+
+TEST(CurvatureTest, QuadraticBoundsWhereTheyAreDefined) {
+  // Outside the ball: g = |x|² - r², A = I, u = 2x.
+  Setting outside = setting(test::ball(3, 0.5F), {{0.6F, 0.8F, 0}});
+  const QuadraticBound bound = quadratic_bounds(*outside.executor, outside.points, 0.1).value()[0];
+  EXPECT_TRUE(bound.defined);
+  EXPECT_NEAR(bound.lambda_max[0], 1, 1e-3);
+  EXPECT_NEAR(bound.lambda_mean[0], 1, 1e-3);
+  EXPECT_NEAR(bound.gradient_norm[0], 2, 1e-4);
+  EXPECT_NEAR(bound.taylor, 0.1 * std::sqrt(3.0) / 2, 1e-3);
+  EXPECT_NEAR(bound.mmse, 0, 1e-3);
+  Setting flat = setting(test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0})), {{0.3F, 0.4F}});
+  EXPECT_FALSE(quadratic_bounds(*flat.executor, flat.points, 0.1).value()[0].defined);
+}
+
+// ---- slices
+
+TEST(SliceTest, ShowsTheRegionsOfALinearClassifier) {
+  Setting s = setting(test::linear_classifier(Tensor({2, 3}, {1, 2, 2, 0, 0, 0}), Tensor({2}, {0, 0})), {{0.3F, 0.3F, 0.3F}});
+  const SlicePlane plane = margin_plane(*s.executor, s.points, 0, 1.0, 41).value();
+  EXPECT_NEAR(std::abs(plane.u[0] / plane.u[1]), 0.5, 1e-6);  // along the margin's gradient
+  const Slice slice = decision_slice(*s.executor, s.points, 0, plane).value();
+  EXPECT_EQ(slice.predicted[20 * 41 + 20], 0);
+  EXPECT_NEAR(slice.margin[20 * 41 + 20], 1.5, 1e-6);
+  for (std::int64_t row = 0; row < 41; ++row) {  // the boundary is at s = -0.5, for every t
+    EXPECT_EQ(slice.predicted[row * 41 + 9], 1);
+    EXPECT_EQ(slice.predicted[row * 41 + 11], 0);
+  }
+  EXPECT_FALSE(decision_slice(*s.executor, s.points, 0, {{1, 0}, {0, 1}, 1, 8}));
+  EXPECT_FALSE(decision_slice(*s.executor, s.points, 0, {plane.u, plane.v, 1, 100000}));
+  EXPECT_THROW(orthonormal({{1, 0, 0}, {2, 0, 0}, 1, 8}), Error);
+}
+
+}  // namespace
+}  // namespace probust
