@@ -17,6 +17,7 @@ namespace probust {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr float kNanFloat = std::numeric_limits<float>::quiet_NaN();
 
 /// A classifier with points at which its own answers are the targets.
 struct Setting {
@@ -54,11 +55,13 @@ TEST(Statistics, RanksShareTies) {
 }
 
 TEST(Statistics, CorrelationsOfKnownColumns) {
-  const std::vector<double> a = {1, 2, 3, 4, 5}, squares = {1, 4, 9, 16, 25}, down = {5, 4, 3, 2, 1}, flat = {2, 2, 2, 2, 2};
+  const std::vector<double> a = {1, 2, 3, 4, 5}, squares = {1, 4, 9, 16, 25}, down = {5, 4, 3, 2, 1},
+                            flat = {0.1, 0.1, 0.1, 0.1, 0.1};
   EXPECT_NEAR(pearson(a, squares), 0.98110491, 1e-8);
   EXPECT_NEAR(spearman(a, squares), 1, 1e-15);
   EXPECT_NEAR(pearson(a, down), -1, 1e-15);
   EXPECT_TRUE(std::isnan(pearson(a, flat)));
+  EXPECT_TRUE(std::isnan(pearson(flat, flat)));
   // Ties: ranks 1.5 1.5 3 4 against 1 2 3 4.
   EXPECT_NEAR(spearman(std::vector<double>{7, 7, 8, 9}, std::vector<double>{1, 2, 3, 4}), 4.5 / std::sqrt(4.5 * 5), 1e-12);
   EXPECT_THROW(pearson(a, std::vector<double>{1}), Error);
@@ -84,6 +87,7 @@ TEST(Statistics, MeansHaveStudentsInterval) {
   EXPECT_EQ(bias.classes[1].count, 0);
   EXPECT_NEAR(bias.classes[2].mean, 0.6, 1e-12);
   EXPECT_NEAR(bias.all.mean, 0.775, 1e-12);
+  EXPECT_THROW(class_bias(std::vector<double>{1}, std::vector<std::int64_t>{0}, -1), Error);
 }
 
 // ---- classifiers whose answer is known
@@ -247,6 +251,34 @@ TEST(Curve, RaysAreExactWhereAnswersDoNotReturn) {
   }
 }
 
+TEST(Curve, RaysRefuseWhatTheyCannotAnswer) {
+  Setting s = setting(test::ball(3, 1), {{0, 0, 0}, {kNanFloat, 0, 0}});
+  s.points.target = {0, 0};
+  const auto curves = ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.1, 0.2}, 10).value();
+  EXPECT_EQ(curves[1].estimates[0].status, "nonfinite");
+  EXPECT_TRUE(std::isnan(curves[1].estimates[1].p));
+  for (const std::vector<double>& sigmas : {std::vector<double>{0.1, kNan}, {0.1, 1 / 0.0}, {}, {-1, 1}})
+    EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 10));
+  s.points.target = {0, 2};
+  EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.1, 0.2}, 10));
+  EXPECT_FALSE(nearest_boundary(*s.executor, s.points));
+  EXPECT_FALSE(nearest_boundary_black_box(*s.executor, s.points));
+  EXPECT_FALSE(margin_plane(*s.executor, s.points, 0, 1, 8));
+}
+
+// What is no normal probability of margins is left as it is.
+TEST(Curve, SharesAreNotSmoothed) {
+  Setting s = setting(test::ball(3, 1), {{0, 0, 0}});
+  const std::vector<double> sigmas = {0.1, 0.2, 0.4};
+  const auto shares =
+      estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("mc:100")).value();
+  EXPECT_EQ(shares[2][0].p, estimates(s, 0.4, "mc:100")[0].p);
+  EXPECT_EQ(shares[2][0].status, "ok");
+  const auto chosen =
+      estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("auto:24")).value();
+  EXPECT_EQ(chosen[2][0].status, "ok: by probit:24, smoothed over 3 scales");
+}
+
 // ---- boundaries
 
 TEST(Boundary, IsExactForLinearClassifiers) {
@@ -287,6 +319,10 @@ TEST(Boundary, NothingWithinReachAndNan) {
   nan.points.target[0] = 0;
   EXPECT_TRUE(std::isnan(nearest_boundary(*nan.executor, nan.points).value()[0].distance));
   EXPECT_TRUE(std::isnan(nearest_boundary_black_box(*nan.executor, nan.points).value()[0].distance));
+  // A tie far from zero, where float32 numbers stand far apart.
+  Setting far = setting(test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}, {-10000, 0})), {{10000}});
+  EXPECT_LT(nearest_boundary(*far.executor, far.points).value()[0].distance, 0.02);
+  EXPECT_FALSE(nearest_boundary_black_box(*far.executor, far.points, {.reach = std::numeric_limits<double>::infinity()}));
 }
 
 // ---- curvature

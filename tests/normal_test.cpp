@@ -444,6 +444,24 @@ TEST(NormalPolygon, SidesThroughTheOrigin) {
   EXPECT_NEAR(polygon_of({0, 0, 0}, {0, 120, 240}).p, 0.0, 1e-14);
 }
 
+// Found by a reviewer: rows of one direction but for rounding; limits at the end of what a double holds.
+TEST(NormalPolygon, NearlyParallelSidesAndHugeLimits) {
+  MatrixXd a(4, 2), b(4, 2), c(4, 2);
+  a << 5, -7, 35, -49, 7, 5, -7, -5;
+  b << 0.6566659069688741, 0.754181600560996, 0.6566659069688743, 0.7541816005609964, -0.7541816005609961, 0.6566659069688742,
+      0.7541816005609961, -0.6566659069688742;
+  const double angles[] = {-1.7100990516509, -0.1035786784310, 0.0952593159661, -2.0228201422796};
+  for (int i = 0; i < 4; ++i) c.row(i) << std::cos(angles[i]), std::sin(angles[i]);
+  a = a.rowwise().normalized().eval();
+  EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{0, 2, 3, 3}, a).p, 0.5 * interval(-3, 3), 1e-13);
+  EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, 2, 3, 3}, b).p, cdf(1) * interval(-3, 3), 1e-13);
+  EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{2, 1, 3, 3}, b).p, cdf(1) * interval(-3, 3), 1e-13);
+  EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, 1e308, 1e308, 1e308}, c).p, cdf(1), 1e-13);
+  EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, -1e308, 1e308, 1e308}, c).p, 0, 1e-13);
+  // One direction on both sides of +-pi.
+  EXPECT_NEAR(polygon_of({1, 2, 5, 5}, {180, -180, 90, -90}).p, cdf(1) * interval(-5, 5), 1e-14);
+}
+
 TEST(NormalPolygon, NothingLeft) {
   EXPECT_EQ(polygon_of({-1, -1, 0.5}, {0, 180, 90}).p, 0.0);
   EXPECT_EQ(polygon_of({-1, -1, 0.5}, {0, 180, 90}).q, 1.0);

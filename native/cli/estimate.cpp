@@ -37,6 +37,10 @@ struct Plan {
 Plan parse_plan(const Arguments& arguments) {
   Plan plan{parse_noises(arguments, noise_files()), {}};
   const std::string by_default = arguments.budget ? "auto:" + shortest_text(std::floor(*arguments.budget)) : "auto";
+  const auto asks_auto = [](const std::string& list) { return ("," + list + ",").find(",auto,") != std::string::npos; };
+  if (arguments.budget && !arguments.estimators.empty() &&
+      std::none_of(arguments.estimators.begin(), arguments.estimators.end(), asks_auto))
+    throw Error{ErrorCode::usage, "--budget", "is for auto, which is not among the estimators", "leave it out, or add auto"};
   if (arguments.estimators.empty()) plan.estimators.push_back(parse_estimator(by_default));
   for (const std::string& list : arguments.estimators) {
     std::size_t start = 0;
@@ -245,7 +249,7 @@ class Run {
         Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.sigma(), estimator.text(),
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
-        if (tie && row.estimate.status == "ok") row.estimate.status = "tie";
+        if (tie && row.estimate.status.starts_with("ok")) row.estimate.status.replace(0, 2, "tie");
         const bool answered = !std::isnan(row.estimate.p) || row.estimate.status.rfind("degenerate", 0) == 0;
         computed_ += answered ? 1 : 0;
         destination_.write(row);

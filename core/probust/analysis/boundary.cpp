@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace probust {
 namespace {
@@ -38,6 +39,15 @@ class Place {
     }
     return x;
   }
+
+  // The displacement to the float32 point that a displacement leads to.
+  Vector rounded(const Vector& step) const {
+    Vector exact(step.size());
+    for (std::size_t e = 0; e < step.size(); ++e) exact[e] = static_cast<double>(static_cast<float>(x_[e] + step[e])) - x_[e];
+    return exact;
+  }
+
+  double length() const { return norm(x_); }
 
   // The answer at each displacement.
   std::vector<std::int64_t> answers(const std::vector<Vector>& steps) {
@@ -74,16 +84,21 @@ Vector shortened(Place& place, const std::vector<Vector>& steps, int halvings) {
     std::vector<Vector> middle;
     for (std::size_t k = 0; k < steps.size(); ++k) middle.push_back(scaled(steps[k], 0.5 * (low[k] + high[k])));
     const auto answers = place.answers(middle);
-    for (std::size_t k = 0; k < steps.size(); ++k) (answers[k] == place.target() ? low : high)[k] = 0.5 * (low[k] + high[k]);
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const bool other = answers[k] >= 0 && answers[k] != place.target();  // NaN is no answer
+      (other ? high : low)[k] = 0.5 * (low[k] + high[k]);
+    }
   }
   return high;
 }
 
+// What stands at a step, as float32 numbers have it.
 NearestBoundary found(Place& place, const Vector& step) {
   NearestBoundary nearest;
-  nearest.distance = norm(step);
-  nearest.step.assign(step.begin(), step.end());
-  nearest.rival = place.answers({step})[0];
+  const Vector exact = place.rounded(step);
+  nearest.distance = norm(exact);
+  nearest.step.assign(exact.begin(), exact.end());
+  nearest.rival = place.answers({exact})[0];
   nearest.forwards = place.forwards;
   return nearest;
 }
@@ -97,7 +112,8 @@ NearestBoundary nothing(const Place& place) {
 }
 
 // The step to the nearest boundary of the classifier linearised where it stands, a little beyond.
-std::optional<Vector> deepfool_step(std::span<const float> logits, std::span<const float> jacobian, std::int64_t target) {
+std::optional<Vector> deepfool_step(std::span<const float> logits, std::span<const float> jacobian, std::int64_t target,
+                                    double least) {
   constexpr double kOvershoot = 1e-3;
   const std::size_t d = jacobian.size() / logits.size();
   double nearest = std::numeric_limits<double>::infinity();
@@ -110,7 +126,7 @@ std::optional<Vector> deepfool_step(std::span<const float> logits, std::span<con
     const double distance = std::max(margin, 0.0) / length;
     if (!(length > 0) || !(distance < nearest)) continue;
     nearest = distance;
-    best = scaled(gradient, -(std::max(margin, 1e-6 * length) / length) * (1 + kOvershoot) / length);
+    best = scaled(gradient, -(std::max(margin, least * length) / length) * (1 + kOvershoot) / length);
   }
   return best.empty() ? std::nullopt : std::optional(best);
 }
@@ -137,7 +153,7 @@ NearestBoundary by_gradients(Executor& executor, const Points& points, std::int6
     std::vector<float> jacobian;
     executor.jacobian(x, [&](std::int64_t, std::span<const float> J) { jacobian.assign(J.begin(), J.end()); }).value();
     backwards += executor.classes();
-    const auto move = deepfool_step(logits.row(0), jacobian, place.target());
+    const auto move = deepfool_step(logits.row(0), jacobian, place.target(), 1e-6 * std::max(1.0, place.length()));
     if (!move) break;
     for (std::size_t e = 0; e < step.size(); ++e) step[e] += (*move)[e];
   }
@@ -160,10 +176,15 @@ class BlackBox {
       return undefined;
     }
     // The answer may change and change back: look along each direction at growing distances.
+    const Vector nowhere(place_.size(), 0.0);
+    const auto at_once = std::max<std::int64_t>(1, kMostNumbers / static_cast<std::int64_t>(place_.size()));
     for (double reach = search_.reach / 256; reach <= search_.reach && best_.empty(); reach *= 2) {
-      std::vector<Vector> steps;
-      for (std::int64_t k = 0; k < search_.directions; ++k) steps.push_back(of_length(reach, Vector(place_.size(), 0.0), 1.0));
-      take_shortest(steps);
+      for (std::int64_t first = 0; first < search_.directions; first += at_once) {
+        std::vector<Vector> steps;
+        const std::int64_t last = std::min(search_.directions, first + at_once);
+        for (std::int64_t k = first; k < last; ++k) steps.push_back(of_length(reach, nowhere, 1.0));
+        take_shortest(steps);
+      }
     }
     if (best_.empty()) return nothing(place_);
     double spread = 0.5;
@@ -172,7 +193,7 @@ class BlackBox {
       std::vector<Vector> steps;
       for (std::int64_t k = 0; k < search_.tries; ++k) steps.push_back(of_length(before * 0.999, best_, spread));
       // Trees decide on single elements: what is left of the step without one of them, or with one alone.
-      for (std::size_t e = 0; e < std::min<std::size_t>(place_.size(), 64); ++e) {
+      for (std::size_t e = 0; e < std::min(place_.size(), kSingle); ++e) {
         Vector without = best_, alone(place_.size(), 0.0);
         without[e] = 0;
         alone[e] = best_[e];
@@ -187,6 +208,8 @@ class BlackBox {
 
  private:
   static constexpr std::uint32_t kStream = 0xb0a7;
+  static constexpr std::int64_t kMostNumbers = 1 << 22;  ///< of displacements held at once
+  static constexpr std::size_t kSingle = 64;             ///< elements that are tried by themselves
 
   // A vector of a length in a direction at random about that of `centre`.
   Vector of_length(double length, const Vector& centre, double spread) {
@@ -221,6 +244,8 @@ class BlackBox {
 
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps) {
   return guarded("nearest_boundary", [&] {
+    if (most_steps < 1) throw Error{ErrorCode::usage, "nearest_boundary", "no steps are allowed", "allow at least one"};
+    check(executor, points);
     std::vector<NearestBoundary> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(by_gradients(executor, points, i, most_steps));
     return all;
@@ -230,8 +255,10 @@ Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const 
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search) {
   return guarded("nearest_boundary_black_box", [&] {
-    if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0))
-      throw Error{ErrorCode::usage, "nearest_boundary_black_box", "no directions, tries or reach", "all must be positive"};
+    if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
+      throw Error{ErrorCode::usage, "nearest_boundary_black_box", "no directions, tries or reach",
+                  "all must be positive and finite"};
+    check(executor, points);
     std::vector<NearestBoundary> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(BlackBox(executor, points, i, search).run());
     return all;

@@ -32,8 +32,8 @@ struct BlackBoxSearch {
 };
 
 /// Without gradients, for any black box such as a forest of trees: the shortest of many random directions, then its neighbours
-/// and what is left without single elements of it, each bisected. An upper bound that tightens with effort. Deterministic for
-/// given points and seed.
+/// and what is left without single elements of it (of the first 64), each bisected. An upper bound that tightens with effort.
+/// Deterministic for given points and seed.
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 

@@ -26,7 +26,7 @@ Curvature of_pairs(const MatrixXd& plus, const MatrixXd& minus, const VectorXd& 
   const MatrixXd even = (0.5 * (plus + minus)).colwise() - at_x, odd = 0.5 * (plus - minus);
   const VectorXd mean = even.rowwise().mean();
   const VectorXd unit = (odd.array().square().rowwise().sum() / pairs).sqrt();
-  const VectorXd scatter = ((even.colwise() - mean).array().square().rowwise().sum() / std::max(1.0, pairs - 1)).sqrt();
+  const VectorXd scatter = ((even.colwise() - mean).array().square().rowwise().sum() / (pairs - 1)).sqrt();
   Curvature result;
   result.shift = VectorXd::Zero(mean.size());
   result.scatter = VectorXd::Zero(mean.size());
@@ -35,10 +35,12 @@ Curvature of_pairs(const MatrixXd& plus, const MatrixXd& minus, const VectorXd& 
     result.shift[i] = mean[i] / unit[i];
     result.scatter[i] = scatter[i] / unit[i];
   }
-  const bool finite = result.shift.array().isFinite().all() && result.scatter.array().isFinite().all();
-  result.largest_shift =
-      finite ? (mean.size() ? result.shift.cwiseAbs().maxCoeff() : 0) : std::numeric_limits<double>::quiet_NaN();
-  result.largest_scatter = finite ? (mean.size() ? result.scatter.maxCoeff() : 0) : std::numeric_limits<double>::quiet_NaN();
+  const auto largest = [](const VectorXd& v) {
+    if (v.array().isNaN().any()) return std::numeric_limits<double>::quiet_NaN();
+    return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
+  };
+  result.largest_shift = largest(result.shift);
+  result.largest_scatter = largest(result.scatter);
   return result;
 }
 
@@ -118,7 +120,7 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
     bound.taylor *= scaled * bound.lambda_max[rival] / bound.gradient_norm[rival];
     bound.mmse *= scaled * std::max(0.0, bound.lambda_max[rival] - bound.lambda_mean[rival]) / bound.gradient_norm[rival];
   }
-  bound.defined = semidefinite && (bound.gradient_norm.array() > 0).all() && (bound.lambda_max.array() > 0).all();
+  bound.defined = m > 0 && semidefinite && (bound.gradient_norm.array() > 0).all() && (bound.lambda_max.array() > 0).all();
   return bound;
 }
 
@@ -126,7 +128,7 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
 
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
   return guarded("curvature", [&] {
-    if (pairs < 1) throw Error{ErrorCode::usage, "curvature", "no pairs were asked for", "give at least one"};
+    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "fewer than two pairs show no scatter", "give at least two"};
     if (!noise.shape->mirrored())
       throw Error{ErrorCode::unsupported, noise.text(), "cannot be mirrored at x", "use symmetric additive noise"};
     const std::vector<MatrixXd> plus = executor.margins(points, noise, pairs).value();
@@ -145,6 +147,7 @@ Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const P
   return guarded("quadratic_bounds", [&] {
     if (!(sigma > 0) || !(h > 0) || iterations < 1)
       throw Error{ErrorCode::usage, "quadratic_bounds", "sigma, h and iterations must be positive", ""};
+    check(executor, points);
     std::vector<QuadraticBound> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, iterations));
     return all;

@@ -11,7 +11,7 @@
 namespace probust {
 
 /// From antithetic pairs x +- eps: the even part e = (g(x + eps) + g(x - eps)) / 2 - g(x) of a margin is zero, and the odd part o
-/// linear in eps, where the margin is linear. Both in units of the standard deviation of o.
+/// linear in eps, where the margin is linear. Both in units of the standard deviation of o; infinite where o is zero.
 struct Curvature {
   Eigen::VectorXd shift;  ///< [m] mean of e: what a linearisation at x misses on average; its own error is scatter / sqrt(pairs)
   Eigen::VectorXd scatter;                        ///< [m] standard deviation of e: what no linearisation has
@@ -30,8 +30,9 @@ struct QuadraticBound {
   bool defined = false;  ///< every A has no negative eigenvalue (as far as the search saw), some curvature, and u is not zero
 };
 
-/// By differences of gradients over a step of h times the norm of x (at least h): power iterations for the largest eigenvalues of
-/// A, random probes for the means. Networks of ReLUs have A = 0 almost everywhere: not defined, as `defined` says.
+/// By differences of gradients over a step of h times the norm of x (at least h): power iterations for the eigenvalues of
+/// largest modulus (from below: the ratios are estimates of bounds), random probes for the means. Networks of ReLUs have A = 0
+/// almost everywhere: not defined, as `defined` says.
 Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const Points& points, double sigma, double h = 1e-2,
                                                      int iterations = 12);
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <string>
 
 #include "probust/estimators/binomial.h"
+#include "probust/estimators/common.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -16,18 +19,21 @@ namespace {
 constexpr std::uint32_t kChoice = 0xc407;  ///< the stream of the scales that are asked beyond a change
 constexpr double kTwoSided95 = 1.959963984540054;
 
-// Phi^-1(p) from whichever of p and 1 - p is small; a share of none or all of n samples is taken as half a sample from it.
+// Phi^-1(p) from whichever of p and 1 - p is small.
 double probit_of(const CurvePoint& point) {
-  const double least = 0.5 / (point.samples + 1);
-  if (point.p < 0.5) return normal::quantile(std::max(point.p, std::min(least, 1e-12)));
-  return -normal::quantile(std::max(point.p_fail, std::min(least, 1e-12)));
+  constexpr double kLeast = 1e-12;  // beyond, a curve would follow what no sample can know
+  if (point.p < 0.5) return normal::quantile(std::max(point.p, kLeast));
+  return -normal::quantile(std::max(point.p_fail, kLeast));
 }
 
-CurveValue as_it_is(const CurvePoint& point) { return {point.p, point.p_fail, point.p, point.p, 0}; }
+CurveValue as_it_is(const CurvePoint& point) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  return {point.p, point.p_fail, kUnknown, kUnknown, kUnknown};
+}
 
-// Noise of its own for each scale.
-std::uint64_t seed_of(std::uint64_t seed, double sigma) {
-  std::uint64_t x = seed ^ std::bit_cast<std::uint64_t>(sigma);
+// Noise of its own for each scale of a sweep.
+std::uint64_t seed_of(std::uint64_t seed, double sigma, std::uint64_t place) {
+  std::uint64_t x = seed ^ std::bit_cast<std::uint64_t>(sigma) ^ (place * 0x9e3779b97f4a7c15ULL);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
@@ -38,7 +44,8 @@ std::uint64_t seed_of(std::uint64_t seed, double sigma) {
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
   const auto n = static_cast<Eigen::Index>(points.size());
   const bool usable = std::all_of(points.begin(), points.end(), [](const CurvePoint& point) {
-    return std::isfinite(point.p) && point.sigma > 0 && point.samples > 0;
+    return std::isfinite(point.p) && std::isfinite(point.p_fail) && point.sigma > 0 && std::isfinite(point.sigma) &&
+           point.samples > 0 && std::isfinite(point.samples);
   });
   std::vector<CurveValue> values;
   if (n < 3 || !usable) {
@@ -72,40 +79,63 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
   return values;
 }
 
+namespace {
+
+// The estimator that gave an estimate: auto names another.
+const EstimatorDefinition& behind(const EstimatorSpec& estimator, const Estimate& estimate) {
+  constexpr std::string_view kBy = "ok: by ";
+  if (!estimate.status.starts_with(kBy)) return *estimator.definition;
+  return *parse_estimator(estimate.status.substr(kBy.size())).definition;
+}
+
+// The estimates of one point at every scale, smoothed where all of them may be.
+void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator, std::span<Estimate* const> column) {
+  std::vector<CurvePoint> raw;
+  for (std::size_t s = 0; s < column.size(); ++s) {
+    const Estimate& one = *column[s];
+    const bool sound = one.status.starts_with("ok") && behind(estimator, one).smooths && std::isfinite(one.p);
+    if (!sound) return;
+    raw.push_back({sigmas[s], one.p, one.p_fail, static_cast<double>(one.forwards)});
+  }
+  const std::vector<CurveValue> smooth = smooth_curve(raw);
+  for (std::size_t s = 0; s < column.size(); ++s) {
+    Estimate& one = *column[s];
+    one.p = smooth[s].p;
+    one.p_fail = smooth[s].p_fail;
+    one.ci_low = smooth[s].ci_low;
+    one.ci_high = smooth[s].ci_high;
+    one.std_error = smooth[s].std_error;
+    one.status += (one.status == "ok" ? ": smoothed over " : ", smoothed over ") + std::to_string(sigmas.size()) + " scales";
+  }
+}
+
+}  // namespace
+
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event) {
-  std::vector<std::vector<Estimate>> curve;
-  for (const double sigma : sigmas) {
-    Points own = points;
-    own.seed = seed_of(points.seed, sigma);
-    Evaluation evaluation(executor, std::move(own), logits, event);
-    auto estimates = estimate(evaluation, {shape, sigma}, estimator);
-    if (!estimates) return estimates.error();
-    curve.push_back(std::move(estimates).value());
-  }
-  for (std::int64_t i = 0; i < points.size(); ++i) {
-    std::vector<CurvePoint> raw;
+  return guarded("sweep", [&] {
+    const bool smooth = sigmas.size() >= 3 && estimator.definition->smooths && event.plain();
+    std::vector<std::vector<Estimate>> curve;
+    Evaluation together(executor, points, logits, event);  // shares what does not depend on the scale
     for (std::size_t s = 0; s < sigmas.size(); ++s) {
-      const Estimate& one = curve[s][i];
-      raw.push_back({sigmas[s], one.p, one.p_fail, static_cast<double>(one.forwards + one.backwards)});
+      if (!smooth) {
+        curve.push_back(estimate(together, {shape, sigmas[s]}, estimator).value());
+        continue;
+      }
+      Points own = points;
+      own.seed = seed_of(points.seed, sigmas[s], s);
+      Evaluation evaluation(executor, std::move(own), logits, event);
+      curve.push_back(estimate(evaluation, {shape, sigmas[s]}, estimator).value());
     }
-    bool whole = sigmas.size() >= 3;
-    for (std::size_t s = 0; s < sigmas.size(); ++s) whole = whole && std::isfinite(raw[s].p) && curve[s][i].std_error;
-    if (!whole) continue;
-    const std::vector<CurveValue> smooth = smooth_curve(raw);
-    for (std::size_t s = 0; s < sigmas.size(); ++s) {
-      Estimate& one = curve[s][i];
-      one.p = smooth[s].p;
-      one.p_fail = smooth[s].p_fail;
-      one.ci_low = smooth[s].ci_low;
-      one.ci_high = smooth[s].ci_high;
-      one.std_error = smooth[s].std_error;
-      if (one.status == "ok") one.status = "ok: smoothed over " + std::to_string(sigmas.size()) + " scales";
+    for (std::int64_t i = 0; smooth && i < points.size(); ++i) {
+      std::vector<Estimate*> column;
+      for (auto& estimates : curve) column.push_back(&estimates[i]);
+      smooth_point(sigmas, estimator, column);
     }
-  }
-  return curve;
+    return curve;
+  });
 }
 
 namespace {
@@ -166,6 +196,12 @@ class Asker {
 RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, const NoiseShape& shape,
                    std::span<const double> sigmas, std::int64_t rays) {
   const auto scales = static_cast<std::int64_t>(sigmas.size());
+  const auto finite = [](float value) { return std::isfinite(value); };
+  if (!std::all_of(points.x.row(i).begin(), points.x.row(i).end(), finite)) {
+    RayCurve none;
+    none.estimates.assign(sigmas.size(), nonfinite_estimate());
+    return none;
+  }
   Asker asker(executor, points, i, shape, sigmas);
   std::vector<Ray> search(static_cast<std::size_t>(rays), Ray{0, scales});
   std::vector<std::int64_t> scale(search.size());
@@ -196,16 +232,19 @@ RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, con
   const std::vector<char> answer = asker.kept(chosen);
   const double n = static_cast<double>(rays);
   RayCurve curve;
+  double differences = 0;
   for (std::size_t j = 0; j < search.size(); ++j) {
     const int gap = (answer[j] ? 1 : 0) - (search[j].gone > chosen[j] ? 1 : 0);
     correction[chosen[j]] += gap * static_cast<double>(scales) / n;
     differed[chosen[j]] += gap * gap * static_cast<double>(scales) / n;
-    curve.differed += gap * gap / n;
+    differences += gap * gap;
   }
+  curve.differed = differences / n;
+  const double least_rate = (differences + 1) / n;  // few are asked at each scale: what all scales show, and one unseen
   for (std::int64_t s = 0; s < scales; ++s) {
     const auto kept = std::count_if(search.begin(), search.end(), [&](const Ray& ray) { return ray.gone > s; });
     const double share = static_cast<double>(kept) / n, gone = static_cast<double>(rays - kept) / n;
-    const double spread = std::sqrt(static_cast<double>(scales) * differed[s] / n);  // of the correction
+    const double spread = std::sqrt(static_cast<double>(scales) * std::max(differed[s], least_rate) / n);  // of the correction
     const Interval interval = clopper_pearson(kept, rays);
     Estimate estimate;
     estimate.p = std::clamp(share + correction[s], 0.0, 1.0);
@@ -225,9 +264,14 @@ RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, con
 Result<std::vector<RayCurve>> ray_curves(Executor& executor, const Points& points, const NoiseShape& shape,
                                          std::span<const double> sigmas, std::int64_t rays) {
   return guarded("ray_curves", [&] {
-    if (!std::is_sorted(sigmas.begin(), sigmas.end()) || sigmas.empty() || !(sigmas.front() > 0) || rays < 1)
-      throw Error{ErrorCode::usage, "ray_curves", "scales that do not ascend from above zero, or no rays",
-                  "give for example 0.1, 0.2"};
+    constexpr std::int64_t kMostRays = std::int64_t{1} << 31;  // the noise is keyed by 32-bit sample numbers
+    const bool positive = std::all_of(sigmas.begin(), sigmas.end(), [](double s) { return s > 0 && std::isfinite(s); });
+    if (sigmas.empty() || !positive || !std::is_sorted(sigmas.begin(), sigmas.end()) || rays < 1 || rays > kMostRays)
+      throw Error{ErrorCode::usage, "ray_curves", "scales that do not ascend from above zero, or no or too many rays",
+                  "give for example 0.1, 0.2 and 1000 rays"};
+    check(executor, points);
+    const auto last = std::max_element(points.index.begin(), points.index.end());
+    shape.fit(element_count(executor.point_shape()), last == points.index.end() ? 0 : *last + 1);
     std::vector<RayCurve> curves;
     for (std::int64_t i = 0; i < points.size(); ++i) curves.push_back(ray_curve(executor, points, i, shape, sigmas, rays));
     return curves;

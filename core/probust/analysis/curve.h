@@ -12,26 +12,28 @@
 
 namespace probust {
 
-/// One estimate on a curve: p and 1 - p at a scale, as good as the share of `samples` independent copies.
+/// One estimate on a curve: p and 1 - p at a scale, from `samples` noisy copies by way of normal margins, whose z = Phi^-1(p) has
+/// the variance (1 + z² / 2) / samples. Shares of copies have another, and none where no copy or all of them fail.
 struct CurvePoint {
   double sigma, p, p_fail, samples;
 };
 
 struct CurveValue {
   double p, p_fail;
-  double ci_low, ci_high;  ///< 95%
-  double std_error;
+  double ci_low, ci_high;  ///< 95%; NaN where nothing was smoothed
+  double std_error;        ///< likewise
 };
 
 /// The curve that independent estimates at several scales have in common: a quadratic in ln sigma for z = Phi^-1(p), weighted by
 /// the variance (1 + z² / 2) / samples that normal margins give z, with a ridge of 1 on the square term. At fewer than three
-/// scales, or where a p is NaN, values stay as they are. The interval widens where points scatter about the curve by more than
-/// their variance.
+/// scales, or where a number is not finite, values stay as they are. The interval widens where points scatter about the curve by
+/// more than their variance.
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
-/// Estimates at several scales of one noise shape, with noise of its own at each scale (else errors would be shared and nothing
-/// would average out), smoothed point by point: [scales][points]. The statuses that were "ok" become "ok: smoothed over N
-/// scales". Estimates without a standard error have no noise to smooth and stay. `logits` [N, C] are those at the points.
+/// Estimates at several scales of one noise shape: [scales][points]. From three scales on, those of estimators that allow it
+/// (EstimatorDefinition::smooths) are made with noise of their own at each scale (else errors would be shared and nothing would
+/// average out) and smoothed point by point, where all of a point's are ok; their statuses add "smoothed over N scales". `logits`
+/// [N, C] are those at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
@@ -40,7 +42,8 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
 /// p at each scale from common rays: the direction of a copy's noise stays, and bisection over the scales finds where the answer
 /// changes, in log2(scales) forwards or so instead of one for each scale. Unsmoothed: at each scale p is a share of rays. A ray
 /// may leave the decision region and return, which bisection does not see: of each ray one scale at random is asked as well, and
-/// what differs corrects the shares without bias and widens the interval.
+/// what differs corrects the shares (without bias, but for their being kept within 0 and 1) and
+/// widens the interval.
 struct RayCurve {
   std::vector<Estimate> estimates;  ///< [scales]
   double differed = 0;              ///< the share of rays whose answer at the scale asked was not what bisection said

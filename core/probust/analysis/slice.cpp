@@ -30,10 +30,19 @@ bool make_orthogonal(std::vector<double>& v, const std::vector<double>& u) {
   return std::sqrt(dot(v, v)) > 1e-9 * before && normalize(v);
 }
 
+void require_point(const Executor& executor, const Points& points, std::int64_t i) {
+  check(executor, points);
+  if (i < 0 || i >= points.size() || executor.classes() < 2)
+    throw Error{ErrorCode::usage, "slice", "there is no point " + std::to_string(i) + ", or only one class", ""};
+}
+
 double smallest_margin(std::span<const float> logits, std::int64_t target) {
   double rival = -std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < logits.size(); ++c) {
-    if (static_cast<std::int64_t>(c) != target) rival = std::max(rival, static_cast<double>(logits[c]));
+    if (static_cast<std::int64_t>(c) != target) {
+      if (std::isnan(logits[c])) return std::numeric_limits<double>::quiet_NaN();
+      rival = std::max(rival, static_cast<double>(logits[c]));
+    }
   }
   return static_cast<double>(logits[target]) - rival;
 }
@@ -49,10 +58,13 @@ SlicePlane orthonormal(SlicePlane plane) {
 
 Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::int64_t i, double reach, std::int64_t resolution) {
   return guarded("margin_plane", [&] {
+    require_point(executor, points, i);
     Shape shape = points.x.shape;
     shape[0] = 1;
     const Tensor x(shape, std::vector<float>(points.x.row(i).begin(), points.x.row(i).end()));
     const Tensor logits = executor.logits(x).value();
+    if (argmax(logits.row(0)) < 0)
+      throw Error{ErrorCode::numerical, "slice", "logits at the point are NaN", "choose another point"};
     const std::int64_t target = points.target[i];
     const std::size_t d = x.data.size();
     std::vector<float> jacobian;
@@ -97,12 +109,14 @@ Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::i
 Result<Slice> decision_slice(Executor& executor, const Points& points, std::int64_t i, const SlicePlane& plane) {
   return guarded("decision_slice", [&] {
     constexpr std::int64_t kMostResolution = 4096;
+    require_point(executor, points, i);
     const auto x = points.x.row(i);
     if (plane.u.size() != x.size() || plane.v.size() != x.size())
       throw Error{ErrorCode::usage, "slice", "directions have " + std::to_string(plane.u.size()) + " elements",
                   "the input has " + std::to_string(x.size())};
-    if (plane.resolution < 2 || !(plane.reach > 0))
-      throw Error{ErrorCode::usage, "slice", "needs a reach and two points a side", ""};
+    if (plane.resolution < 2 || !(plane.reach > 0) || !std::isfinite(plane.reach) ||
+        !std::isfinite(dot(plane.u, plane.u) + dot(plane.v, plane.v)))
+      throw Error{ErrorCode::usage, "slice", "needs a finite plane, a reach and two points a side", ""};
     if (plane.resolution > kMostResolution)
       throw Error{ErrorCode::resources, "slice", std::to_string(plane.resolution) + " points a side", "at most 4096"};
     const std::int64_t n = plane.resolution;

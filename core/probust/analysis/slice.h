@@ -22,7 +22,7 @@ struct SlicePlane {
 struct Slice {
   std::int64_t resolution = 0;
   std::vector<std::int64_t> predicted;  ///< -1 where logits are NaN
-  std::vector<double> margin;           ///< of the target against its strongest rival: zero on the decision boundary
+  std::vector<double> margin;  ///< of the target against its strongest rival: zero on the decision boundary, NaN where logits are
 };
 
 /// Two orthonormal directions worth seeing at point i: the gradient of the smallest margin at x, and the part of the next

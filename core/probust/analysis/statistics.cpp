@@ -56,11 +56,15 @@ MeanInterval mean_interval(std::span<const double> values) {
 
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes) {
   same_length(p.size(), of_class.size(), "class_bias");
+  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "a negative number of classes", ""};
+  std::vector<double> known;
   std::vector<std::vector<double>> within(static_cast<std::size_t>(classes));
   for (std::size_t i = 0; i < p.size(); ++i) {
-    if (of_class[i] >= 0 && of_class[i] < classes) within[of_class[i]].push_back(p[i]);
+    if (of_class[i] < 0 || of_class[i] >= classes) continue;
+    within[of_class[i]].push_back(p[i]);
+    known.push_back(p[i]);
   }
-  ClassBias bias{{}, mean_interval(p)};
+  ClassBias bias{{}, mean_interval(known)};
   for (const auto& values : within) bias.classes.push_back(mean_interval(values));
   return bias;
 }
@@ -82,6 +86,10 @@ std::vector<double> ranks(std::span<const double> values) {
 
 double pearson(std::span<const double> a, std::span<const double> b) {
   same_length(a.size(), b.size(), "pearson");
+  const auto varies = [](std::span<const double> x) {
+    return std::any_of(x.begin(), x.end(), [&](double value) { return value != x[0]; });
+  };
+  if (!varies(a) || !varies(b)) return kNan;  // rounding of the mean must not make up a correlation
   const auto n = static_cast<double>(a.size());
   const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n, mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
   double aa = 0, bb = 0, ab = 0;
@@ -90,7 +98,7 @@ double pearson(std::span<const double> a, std::span<const double> b) {
     bb += (b[i] - mean_b) * (b[i] - mean_b);
     ab += (a[i] - mean_a) * (b[i] - mean_b);
   }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa) / std::sqrt(bb) : kNan;
+  return aa > 0 && bb > 0 ? std::clamp(ab / std::sqrt(aa) / std::sqrt(bb), -1.0, 1.0) : kNan;
 }
 
 double spearman(std::span<const double> a, std::span<const double> b) {

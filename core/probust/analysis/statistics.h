@@ -18,7 +18,8 @@ struct MeanInterval {
 /// The mean of the finite values.
 MeanInterval mean_interval(std::span<const double> values);
 
-/// The mean of `p` within each class and over all: how robust a model is for whom (Han et al., section 4.3).
+/// The mean of `p` within each class and over all points of classes 0 .. classes - 1: how robust a model is for whom (Han et al.,
+/// section 4.3).
 struct ClassBias {
   std::vector<MeanInterval> classes;  ///< [classes]
   MeanInterval all;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // auto:N, an estimator for a budget of N forwards a point, by what docs/estimators.md measured: normal margins from few copies,
-// gradients around the noise where they pay, and, where a pilot says that failure is too rare for the budget to see, subset
-// simulation. The status names what was used.
+// gradients from a hundred forwards on, and, where a pilot says that failure is too rare for the budget to see, subset
+// simulation. Events other than the survival of the target are counted. The status names what was used.
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -9,9 +9,10 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGradientsPay = 100;  ///< below, probit has the smaller error at equal measured cost
+constexpr std::int64_t kGradientsPay = 100;  ///< below, gradients and their projections take most of the budget
 constexpr std::int64_t kRareBudget = 1000;   ///< from here on a pilot looks whether failures are too rare to count
 constexpr std::int64_t kPilot = 100;
+constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
 
 Points subset_of(const Points& points, const std::vector<std::int64_t>& which) {
@@ -64,13 +65,22 @@ void use(Evaluation& evaluation, const Noise& noise, const std::string& text, co
 std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, double budget_given) {
   auto budget = static_cast<std::int64_t>(budget_given);
   const std::int64_t n = evaluation.points().size();
+  if (n == 0) return {};
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> common, rare;
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
+  if (!evaluation.event().plain()) {
+    estimates = estimate_monte_carlo(evaluation, noise, static_cast<double>(budget));
+    for (Estimate& estimate : estimates) estimate.status = "ok: by mc:" + std::to_string(budget);
+    return estimates;
+  }
   if (budget < kRareBudget || !noise.shape->normals(elements)) {
     for (std::int64_t i = 0; i < n; ++i) common.push_back(i);
   } else {
-    estimates = estimate_probit(evaluation, noise, static_cast<double>(kPilot));
+    Points apart = evaluation.points();
+    apart.seed ^= kPilotSeed;  // what chooses must not be part of what answers
+    Evaluation pilot(evaluation.executor(), apart, evaluation.logits());
+    estimates = estimate_probit(pilot, noise, static_cast<double>(kPilot));
     budget -= kPilot;
     for (std::int64_t i = 0; i < n; ++i) {
       (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);

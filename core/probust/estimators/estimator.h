@@ -89,6 +89,9 @@ struct EstimatorDefinition {
 
   /// Whether it answers for events other than the survival of the target alone; `estimate` refuses those for the others.
   bool knows_events = false;
+
+  /// Whether its Phi^-1(p) errs about as that of normal margins does, by sqrt((1 + z² / 2) / forwards): sweeps may be smoothed.
+  bool smooths = false;
 };
 
 /// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.

@@ -119,6 +119,10 @@ class Executor {
   Progress progress;
 };
 
+/// What every door asks of points: as many rows of the model's shape as indices and targets, and targets that exist. Throws
+/// Error.
+void check(const Executor& executor, const Points& points);
+
 /// The index of the largest logit, the lowest one on a tie; -1 where any is NaN.
 std::int64_t argmax(std::span<const float> logits);
 

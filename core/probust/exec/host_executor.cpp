@@ -241,14 +241,7 @@ class HostExecutor final : public Executor {
   }
 
   void check_points(const Points& points, const NoiseShape& shape) const {
-    if (checked_rows(points.x) != points.size() || points.target.size() != points.index.size()) {
-      throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
-    }
-    for (const std::int64_t target : points.target) {
-      if (target < 0 || target >= classes_)
-        throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
-                    "the model has " + std::to_string(classes_) + " classes"};
-    }
+    check(*this, points);
     const auto last = std::max_element(points.index.begin(), points.index.end());
     shape.fit(elements_, last == points.index.end() ? 0 : *last + 1);
   }
@@ -615,6 +608,21 @@ constexpr Backend kBackends[] = {
 constexpr std::string_view kBackendNames[] = {"cpu", "reference"};
 
 }  // namespace
+
+void check(const Executor& executor, const Points& points) {
+  const Shape per_point = points.x.shape.empty() ? Shape{} : Shape(points.x.shape.begin() + 1, points.x.shape.end());
+  if (points.x.shape.empty() || element_count(per_point) != element_count(executor.point_shape())) {
+    throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
+                "the model takes " + to_string(executor.point_shape())};
+  }
+  if (points.x.shape[0] != points.size() || points.target.size() != points.index.size())
+    throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+  for (const std::int64_t target : points.target) {
+    if (target < 0 || target >= executor.classes())
+      throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
+                  "the model has " + std::to_string(executor.classes()) + " classes"};
+  }
+}
 
 std::int64_t argmax(std::span<const float> logits) {
   std::int64_t best = 0;

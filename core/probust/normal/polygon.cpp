@@ -35,21 +35,37 @@ Vector2d corner(const Face& a, const Face& b) {
 
 bool inside(const Vector2d& point, const Face& face) { return face.normal.dot(point) < face.limit; }
 
-/// The faces by angle, of equal angles the one that binds, and a box of which nothing outside has a probability above 0.
+/// Directions this close are one: their corners would be decided by rounding, and p does not tell them apart.
+bool same_direction(const Face& a, const Face& b) {
+  constexpr double kParallel = 4.0 * std::numeric_limits<double>::epsilon();
+  return std::abs(cross(a.normal, b.normal)) <= kParallel && a.normal.dot(b.normal) > 0.0;
+}
+
+/// The faces by angle, of one direction that which binds, and a box of which nothing outside has a probability above 0.
 std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
   constexpr double kBeyond = 39.0, kLeast = 1e-200;  // a corner in the origin itself would be seen in no direction
   const std::span<Face> faces = arena.take<Face>(z.size() + 4);
-  for (std::size_t i = 0; i < z.size(); ++i)
-    faces[i] = {Vector2d(N(i, 0), N(i, 1)).normalized(), std::abs(z[i]) < kLeast ? kLeast : z[i], std::atan2(N(i, 1), N(i, 0))};
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double limit = std::abs(z[i]) < kLeast ? kLeast : std::clamp(z[i], -2.0 * kBeyond, 2.0 * kBeyond);
+    faces[i] = {Vector2d(N(i, 0), N(i, 1)).normalized(), limit, std::atan2(N(i, 1), N(i, 0))};
+  }
   const double turn = 0.5 * std::numbers::pi;
   const Vector2d axes[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   for (int k = 0; k < 4; ++k) faces[z.size() + k] = {axes[k], kBeyond, k < 3 ? k * turn : -turn};
-  std::sort(faces.begin(), faces.end(),
-            [](const Face& a, const Face& b) { return a.angle < b.angle || (a.angle == b.angle && a.limit < b.limit); });
-  const auto end = std::unique(faces.begin(), faces.end(), [](const Face& a, const Face& b) {
-    return a.angle == b.angle || std::abs(cross(a.normal, b.normal)) < 1e-300;
-  });
-  return faces.first(end - faces.begin());
+  std::sort(faces.begin(), faces.end(), [](const Face& a, const Face& b) { return a.angle < b.angle; });
+  std::size_t kept = 0;
+  for (const Face& face : faces) {
+    if (kept == 0 || !same_direction(faces[kept - 1], face)) {
+      faces[kept++] = face;
+    } else if (face.limit < faces[kept - 1].limit) {
+      faces[kept - 1] = face;
+    }
+  }
+  if (kept > 1 && same_direction(faces[kept - 1], faces[0])) {  // at +-pi
+    if (faces[kept - 1].limit < faces[0].limit) faces[0] = faces[kept - 1];
+    --kept;
+  }
+  return faces.first(kept);
 }
 
 /// The faces that are sides of the polygon, in order; fewer than three where it is empty. Overwrites `faces`.

@@ -23,16 +23,19 @@ void require(const Tensor& x, const std::vector<std::int64_t>& labels, std::int6
   const auto fail = [](const std::string& what, const std::string& hint) -> Error {
     return {ErrorCode::usage, "train_mlp", what, hint};
   };
-  if (x.shape.size() != 2 || x.shape[0] < 1) throw fail("x has shape " + to_string(x.shape), "give [N, d]");
+  if (x.shape.size() != 2 || x.shape[0] < 1 || x.shape[1] < 1) throw fail("x has shape " + to_string(x.shape), "give [N, d]");
   if (static_cast<std::int64_t>(labels.size()) != x.shape[0])
     throw fail(std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points", "give one each");
+  if (!std::all_of(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); }))
+    throw fail("x holds a value that is not finite", "leave such points out");
   if (classes < 2) throw fail("fewer than two classes", "");
   for (const std::int64_t label : labels) {
     if (label < 0 || label >= classes)
       throw fail("label " + std::to_string(label), "labels are 0.." + std::to_string(classes - 1));
   }
   const bool widths = std::all_of(options.hidden.begin(), options.hidden.end(), [](std::int64_t w) { return w > 0; });
-  if (!widths || options.epochs < 0 || options.batch < 1 || !(options.rate > 0) || options.decay < 0 || options.noise < 0)
+  if (!widths || options.epochs < 0 || options.batch < 1 || !(options.rate > 0) || !std::isfinite(options.rate) ||
+      !(options.decay >= 0) || !(options.noise >= 0))
     throw fail("a width, batch or rate that is not positive, or a negative decay or noise", "");
 }
 

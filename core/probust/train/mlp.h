@@ -25,7 +25,8 @@ struct TrainedMlp {
 };
 
 /// Minimises the cross-entropy over x [N, d] with labels 0 .. classes - 1, by Adam (Kingma and Ba, ICLR 2015) from He's initial
-/// weights. Deterministic. Throws Error{usage} where sizes, labels or options do not fit.
+/// weights. Points left over after the last whole batch of an epoch wait for the next one's order. Deterministic. Throws
+/// Error{usage} where sizes, labels or options do not fit.
 TrainedMlp train_mlp(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes, const MlpOptions& options);
 
 }  // namespace probust
