@@ -94,8 +94,9 @@ std::shared_ptr<const NoiseShape> covariance(std::int64_t d, bool random) {
 
 std::vector<double> kept(Evaluation& evaluation, const std::shared_ptr<const NoiseShape>& shape, double scale,
                          const std::string& copies) {
+  const std::vector<Estimate> estimates = estimate(evaluation, {shape, scale}, parse_estimator("mc:" + copies)).value();
   std::vector<double> p;
-  for (const Estimate& each : estimate(evaluation, {shape, scale}, parse_estimator("mc:" + copies)).value()) p.push_back(each.p);
+  for (const Estimate& each : estimates) p.push_back(each.p);
   return p;
 }
 
