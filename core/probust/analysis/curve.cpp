@@ -3,7 +3,6 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -32,8 +31,8 @@ CurveValue as_it_is(const CurvePoint& point) {
 }
 
 // Noise of its own for each scale of a sweep.
-std::uint64_t seed_of(std::uint64_t seed, double sigma, std::uint64_t place) {
-  std::uint64_t x = seed ^ std::bit_cast<std::uint64_t>(sigma) ^ (place * 0x9e3779b97f4a7c15ULL);
+std::uint64_t seed_of(std::uint64_t seed, std::uint64_t place) {
+  std::uint64_t x = seed ^ ((place + 1) * 0x9e3779b97f4a7c15ULL);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
@@ -125,12 +124,13 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
         continue;
       }
       Points own = points;
-      own.seed = seed_of(points.seed, sigmas[s], s);
+      own.seed = seed_of(points.seed, s);
       Evaluation evaluation(executor, std::move(own), logits, event);
       curve.push_back(estimate(evaluation, {shape, sigmas[s]}, estimator).value());
     }
     for (std::int64_t i = 0; smooth && i < points.size(); ++i) {
       std::vector<Estimate*> column;
+      column.reserve(curve.size());
       for (auto& estimates : curve) column.push_back(&estimates[i]);
       smooth_point(sigmas, estimator, column);
     }

@@ -73,6 +73,7 @@ class Step {
     const ValueId x = append_input(g, {batch, inputs}, Extent::example, "x");
     const ValueId wanted = append_input(g, {batch, classes}, Extent::example, "labels");
     std::vector<ValueId> parameters;
+    parameters.reserve(weights.size());
     for (const Tensor& weight : weights) parameters.push_back(append_input(g, weight.shape, Extent::example, "weight"));
     const ValueId log_p = append(g, Op::log_softmax, {layers(g, x, parameters)}, AxisAttribute{1});
     const ValueId sum = build::reduce_sum(g, build::multiply(g, wanted, log_p), {0, 1});
@@ -139,6 +140,7 @@ Graph as_classifier(std::int64_t inputs, std::int64_t classes, const std::vector
   Graph g;
   const ValueId x = append_input(g, {inputs}, Extent::example, "x");
   std::vector<ValueId> constants;
+  constants.reserve(weights.size());
   for (const Tensor& weight : weights) constants.push_back(append_constant(g, weight));
   g.outputs = {build::reshape(g, layers(g, build::reshape(g, x, {1, inputs}), constants), {classes})};
   return g;
