@@ -15,6 +15,7 @@
 
 #include "probust/normal/bivariate.h"
 #include "probust/normal/controlled.h"
+#include "probust/normal/directions.h"
 #include "probust/normal/factor.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/mv_sigmoid.h"
@@ -483,6 +484,53 @@ TEST(NormalPolygon, LimitsOfAnySignAgreeWithSeparation) {
     EXPECT_NEAR(exact.p, sampled.p(), sampled.error()) << round;
     EXPECT_NEAR(exact.p + exact.q, 1.0, 1e-14);
   }
+}
+
+TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
+  // Five regular polygons of 200 sides in planes at right angles: of 1,000 faces many are seen in few directions.
+  const int planes = 5, sides = 200;
+  const double radius = 2.0;
+  MatrixXd U = MatrixXd::Zero(planes * sides, 2 * planes);
+  for (int i = 0; i < planes * sides; ++i) {
+    const double angle = 2.0 * kPi * (i % sides) / sides;
+    U.block<1, 2>(i, 2 * (i / sides)) << std::cos(angle), std::sin(angle);
+  }
+  const std::vector<double> z(planes * sides, radius);
+  Arena arena;
+  const double one = polygon({z.data(), sides}, U.topLeftCorner(sides, 2), arena).p;
+  const Goal goal{2e-3, 1.0, 0, 1000000};
+  const Integral all = directions(z, U, goal, arena);
+  EXPECT_NEAR(all.p, std::pow(one, planes), all.error_p);
+  EXPECT_LE(all.error_p, goal.abs);
+  EXPECT_NEAR(all.p + all.q, 1.0, 1e-12);
+}
+
+TEST(NormalDirections, LimitsOfZeroAndFarOnes) {
+  const Index d = 3, m = 60;
+  MatrixXd U = random_factor(m, d, 3);
+  U.topRows(d).setIdentity();
+  std::vector<double> z(m, 30.0);
+  std::fill_n(z.begin(), d, 0.0);
+  Arena arena;
+  const Integral octant = directions(z, U, {1e-4, 1.0, 1, 1000000}, arena);
+  EXPECT_NEAR(octant.p, 0.125, octant.error_p);
+  std::fill_n(z.begin(), d, 1.5);
+  const Integral corner = directions(z, U, {1e-4, 1.0, 1, 1000000}, arena);
+  EXPECT_NEAR(corner.p, std::pow(cdf(1.5), 3), corner.error_p);
+}
+
+TEST(NormalMultivariate, FewColumnsAreSampledByDirectionWhicheverFormTheyComeIn) {
+  const MatrixXd U = random_factor(200, 4, 11);
+  std::vector<double> z(200);
+  Normals normal(12);
+  for (double& limit : z) limit = 2.5 + std::abs(normal());
+  const Probability factor = mvn_cdf_factor(z, U), matrix = mvn_cdf(z, gram(U));
+  EXPECT_EQ(factor.method, "directions");
+  EXPECT_EQ(matrix.method, "directions");
+  EXPECT_NEAR(factor.p, matrix.p, factor.error + matrix.error);
+  MatrixXd flat = MatrixXd::Zero(200, 4);  // four columns that make a plane: exact
+  flat.leftCols(2) = random_factor(200, 2, 13);
+  EXPECT_EQ(mvn_cdf_factor(z, flat).method, "polygon");
 }
 
 TEST(NormalMultivariate, SamplingAgreesWithQuadrature) {

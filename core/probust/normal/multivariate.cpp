@@ -3,13 +3,16 @@
 // The ladder: what can be had exactly is, and the rest is sampled. The papers stand with the methods.
 #include "probust/normal/multivariate.h"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "probust/normal/bivariate.h"
 #include "probust/normal/controlled.h"
+#include "probust/normal/directions.h"
 #include "probust/normal/factor.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/orthant.h"
@@ -187,6 +190,8 @@ constexpr double kTelescopeTails = 2.0;    ///< up to here where R has full rank
 constexpr Index kControlFrom = 24;         ///< fewer limits are quick as they are
 constexpr Index kControlTo = 400;          ///< its preparation grows with the cube
 constexpr double kControlTails = 0.005;    ///< its error is absolute
+constexpr double kShareToDrop = 0.1;       ///< of the asked accuracy, for limits that hardly matter
+constexpr double kDirectionTails = 0.003;  ///< where failure is rarer, few directions matter
 constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, where there are too many to telescope
 
 /// Rounding of what is computed in closed form.
@@ -236,6 +241,39 @@ std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
 
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points}; }
 
+/// For ascending limits and rows of U of length 1.
+std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
+  constexpr double kFinest = 2e-6;  // single precision does not allow for less
+  const auto limits = static_cast<Index>(z.size());
+  const bool narrow = U.cols() >= 3 && U.cols() <= kMostColumns && limits >= kLimitsPerColumn * U.cols();
+  if (!narrow || z[0] < 0.0) return std::nullopt;
+  const double finest = std::min(options.abs, options.rel_q * complement(z[0]));
+  const Dropped dropped = droppable(z, kShareToDrop * finest);
+  const std::span<const double> kept = z.first(dropped.kept);
+  const double sum =
+      std::accumulate(kept.begin(), kept.end(), 0.0, [](double all, double limit) { return all + complement(limit); });
+  if (finest < kFinest || sum < kDirectionTails) return std::nullopt;
+  Goal goal = goal_of(options);
+  goal.abs *= 1.0 - kShareToDrop;
+  goal.rel_q *= 1.0 - kShareToDrop;
+  Integral integral = directions(kept, U.topRows(dropped.kept), goal, arena);
+  integral.p -= 0.5 * dropped.mass;
+  integral.q += 0.5 * dropped.mass;
+  return from_integral(integral, 0.5 * dropped.mass, "directions");
+}
+
+std::optional<Probability> try_directions(const Orthant& orthant, const Options& options, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const Index most = std::min(kMostColumns, orthant.size / kLimitsPerColumn);
+  const GrowingCholesky cholesky = pivoted_cholesky(orthant, arena, most);
+  if (!cholesky.complete()) return std::nullopt;
+  Eigen::Map<MatrixXd> factor(arena.take<double>(orthant.size * cholesky.rank()).data(), orthant.size, cholesky.rank());
+  for (Index axis = 0; axis < factor.cols(); ++axis) {
+    for (Index i = 0; i < factor.rows(); ++i) factor(i, axis) = cholesky.entry(i, axis);
+  }
+  return try_directions({orthant.limits, static_cast<std::size_t>(orthant.size)}, factor, options, arena);
+}
+
 Probability solve_rare(const Orthant& orthant, const Options& options, bool few, Arena& arena) {
   const Goal goal = goal_of(options);
   const RareFailure rare = few ? telescope(orthant, goal, arena) : importance_sample(orthant, goal, arena);
@@ -280,15 +318,14 @@ bool full_rank(const Orthant& orthant, Arena& arena) {
 
 /// Where no exact step applies: drops what the asked accuracy does not need, then samples.
 Probability solve_by_sampling(const Orthant& orthant, const Options& options, Arena& arena) {
-  constexpr double kShare = 0.1;  // of the asked accuracy, for what is dropped
   const double likeliest = complement(orthant.z(0));
   const Dropped dropped = droppable({orthant.limits, static_cast<std::size_t>(orthant.size)},
-                                    kShare * std::min(options.abs, options.rel_q * likeliest));
+                                    kShareToDrop * std::min(options.abs, options.rel_q * likeliest));
   if (dropped.kept < orthant.size) {
     // q lies between that of the limits kept and that plus the mass dropped: answer the middle.
     Options rest = options;
-    rest.abs *= 1.0 - kShare;
-    rest.rel_q *= 1.0 - kShare;
+    rest.abs *= 1.0 - kShareToDrop;
+    rest.rel_q *= 1.0 - kShareToDrop;
     Probability part = solve(orthant.first(dropped.kept), rest, arena);
     const double half = 0.5 * dropped.mass;
     part.p = std::max(0.0, part.p - half);
@@ -326,7 +363,16 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   if (const auto exact = try_one_factor(orthant, options, arena)) return *exact;
   if (const auto exact = try_polygon(orthant, arena)) return *exact;
   if (orthant.size == 3) return solve_three(orthant);
+  if (const auto sampled = try_directions(orthant, options, arena)) return *sampled;
   return solve_by_sampling(orthant, options, arena);
+}
+
+bool rank_below_three(const Matrix& U) {
+  constexpr double kNone = 1e-12;
+  using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMostColumns, kMostColumns>;
+  const Small products = U.transpose() * U;
+  const Eigen::SelfAdjointEigenSolver<Small> spectrum(products, Eigen::EigenvaluesOnly);
+  return spectrum.eigenvalues()(U.cols() - 3) <= kNone * static_cast<double>(U.rows());
 }
 
 /// Makes a correlation matrix exactly symmetric, with a diagonal of ones and entries within [-1, 1].
@@ -366,6 +412,24 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   result.error += bias;
   result.error_fail += bias;
   return judged(result, options);
+}
+
+/// A factor of few columns, before any correlation is formed; nothing where a simpler step of the ladder would do.
+std::optional<Probability> climb_directly(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
+  const Index d = U.cols();
+  if (d < 2 || d > kMostColumns || z.size() < 4) return std::nullopt;
+  if (std::any_of(z.begin(), z.end(), [](double limit) { return !std::isfinite(limit); })) return std::nullopt;
+  if (d == 2) return from_integral(polygon(z, U, arena), 0.0, "polygon");
+  const Arena::Scope scope(arena);
+  const std::span<Index> order = ascending(z, arena);
+  const std::span<double> limits = arena.take<double>(z.size());
+  Eigen::Map<MatrixXd> rows(arena.take<double>(U.size()).data(), U.rows(), d);
+  for (Index i = 0; i < U.rows(); ++i) {
+    limits[i] = z[order[i]];
+    rows.row(i) = U.row(order[i]);
+  }
+  if (rank_below_three(rows)) return std::nullopt;
+  return try_directions(limits, rows, options, arena);
 }
 
 /// Runs the body and turns what it throws (there is only want of memory) into a status.
@@ -424,9 +488,7 @@ Probability Solver::cdf_factor(std::span<const double> z, const Matrix& U, const
     for (const Status status : {check_options(options), check_factor(U, static_cast<Index>(z.size())), check_limits(z)}) {
       if (status != Status::ok) return failed(status);
     }
-    if (U.cols() == 2 && z.size() > 3 && std::all_of(z.begin(), z.end(), [](double limit) { return std::isfinite(limit); })) {
-      return judged(from_integral(polygon(z, U, arena_), 0.0, "polygon"), options);
-    }
+    if (const auto direct = climb_directly(z, U, options, arena_)) return judged(*direct, options);
     const auto gram = [&](std::span<const Index> order, Eigen::Map<MatrixXd>& chosen) {
       Eigen::Map<MatrixXd> rows(arena_.take<double>(chosen.rows() * U.cols()).data(), chosen.rows(), U.cols());
       for (Index i = 0; i < rows.rows(); ++i) rows.row(i) = U.row(order[i]) / U.row(order[i]).norm();

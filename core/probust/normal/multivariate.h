@@ -20,6 +20,7 @@
 //   "blocks"       variables that fall into independent groups, each solved on its own
 //   "one-factor"   R_ij = a_i a_j: one quadrature for any m
 //   "polygon"      R of rank two: a sum over the sides of a polygon, for any m (Owen 1956)
+//   "directions"   a factor of few columns and very many limits: chi probabilities over directions (Deák 1980)
 //   "telescoping"  rare failure: p_fail = sum_i P(X_i > z_i, X_j <= z_j for j < i), every term positive
 //   "alore"        rare failure of very many: importance sampling of Owen, Maximov and Chertkov 2019
 //   "controlled"   many limits: separation of variables with a one-factor neighbour as control variate

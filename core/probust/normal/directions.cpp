@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// Deák, "Three digit accurate multiple normal probabilities", Numer. Math. 35 (1980): the length of a normal vector is
+// independent of its direction, so that along each direction the probability is that of a chi variable, exactly, and opposite
+// directions share their scalar products. Giles, "Multilevel Monte Carlo methods", Acta Numerica 24 (2015): of a thousand faces a
+// hundred or two ever bind; those are sampled much, and what all of them change is sampled a little.
+#include "probust/normal/directions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "probust/normal/lanes.h"
+#include "probust/normal/lattice.h"
+
+namespace probust::normal {
+namespace {
+
+using Eigen::Index;
+using FloatLanes = Eigen::Array<float, kLanes, 1>;
+
+/// The faces w . y <= 1 of the polytope, w = u / z: one column each.
+using Faces = Eigen::Map<const Eigen::MatrixXf>;
+
+/// Unit vectors: one row each.
+using Directions = Eigen::Matrix<float, kLanes, Eigen::Dynamic, Eigen::ColMajor, kLanes, kMostColumns>;
+
+/// Products of the normals of some faces with the directions of a block.
+constexpr Index kFacesAtOnce = 32;
+using Products = Eigen::Matrix<float, kLanes, Eigen::Dynamic, Eigen::ColMajor, kLanes, kFacesAtOnce>;
+
+template <class Use>
+void for_products(const Faces& faces, const Directions& y, const Use& use) {
+  Products products;
+  for (Index first = 0; first < faces.cols(); first += kFacesAtOnce) {
+    products = y.lazyProduct(faces.middleCols(first, std::min(kFacesAtOnce, faces.cols() - first)));
+    use(first, products);
+  }
+}
+
+/// P(|Y| > radius) for d independent standard normal variables: an incomplete gamma function of half-integer order is a finite
+/// sum.
+void chi_tail(Index dimension, const Lanes& radius, Lanes& tail) {
+  constexpr double kDensityAtZero = 0.3989422804014327;  // of one normal variable
+  const bool odd = dimension % 2 != 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const double square = radius[i] * radius[i], decay = rational::exp(-0.5 * square);
+    double term = odd ? 2.0 * kDensityAtZero * radius[i] : 1.0, sum = 0.0;
+    for (Index k = odd ? 3 : 2; k <= dimension; k += 2) {
+      sum += term;
+      term *= square / static_cast<double>(k);
+    }
+    tail[i] = decay * (odd ? sum + 2.0 * kDensityAtZero * rational::mills_ratio(radius[i]) : sum);
+  }
+}
+
+/// Directions, uniform on the sphere, from the points of a lattice.
+class Sphere {
+ public:
+  Sphere(Index dimension, std::uint64_t seed, Arena& arena)
+      : dimension_(dimension), lattice_(static_cast<int>(dimension), seed, arena) {}
+
+  void directions(const ShiftedLattice::Block& block, Directions& y) const {
+    std::array<Lanes, kMostColumns> normal;
+    Lanes u, scale;
+    scale.fill(0.0);
+    for (Index axis = 0; axis < dimension_; ++axis) {
+      lattice_.coordinate(static_cast<int>(axis), block, u);
+      quantile_lanes(u, normal[axis]);
+      for (int i = 0; i < kLanes; ++i) scale[i] += normal[axis][i] * normal[axis][i];
+    }
+    y.resize(kLanes, dimension_);
+    for (int i = 0; i < kLanes; ++i) scale[i] = 1.0 / std::sqrt(std::max(scale[i], 1e-300));
+    for (Index axis = 0; axis < dimension_; ++axis) {
+      for (int i = 0; i < kLanes; ++i) y(i, axis) = static_cast<float>(normal[axis][i] * scale[i]);
+    }
+  }
+
+ private:
+  Index dimension_;
+  ShiftedLattice lattice_;
+};
+
+/// The mean over a direction and its opposite of P(|Y| > the way to the nearest face).
+void beyond(const Faces& faces, const Directions& y, Lanes& q) {
+  constexpr auto kNearest = static_cast<float>(1.0 / rational::kFar);
+  FloatLanes ahead, behind;  // 1 / way
+  ahead.fill(kNearest);
+  behind.fill(-kNearest);
+  for_products(faces, y, [&](Index, const Products& products) {
+    for (Index k = 0; k < products.cols(); ++k) {
+      ahead = ahead.max(products.col(k).array());
+      behind = behind.min(products.col(k).array());
+    }
+  });
+  Lanes radius, opposite;
+  for (int i = 0; i < kLanes; ++i) radius[i] = 1.0 / static_cast<double>(ahead[i]);
+  chi_tail(faces.rows(), radius, q);
+  for (int i = 0; i < kLanes; ++i) radius[i] = -1.0 / static_cast<double>(behind[i]);
+  chi_tail(faces.rows(), radius, opposite);
+  for (int i = 0; i < kLanes; ++i) q[i] = 0.5 * (q[i] + opposite[i]);
+}
+
+/// Marks the faces that are nearest in some direction of the block.
+void mark_nearest(const Faces& faces, const Directions& y, std::span<char> binds) {
+  FloatLanes most = FloatLanes::Zero(), least = FloatLanes::Zero();
+  Eigen::Array<std::int32_t, kLanes, 1> ahead, behind;
+  ahead.setZero();
+  behind.setZero();
+  for_products(faces, y, [&](Index first, const Products& products) {
+    for (Index k = 0; k < products.cols(); ++k) {
+      const auto face = static_cast<std::int32_t>(first + k);
+      const auto product = products.col(k).array();
+      ahead = (product > most).select(face, ahead);
+      behind = (product < least).select(face, behind);
+      most = most.max(product);
+      least = least.min(product);
+    }
+  });
+  for (int i = 0; i < kLanes; ++i) binds[ahead[i]] = binds[behind[i]] = 1;
+}
+
+/// Mean over directions of a function of a block of them.
+class Level {
+ public:
+  static constexpr std::int64_t kFirst = 128;  ///< points a shift
+
+  Level(Index dimension, std::uint64_t seed, Arena& arena) : sphere_(dimension, seed, arena), mean_(kFirst) {}
+
+  template <class Evaluate>
+  void refine(const Evaluate& evaluate) {
+    mean_.refine([&](const ShiftedLattice::Block& block, Lanes& p, Lanes& q) {
+      Directions y;
+      sphere_.directions(block, y);
+      evaluate(y, q);
+      for (int i = 0; i < kLanes; ++i) p[i] = 1.0 - q[i];
+    });
+  }
+
+  const LatticeMean& mean() const { return mean_; }
+
+  /// Variance that the next level may save, for each evaluation of a face.
+  double worth(Index faces) const {
+    const double cost = static_cast<double>(mean_.next_points()) * static_cast<double>(faces);
+    return mean_.exhausted() ? 0.0 : mean_.standard_error() * mean_.standard_error() / cost;
+  }
+
+ private:
+  Sphere sphere_;
+  LatticeMean mean_;
+};
+
+Faces scaled(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, Arena& arena) {
+  constexpr double kLeast = 1e-12;  // a limit this close to 0 is 0
+  Eigen::Map<Eigen::MatrixXf> faces(arena.take<float>(U.size()).data(), U.cols(), U.rows());
+  for (Index k = 0; k < U.rows(); ++k) {
+    faces.col(k) = (U.row(k) / (std::max(z[k], kLeast) * U.row(k).norm())).transpose().cast<float>();
+  }
+  return {faces.data(), faces.rows(), faces.cols()};
+}
+
+/// The faces that a first look finds to be nearest somewhere.
+Faces binding(const Faces& faces, std::uint64_t seed, Arena& arena) {
+  constexpr int kLooks = 3;
+  const std::span<char> binds = arena.take<char>(faces.cols(), 0);
+  Level look(faces.rows(), seed, arena);
+  for (int i = 0; i < kLooks; ++i) {
+    look.refine([&](const Directions& y, Lanes& q) {
+      mark_nearest(faces, y, binds);
+      q.fill(0.0);
+    });
+  }
+  Eigen::Map<Eigen::MatrixXf> kept(arena.take<float>(faces.size()).data(), faces.rows(), faces.cols());
+  Index count = 0;
+  for (Index k = 0; k < faces.cols(); ++k) {
+    if (binds[k]) kept.col(count++) = faces.col(k);
+  }
+  return {kept.data(), kept.rows(), count};
+}
+
+}  // namespace
+
+Integral directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal, Arena& arena) {
+  constexpr std::uint64_t kNextStream = 0x9e3779b97f4a7c15ULL;
+  const Arena::Scope scope(arena);
+  const Faces all = scaled(z, U, arena), few = binding(all, goal.seed, arena);
+  Level main(all.rows(), goal.seed + kNextStream, arena), rest(all.rows(), goal.seed + 2 * kNextStream, arena);
+  const auto refine_main = [&] { main.refine([&](const Directions& y, Lanes& q) { beyond(few, y, q); }); };
+  const auto refine_rest = [&] {
+    rest.refine([&](const Directions& y, Lanes& q) {
+      Lanes without;
+      beyond(all, y, q);
+      beyond(few, y, without);
+      for (int i = 0; i < kLanes; ++i) q[i] -= without[i];
+    });
+  };
+  const auto q = [&] { return main.mean().q() + rest.mean().q(); };
+  const auto error = [&] {
+    // A radius r off by a factor 1 + delta moves q by r times its density: at most sqrt(d), and r^2 q far out.
+    const auto d = static_cast<double>(all.rows());
+    const double rounding = d * std::numeric_limits<float>::epsilon() * std::min(std::sqrt(d), 40.0 * q());
+    return kErrorFactor * std::hypot(main.mean().standard_error(), rest.mean().standard_error()) + rounding;
+  };
+  refine_main();
+  refine_rest();
+  while (error() > goal.target(q())) {
+    const double worth_main = main.worth(few.cols()), worth_rest = rest.worth(few.cols() + all.cols());
+    const bool first = worth_main >= worth_rest;
+    const LatticeMean& next = first ? main.mean() : rest.mean();
+    const std::int64_t points = main.mean().points() + rest.mean().points() + next.next_points();
+    if (std::max(worth_main, worth_rest) <= 0.0 || points > goal.max_points) break;
+    first ? refine_main() : refine_rest();
+  }
+  return {main.mean().p() - rest.mean().q(), q(), error(), error(), main.mean().points() + rest.mean().points()};
+}
+
+}  // namespace probust::normal
