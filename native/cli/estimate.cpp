@@ -34,22 +34,23 @@ struct Plan {
   }
 };
 
+// The items of all the lists; "auto" with the budget as its own.
+std::vector<std::string> estimator_texts(const Arguments& arguments) {
+  std::vector<std::string> texts;
+  for (const std::string& list : arguments.estimators) {
+    for (std::string& item : split(list, ',')) texts.push_back(std::move(item));
+  }
+  if (texts.empty()) texts.emplace_back("auto");
+  if (!arguments.budget) return texts;
+  if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
+    throw Error{ErrorCode::usage, "--budget", "is for auto, which is not among the estimators", "leave it out, or add auto"};
+  std::replace(texts.begin(), texts.end(), std::string("auto"), "auto:" + shortest_text(std::floor(*arguments.budget)));
+  return texts;
+}
+
 Plan parse_plan(const Arguments& arguments) {
   Plan plan{parse_noises(arguments, noise_files()), {}};
-  const std::string by_default = arguments.budget ? "auto:" + shortest_text(std::floor(*arguments.budget)) : "auto";
-  const auto asks_auto = [](const std::string& list) { return ("," + list + ",").find(",auto,") != std::string::npos; };
-  if (arguments.budget && !arguments.estimators.empty() &&
-      std::none_of(arguments.estimators.begin(), arguments.estimators.end(), asks_auto))
-    throw Error{ErrorCode::usage, "--budget", "is for auto, which is not among the estimators", "leave it out, or add auto"};
-  if (arguments.estimators.empty()) plan.estimators.push_back(parse_estimator(by_default));
-  for (const std::string& list : arguments.estimators) {
-    std::size_t start = 0;
-    for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
-      end = list.find(',', start);
-      const std::string text = list.substr(start, end == std::string::npos ? end : end - start);
-      plan.estimators.push_back(parse_estimator(text == "auto" ? by_default : text));
-    }
-  }
+  for (const std::string& text : estimator_texts(arguments)) plan.estimators.push_back(parse_estimator(text));
   return plan;
 }
 
@@ -137,9 +138,7 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
   if (arguments.groups.empty()) return event;
   for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
   std::set<std::int64_t> seen;
-  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
-    end = arguments.groups.find('/', start);
-    const std::string group = arguments.groups.substr(start, end == std::string::npos ? end : end - start);
+  for (const std::string& group : split(arguments.groups, '/')) {
     std::int64_t first = -1;
     for (const double number : parse_numbers(group, "--groups")) {
       const auto c = static_cast<std::int64_t>(number);
