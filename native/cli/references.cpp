@@ -46,7 +46,6 @@ References::References(std::string path, std::int64_t samples) : path_(std::move
 
 void References::remember(const std::string& key, double p) {
   known_[key] = p;
-  ++computed_;
   if (path_.empty()) return;
   std::ofstream file(path_, std::ios::app);
   file << nlohmann::json{{"key", key}, {"p", p}}.dump() << '\n';
