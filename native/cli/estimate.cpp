@@ -92,8 +92,6 @@ class Destination {
   std::unique_ptr<RowWriter> writer_;
 };
 
-std::int64_t predicted_class(std::span<const float> logits) { return std::max<std::int64_t>(0, argmax(logits)); }
-
 bool tied(std::span<const float> logits, std::int64_t predicted) {
   return std::count(logits.begin(), logits.end(), logits[predicted]) > 1;
 }
@@ -109,9 +107,8 @@ void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
 
 // The class whose survival is estimated, per point.
 std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
-  const std::int64_t n = logits.shape[0], classes = logits.shape[1];
-  std::vector<std::int64_t> result(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) result[i] = predicted_class(logits.row(i));
+  const std::int64_t classes = logits.shape[1];
+  std::vector<std::int64_t> result = predicted_classes(logits);
   if (arguments.target == "predicted") return result;
   if (arguments.target == "label") {
     if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
@@ -153,14 +150,6 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
   return event;
 }
 
-// Rows first .. first + count - 1 of a tensor [N, ...].
-Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
-  Shape shape = tensor.shape;
-  shape[0] = count;
-  const std::int64_t width = tensor.size() / tensor.shape[0];
-  return Tensor(shape, std::vector<float>(tensor.data.begin() + first * width, tensor.data.begin() + (first + count) * width));
-}
-
 class Run {
  public:
   Run(const Arguments& arguments, Plan plan, Dataset data, Executor& executor)
@@ -172,7 +161,8 @@ class Run {
 
   int go() {
     logits_ = executor_.logits(data_.x).value();
-    targets_ = targets(arguments_, data_, logits_);
+    std::vector<std::int64_t> target = targets(arguments_, data_, logits_);
+    points_ = points_of(std::move(data_.x), std::move(target), arguments_.data.offset, arguments_.seed);
     event_ = parse_event(arguments_, executor_.classes());
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
@@ -189,14 +179,8 @@ class Run {
  private:
   // Estimates one block and writes its rows; false where the user stopped it.
   bool block(std::int64_t first, std::int64_t count) {
-    Points points;
-    points.x = rows_of(data_.x, first, count);
-    points.seed = arguments_.seed;
-    for (std::int64_t i = first; i < first + count; ++i) {
-      points.index.push_back(arguments_.data.offset + i);
-      points.target.push_back(targets_[i]);
-    }
-    const Tensor logits = rows_of(logits_, first, count);
+    const Points points = slice(points_, first, count);
+    const Tensor logits = rows(logits_, first, count);
     const auto columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(points, logits);
     if (columns.empty()) return false;
     for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
@@ -245,7 +229,7 @@ class Run {
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.sigma(), estimator.text(),
+        Row row{points_.index[i],           {}, predicted, points_.target[i], noise.text(), noise.sigma(), estimator.text(),
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status.starts_with("ok")) row.estimate.status.replace(0, 2, "tie");
@@ -259,11 +243,11 @@ class Run {
 
   const Arguments& arguments_;
   Plan plan_;
-  Dataset data_;
+  Dataset data_;  // its x becomes that of the points
   Executor& executor_;
   Destination destination_;
   Tensor logits_;
-  std::vector<std::int64_t> targets_;
+  Points points_;
   Event event_;
   std::int64_t computed_ = 0, written_ = 0;
 };

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,7 +19,7 @@
 #include "cli/options.h"
 #include "cli/references.h"
 #include "cli/timed_executor.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/estimator.h"
 
 namespace probust::cli {
 namespace {
@@ -28,15 +27,15 @@ namespace {
 // Coverage is asked where p leaves room on both sides.
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
-// In the order of docs/estimators.md.
 
+// In the order of docs/estimators.md.
 constexpr const char* kDefaultEstimators[] = {"taylor",
+                                              "adf",
                                               "mmse:50",
                                               "mmse:200",
-                                              "adf",
+                                              "mc:50",
                                               "mc:200",
                                               "mc:1000",
-                                              "mc:50",
                                               "probit:24",
                                               "probit:50",
                                               "probit:110",
@@ -51,10 +50,10 @@ constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "probit:1000:pooled",
                                               "regression:25",
                                               "regression:50",
+                                              "regression:110",
                                               "regression:200",
                                               "regression:250",
                                               "regression:1000",
-                                              "regression:110",
                                               "regression:25:adf",
                                               "regression:50:adf",
                                               "regression:110:adf",
@@ -95,19 +94,6 @@ struct Frontier {
   std::vector<Column> columns;
 };
 
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-Points points_of(const Dataset& data, const Tensor& logits, std::int64_t offset, std::uint64_t seed) {
-  Points points;
-  points.x = data.x;
-  points.seed = seed;
-  for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
-    points.index.push_back(offset + i);
-    points.target.push_back(std::max<std::int64_t>(0, argmax(logits.row(i))));
-  }
-  return points;
-}
-
 void count_estimates(const std::vector<Estimate>& estimates, const std::vector<double>& reference, Tally& tally) {
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     const Estimate& estimate = estimates[i];
@@ -138,7 +124,7 @@ class Comparison {
  private:
   Evaluation evaluation(std::int64_t seed) {
     const auto key = problem_.seed + static_cast<std::uint64_t>(seed);
-    return {executor_, points_of(data_, logits_, problem_.data.offset, key), logits_};
+    return {executor_, points_of(data_.x, predicted_classes(logits_), problem_.data.offset, key), logits_};
   }
 
   // Processor seconds that `work` spends in the network.
@@ -191,7 +177,8 @@ void compare_on(const Arguments& problem, References& references, std::size_t ne
   TimedExecutor executor(load_executor(model, point_shape(data.x), one_thread));
   const Tensor logits = executor.logits(data.x).value();
   const std::vector<Noise> noises = parse_noises(problem, noise_files());
-  warm_up(executor, slice(points_of(data, logits, problem.data.offset, 0), 0, 1), noises.front(), frontier);
+  const Points points = points_of(data.x, predicted_classes(logits), problem.data.offset, 0);
+  warm_up(executor, slice(points, 0, 1), noises.front(), frontier);
   Comparison comparison(problem, executor, data, logits);
   for (const Noise& noise : noises) {
     comparison.compare(noise, references, network, frontier);

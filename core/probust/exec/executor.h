@@ -29,6 +29,12 @@ struct Points {
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
 };
 
+/// Points first .. first + count - 1.
+Points slice(const Points& points, std::int64_t first, std::int64_t count);
+
+/// The points at positions `which`, in that order.
+Points select(const Points& points, std::span<const std::int64_t> which);
+
 /// A classifier seen as linear around a point: the narrow waist between networks and probabilities. Rivals are the classes
 /// other than the target, in order; m = C - 1.
 struct Linearization {

@@ -600,6 +600,23 @@ struct Backend {
   HostExecutor::Compile compile;
 };
 
+Points slice(const Points& points, std::int64_t first, std::int64_t count) {
+  const auto part = [&](const std::vector<std::int64_t>& all) {
+    return std::vector<std::int64_t>(all.begin() + first, all.begin() + first + count);
+  };
+  return {rows(points.x, first, count), part(points.index), part(points.target), points.seed};
+}
+
+Points select(const Points& points, std::span<const std::int64_t> which) {
+  const auto part = [&](const std::vector<std::int64_t>& all) {
+    std::vector<std::int64_t> chosen;
+    chosen.reserve(which.size());
+    for (const std::int64_t i : which) chosen.push_back(all[i]);
+    return chosen;
+  };
+  return {rows(points.x, which), part(points.index), part(points.target), points.seed};
+}
+
 // The one list of backends on this machine's processor.
 constexpr Backend kBackends[] = {
     {"cpu", compile_cpu},
