@@ -29,10 +29,10 @@ struct Points {
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
 };
 
-/// Points first .. first + count - 1.
+/// Points first .. first + count - 1. Throws Error{usage} where x, index and target differ in length.
 Points slice(const Points& points, std::int64_t first, std::int64_t count);
 
-/// The points at positions `which`, in that order.
+/// The points at positions `which`, in that order. Throws as slice does.
 Points select(const Points& points, std::span<const std::int64_t> which);
 
 /// A classifier seen as linear around a point: the narrow waist between networks and probabilities. Rivals are the classes

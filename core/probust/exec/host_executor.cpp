@@ -591,7 +591,26 @@ class HostExecutor final : public Executor {
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
+// The one list of backends on this machine's processor.
+constexpr Backend kBackends[] = {
+    {"cpu", compile_cpu},
+    {"reference", compile_reference},
+};
+constexpr std::string_view kBackendNames[] = {"cpu", "reference"};
+
+}  // namespace
+
+namespace {
+
+void require_equal_lengths(const Points& points) {
+  if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
+    throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+}
+
+}  // namespace
+
   Batch forward_batch_, gradient_batch_, smoothed_batch_;
+  require_equal_lengths(points);
   std::vector<Buffers> workspaces_;
 };
 
@@ -599,6 +618,7 @@ struct Backend {
   std::string_view name;
   HostExecutor::Compile compile;
 };
+  require_equal_lengths(points);
 
 Points slice(const Points& points, std::int64_t first, std::int64_t count) {
   const auto part = [&](const std::vector<std::int64_t>& all) {
@@ -632,8 +652,7 @@ void check(const Executor& executor, const Points& points) {
     throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
                 "the model takes " + to_string(executor.point_shape())};
   }
-  if (points.x.shape[0] != points.size() || points.target.size() != points.index.size())
-    throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+  require_equal_lengths(points);
   for (const std::int64_t target : points.target) {
     if (target < 0 || target >= executor.classes())
       throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
