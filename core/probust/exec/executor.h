@@ -132,6 +132,10 @@ void check(const Executor& executor, const Points& points);
 /// The index of the largest logit, the lowest one on a tie; -1 where any is NaN.
 std::int64_t argmax(std::span<const float> logits);
 
+/// Margins f_t - f_i of logits [C], `stride` apart, over the rivals i of the target t in order: [C - 1].
+void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins);
+Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target);
+
 /// The backends that were compiled in, best first.
 std::span<const std::string_view> backends();
 
