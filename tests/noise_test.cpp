@@ -324,6 +324,23 @@ TEST(Noise, WhatIsNoGaussianIsLeftToSampling) {
   EXPECT_NEAR(estimate(evaluation, noise, parse_estimator("mc:20000")).value()[0].p, 0.7, 0.015);
 }
 
+TEST(Noise, WhatOnlySamplingKnowsHasNoCovariance) {
+  const std::vector<std::pair<std::shared_ptr<const NoiseShape>, std::string>> models{
+      {categorical_noise({{{0, 1}, {0.7, 0.3, 0, 1}}}, "J"), "categorical noise is known to sampling alone; use mc:N"},
+      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}),
+       "noise of one's own is known to sampling alone; use mc:N"}};
+  const std::vector<std::uint32_t> points{0, 1};
+  for (const auto& [shape, reason] : models) {
+    std::vector<float> gradients(4, 1.0F), variance(4, 1.0F);
+    EXPECT_EQ(shape->whiten(points, 2, gradients.data()), 0);
+    shape->variances(points, 2, variance.data());
+    EXPECT_EQ(gradients, std::vector<float>(4, 0.0F));
+    EXPECT_EQ(variance, std::vector<float>(4, 0.0F));
+    EXPECT_EQ(shape->gaussian().kind, GaussianView::Kind::absent);
+    EXPECT_EQ(shape->gaussian().reason, reason);
+  }
+}
+
 TEST(Noise, TextsAreReadAndWritten) {
   NoiseSource source;
   source.array = [](const std::string&) { return kCovariance; };

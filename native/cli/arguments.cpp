@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
-    end = text.find(separator, start);
-    parts.push_back(text.substr(start, end == std::string::npos ? end : end - start));
-  }
-  return parts;
-}
-
 // "a..b:n": n values from a to b, evenly spaced in their logarithms.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);

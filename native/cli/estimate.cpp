@@ -34,22 +34,23 @@ struct Plan {
   }
 };
 
+// The items of all the lists; "auto" with the budget as its own.
+std::vector<std::string> estimator_texts(const Arguments& arguments) {
+  std::vector<std::string> texts;
+  for (const std::string& list : arguments.estimators) {
+    for (std::string& item : split(list, ',')) texts.push_back(std::move(item));
+  }
+  if (texts.empty()) texts.emplace_back("auto");
+  if (!arguments.budget) return texts;
+  if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
+    throw Error{ErrorCode::usage, "--budget", "is for auto, which is not among the estimators", "leave it out, or add auto"};
+  std::replace(texts.begin(), texts.end(), std::string("auto"), "auto:" + shortest_text(std::floor(*arguments.budget)));
+  return texts;
+}
+
 Plan parse_plan(const Arguments& arguments) {
   Plan plan{parse_noises(arguments, noise_files()), {}};
-  const std::string by_default = arguments.budget ? "auto:" + shortest_text(std::floor(*arguments.budget)) : "auto";
-  const auto asks_auto = [](const std::string& list) { return ("," + list + ",").find(",auto,") != std::string::npos; };
-  if (arguments.budget && !arguments.estimators.empty() &&
-      std::none_of(arguments.estimators.begin(), arguments.estimators.end(), asks_auto))
-    throw Error{ErrorCode::usage, "--budget", "is for auto, which is not among the estimators", "leave it out, or add auto"};
-  if (arguments.estimators.empty()) plan.estimators.push_back(parse_estimator(by_default));
-  for (const std::string& list : arguments.estimators) {
-    std::size_t start = 0;
-    for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
-      end = list.find(',', start);
-      const std::string text = list.substr(start, end == std::string::npos ? end : end - start);
-      plan.estimators.push_back(parse_estimator(text == "auto" ? by_default : text));
-    }
-  }
+  for (const std::string& text : estimator_texts(arguments)) plan.estimators.push_back(parse_estimator(text));
   return plan;
 }
 
@@ -91,8 +92,6 @@ class Destination {
   std::unique_ptr<RowWriter> writer_;
 };
 
-std::int64_t predicted_class(std::span<const float> logits) { return std::max<std::int64_t>(0, argmax(logits)); }
-
 bool tied(std::span<const float> logits, std::int64_t predicted) {
   return std::count(logits.begin(), logits.end(), logits[predicted]) > 1;
 }
@@ -108,9 +107,8 @@ void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
 
 // The class whose survival is estimated, per point.
 std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
-  const std::int64_t n = logits.shape[0], classes = logits.shape[1];
-  std::vector<std::int64_t> result(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) result[i] = predicted_class(logits.row(i));
+  const std::int64_t classes = logits.shape[1];
+  std::vector<std::int64_t> result = predicted_classes(logits);
   if (arguments.target == "predicted") return result;
   if (arguments.target == "label") {
     if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
@@ -137,9 +135,7 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
   if (arguments.groups.empty()) return event;
   for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
   std::set<std::int64_t> seen;
-  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
-    end = arguments.groups.find('/', start);
-    const std::string group = arguments.groups.substr(start, end == std::string::npos ? end : end - start);
+  for (const std::string& group : split(arguments.groups, '/')) {
     std::int64_t first = -1;
     for (const double number : parse_numbers(group, "--groups")) {
       const auto c = static_cast<std::int64_t>(number);
@@ -154,14 +150,6 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
   return event;
 }
 
-// Rows first .. first + count - 1 of a tensor [N, ...].
-Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
-  Shape shape = tensor.shape;
-  shape[0] = count;
-  const std::int64_t width = tensor.size() / tensor.shape[0];
-  return Tensor(shape, std::vector<float>(tensor.data.begin() + first * width, tensor.data.begin() + (first + count) * width));
-}
-
 class Run {
  public:
   Run(const Arguments& arguments, Plan plan, Dataset data, Executor& executor)
@@ -173,7 +161,8 @@ class Run {
 
   int go() {
     logits_ = executor_.logits(data_.x).value();
-    targets_ = targets(arguments_, data_, logits_);
+    std::vector<std::int64_t> target = targets(arguments_, data_, logits_);
+    points_ = points_of(std::move(data_.x), std::move(target), arguments_.data.offset, arguments_.seed);
     event_ = parse_event(arguments_, executor_.classes());
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
@@ -190,14 +179,8 @@ class Run {
  private:
   // Estimates one block and writes its rows; false where the user stopped it.
   bool block(std::int64_t first, std::int64_t count) {
-    Points points;
-    points.x = rows_of(data_.x, first, count);
-    points.seed = arguments_.seed;
-    for (std::int64_t i = first; i < first + count; ++i) {
-      points.index.push_back(arguments_.data.offset + i);
-      points.target.push_back(targets_[i]);
-    }
-    const Tensor logits = rows_of(logits_, first, count);
+    const Points points = slice(points_, first, count);
+    const Tensor logits = rows(logits_, first, count);
     const auto columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(points, logits);
     if (columns.empty()) return false;
     for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
@@ -246,7 +229,7 @@ class Run {
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{arguments_.data.offset + i, {}, predicted, targets_[i], noise.text(), noise.sigma(), estimator.text(),
+        Row row{points_.index[i],           {}, predicted, points_.target[i], noise.text(), noise.sigma(), estimator.text(),
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status.starts_with("ok")) row.estimate.status.replace(0, 2, "tie");
@@ -260,11 +243,11 @@ class Run {
 
   const Arguments& arguments_;
   Plan plan_;
-  Dataset data_;
+  Dataset data_;  // its x becomes that of the points
   Executor& executor_;
   Destination destination_;
   Tensor logits_;
-  std::vector<std::int64_t> targets_;
+  Points points_;
   Event event_;
   std::int64_t computed_ = 0, written_ = 0;
 };

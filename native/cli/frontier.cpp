@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,7 +19,7 @@
 #include "cli/options.h"
 #include "cli/references.h"
 #include "cli/timed_executor.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/estimator.h"
 
 namespace probust::cli {
 namespace {
@@ -29,9 +28,14 @@ namespace {
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
 
+// In the order of docs/estimators.md.
 constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "adf",
+                                              "mmse:50",
+                                              "mmse:200",
                                               "mc:50",
+                                              "mc:200",
+                                              "mc:1000",
                                               "probit:24",
                                               "probit:50",
                                               "probit:110",
@@ -41,24 +45,20 @@ constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "probit:24:pooled",
                                               "probit:50:pooled",
                                               "probit:110:pooled",
-                                              "mc:200",
-                                              "mc:1000",
-                                              "regression:25",
                                               "probit:200:pooled",
                                               "probit:250:pooled",
                                               "probit:1000:pooled",
-                                              "mmse:50",
+                                              "regression:25",
                                               "regression:50",
                                               "regression:110",
+                                              "regression:200",
+                                              "regression:250",
+                                              "regression:1000",
                                               "regression:25:adf",
                                               "regression:50:adf",
                                               "regression:110:adf",
-                                              "mmse:200",
-                                              "regression:200",
-                                              "regression:250",
                                               "regression:200:adf",
                                               "regression:250:adf",
-                                              "regression:1000",
                                               "regression:1000:adf"};
 
 // E |K / n - p| of a binomial K: with v = floor(np) + 1, 2 v C(n, v) p^v q^(n-v+1) / n.
@@ -77,7 +77,7 @@ double deviation_at(double p, double cost) {
 
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
-  double error = 0, bias = 0, monte_carlo = 0, network_seconds = 0, algebra_seconds = 0, forwards = 0;
+  double error = 0, bias = 0, monte_carlo = 0, algebra_seconds = 0, forwards = 0;
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }
@@ -93,19 +93,6 @@ struct Frontier {
   std::vector<std::string> names;
   std::vector<Column> columns;
 };
-
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-Points points_of(const Dataset& data, const Tensor& logits, std::int64_t offset, std::uint64_t seed) {
-  Points points;
-  points.x = data.x;
-  points.seed = seed;
-  for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
-    points.index.push_back(offset + i);
-    points.target.push_back(std::max<std::int64_t>(0, argmax(logits.row(i))));
-  }
-  return points;
-}
 
 void count_estimates(const std::vector<Estimate>& estimates, const std::vector<double>& reference, Tally& tally) {
   for (std::size_t i = 0; i < estimates.size(); ++i) {
@@ -137,7 +124,7 @@ class Comparison {
  private:
   Evaluation evaluation(std::int64_t seed) {
     const auto key = problem_.seed + static_cast<std::uint64_t>(seed);
-    return {executor_, points_of(data_, logits_, problem_.data.offset, key), logits_};
+    return {executor_, points_of(data_.x, predicted_classes(logits_), problem_.data.offset, key), logits_};
   }
 
   // Processor seconds that `work` spends in the network.
@@ -164,7 +151,6 @@ class Comparison {
     Tally& tally = column.networks[network];
     count_estimates(estimates, reference, tally);
     const double cost = std::max(1.0, spent / forward / static_cast<double>(estimates.size()));
-    tally.network_seconds += spent;
     tally.algebra_seconds += algebra;
     tally.forwards += cost * static_cast<double>(estimates.size());
     for (const double p : reference) tally.monte_carlo += deviation_at(p, cost);
@@ -191,7 +177,8 @@ void compare_on(const Arguments& problem, References& references, std::size_t ne
   TimedExecutor executor(load_executor(model, point_shape(data.x), one_thread));
   const Tensor logits = executor.logits(data.x).value();
   const std::vector<Noise> noises = parse_noises(problem, noise_files());
-  warm_up(executor, slice(points_of(data, logits, problem.data.offset, 0), 0, 1), noises.front(), frontier);
+  const Points points = points_of(data.x, predicted_classes(logits), problem.data.offset, 0);
+  warm_up(executor, slice(points, 0, 1), noises.front(), frontier);
   Comparison comparison(problem, executor, data, logits);
   for (const Noise& noise : noises) {
     comparison.compare(noise, references, network, frontier);
@@ -228,7 +215,6 @@ Tally total(const Column& column) {
     sum.error += tally.error;
     sum.bias += tally.bias;
     sum.monte_carlo += tally.monte_carlo;
-    sum.network_seconds += tally.network_seconds;
     sum.algebra_seconds += tally.algebra_seconds;
     sum.forwards += tally.forwards;
     sum.count += tally.count;

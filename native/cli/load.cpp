@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/load.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <numeric>
 
 #include "cli/files_beside.h"
 #include "probust/onnx/preprocess.h"
@@ -75,6 +77,20 @@ Dataset load_data(const DataArguments& data) {
 }
 
 Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
+
+std::int64_t predicted_class(std::span<const float> logits) { return std::max<std::int64_t>(0, argmax(logits)); }
+
+std::vector<std::int64_t> predicted_classes(const Tensor& logits) {
+  std::vector<std::int64_t> classes(static_cast<std::size_t>(logits.shape[0]));
+  for (std::int64_t i = 0; i < logits.shape[0]; ++i) classes[i] = predicted_class(logits.row(i));
+  return classes;
+}
+
+Points points_of(Tensor x, std::vector<std::int64_t> targets, std::int64_t offset, std::uint64_t seed) {
+  std::vector<std::int64_t> index(targets.size());
+  std::iota(index.begin(), index.end(), offset);
+  return {std::move(x), std::move(index), std::move(targets), seed};
+}
 
 std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
                                         std::int64_t batch) {

@@ -13,15 +13,9 @@ namespace {
 
 constexpr std::uint64_t kSeedApart = 1000003;  // from the seeds of what is compared
 
-// Points first .. first + count - 1 of an evaluation's, with the seed of references.
+// One of the points, with the seed of references.
 Points one_point(const Points& points, std::int64_t i) {
-  Points one;
-  Shape shape = points.x.shape;
-  shape[0] = 1;
-  const auto row = points.x.row(i);
-  one.x = Tensor(shape, std::vector<float>(row.begin(), row.end()));
-  one.index = {points.index[i]};
-  one.target = {points.target[i]};
+  Points one = slice(points, i, 1);
   one.seed = kSeedApart;
   return one;
 }
@@ -46,7 +40,6 @@ References::References(std::string path, std::int64_t samples) : path_(std::move
 
 void References::remember(const std::string& key, double p) {
   known_[key] = p;
-  ++computed_;
   if (path_.empty()) return;
   std::ofstream file(path_, std::ios::app);
   file << nlohmann::json{{"key", key}, {"p", p}}.dump() << '\n';

@@ -22,12 +22,10 @@ class References {
   /// data, the noise, and the files of model and data tell one from another.
   std::vector<double> of(const Arguments& problem, Evaluation& evaluation, const Noise& noise);
 
-  std::int64_t computed() const { return computed_; }
-
  private:
   void remember(const std::string& key, double p);
   std::string path_;
-  std::int64_t samples_, computed_ = 0;
+  std::int64_t samples_;
   std::map<std::string, double> known_;
 };
 

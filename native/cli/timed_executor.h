@@ -8,15 +8,18 @@
 
 namespace probust::cli {
 
+/// Processor time of this process so far, all threads together.
+inline double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 /// An executor that says how much processor time its calls took: what an estimator spends on the network, whatever mixture of
 /// forwards, gradients and moments that is.
 class TimedExecutor final : public Executor {
  private:
   template <class Call>
   auto timed(Call call) {
-    const std::clock_t start = std::clock();
+    const double start = processor_seconds();
     auto result = call();
-    seconds_ += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    seconds_ += processor_seconds() - start;
     return result;
   }
 

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "probust/analysis/jacobian.h"
+#include "probust/estimators/pairs.h"
+
 namespace probust {
 namespace {
 
@@ -12,18 +15,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Margins of logits against all rivals of the target, in order.
-VectorXd margins_of(std::span<const float> logits, std::int64_t target) {
-  VectorXd margins(static_cast<Index>(logits.size()) - 1);
-  for (Index c = 0, row = 0; c < static_cast<Index>(logits.size()); ++c) {
-    if (c != target) margins[row++] = static_cast<double>(logits[target]) - logits[c];
-  }
-  return margins;
-}
-
-Curvature of_pairs(const MatrixXd& plus, const MatrixXd& minus, const VectorXd& at_x) {
-  const auto pairs = static_cast<double>(plus.cols());
-  const MatrixXd even = (0.5 * (plus + minus)).colwise() - at_x, odd = 0.5 * (plus - minus);
+Curvature of_pairs(const Pairs& sampled, const VectorXd& at_x) {
+  const auto pairs = static_cast<double>(sampled.size());
+  const MatrixXd even = (0.5 * (sampled.plus + sampled.minus)).colwise() - at_x, odd = 0.5 * (sampled.plus - sampled.minus);
   const VectorXd mean = even.rowwise().mean();
   const VectorXd unit = (odd.array().square().rowwise().sum() / pairs).sqrt();
   const VectorXd scatter = ((even.colwise() - mean).array().square().rowwise().sum() / (pairs - 1)).sqrt();
@@ -48,38 +42,26 @@ Curvature of_pairs(const MatrixXd& plus, const MatrixXd& minus, const VectorXd& 
 class Gradients {
  public:
   Gradients(Executor& executor, const Points& points, std::int64_t i)
-      : executor_(executor),
-        x_(points.x.row(i).begin(), points.x.row(i).end()),
-        shape_(points.x.shape),
-        target_(points.target[i]) {
-    shape_[0] = 1;
-  }
-  Index size() const { return static_cast<Index>(x_.size()); }
+      : executor_(executor), x_(rows(points.x, i, 1)), target_(points.target[i]) {}
+  Index size() const { return x_.size(); }
   double scale() const {
-    return std::max(1.0, VectorXd(Eigen::Map<const Eigen::VectorXf>(x_.data(), size()).cast<double>()).norm());
+    return std::max(1.0, VectorXd(Eigen::Map<const Eigen::VectorXf>(x_.data.data(), size()).cast<double>()).norm());
   }
 
   MatrixXd at(const VectorXd& step) {
-    Tensor x(shape_, x_);
+    Tensor x = x_;
     for (Index e = 0; e < size(); ++e) x.data[e] += static_cast<float>(step[e]);
-    MatrixXd gradients(size(), executor_.classes() - 1);
-    executor_
-        .jacobian(x,
-                  [&](std::int64_t, std::span<const float> J) {
-                    const Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>> rows(J.data(), executor_.classes(),
-                                                                                               size());
-                    for (Index c = 0, row = 0; c < rows.rows(); ++c) {
-                      if (c != target_) gradients.col(row++) = (rows.row(target_) - rows.row(c)).transpose().cast<double>();
-                    }
-                  })
-        .value();
+    const LogitJacobian J = jacobian_at(executor_, x);
+    MatrixXd gradients(size(), J.rows() - 1);
+    for (Index c = 0, row = 0; c < J.rows(); ++c) {
+      if (c != target_) gradients.col(row++) = (J.row(target_) - J.row(c)).transpose().cast<double>();
+    }
     return gradients;
   }
 
  private:
   Executor& executor_;
-  std::vector<float> x_;
-  Shape shape_;
+  Tensor x_;
   std::int64_t target_;
 };
 
@@ -131,12 +113,15 @@ Result<std::vector<Curvature>> curvature(Executor& executor, const Points& point
     if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "fewer than two pairs show no scatter", "give at least two"};
     if (!noise.shape->mirrored())
       throw Error{ErrorCode::unsupported, noise.text(), "cannot be mirrored at x", "use symmetric additive noise"};
-    const std::vector<MatrixXd> plus = executor.margins(points, noise, pairs).value();
-    const std::vector<MatrixXd> minus = executor.margins(points, {noise.shape, -noise.scale}, pairs).value();
+    check(executor, points);
     const Tensor logits = executor.logits(points.x).value();
+    const std::int64_t step = points_at_once(executor, 32 * pairs * executor.classes());
     std::vector<Curvature> all;
-    for (std::int64_t i = 0; i < points.size(); ++i) {
-      all.push_back(of_pairs(plus[i], minus[i], margins_of(logits.row(i), points.target[i])));
+    for (std::int64_t first = 0; first < points.size(); first += step) {
+      const Points part = slice(points, first, std::min(step, points.size() - first));
+      const std::vector<Pairs> sampled = sample_pairs(executor, part, noise, pairs);
+      for (std::int64_t i = 0; i < part.size(); ++i)
+        all.push_back(of_pairs(sampled[i], margins_of(logits.row(first + i), part.target[i])));
     }
     return all;
   });

@@ -18,7 +18,8 @@ struct Curvature {
   double largest_shift = 0, largest_scatter = 0;  ///< over rivals; NaN where a margin is
 };
 
-/// For each point, from `pairs` pairs (2 pairs + 1 forwards). Error{unsupported} where the noise cannot be mirrored.
+/// For each point, from `pairs` pairs (2 pairs + 1 forwards). Error{unsupported} where the noise cannot be mirrored,
+/// Error{resources} where the margins of one point's pairs do not fit the executor's memory.
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs);
 
 /// The ratios in the error bounds of Han et al. (propositions 3.2 and 3.4) for boundaries g(x) = xᵀA x + uᵀx + c at x: with

@@ -144,7 +144,6 @@ namespace {
 // it has changed.
 struct Ray {
   std::int64_t kept = 0, gone = 0;
-  std::int64_t asked = -1;  ///< the scale that is being asked
 };
 
 // Asks the answers of copies of one point, each at a scale of its own.

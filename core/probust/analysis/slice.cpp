@@ -4,30 +4,30 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+
+#include "probust/analysis/jacobian.h"
 
 namespace probust {
 namespace {
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+using Eigen::VectorXd;
+
+VectorXd vector_of(const std::vector<double>& values) {
+  return Eigen::Map<const VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
-bool normalize(std::vector<double>& v) {
-  const double length = std::sqrt(dot(v, v));
+bool normalize(VectorXd& v) {
+  const double length = v.norm();
   if (!(length > 0) || !std::isfinite(length)) return false;
-  for (double& x : v) x /= length;
+  v /= length;
   return true;
 }
 
 // Takes away what `v` has of the unit vector `u`; false where nothing is left.
-bool make_orthogonal(std::vector<double>& v, const std::vector<double>& u) {
-  const double before = std::sqrt(dot(v, v));
-  for (int twice = 0; twice < 2; ++twice) {
-    const double along = dot(u, v);
-    for (std::size_t e = 0; e < v.size(); ++e) v[e] -= along * u[e];
-  }
-  return std::sqrt(dot(v, v)) > 1e-9 * before && normalize(v);
+bool make_orthogonal(VectorXd& v, const VectorXd& u) {
+  const double before = v.norm();
+  for (int twice = 0; twice < 2; ++twice) v -= u.dot(v) * u;
+  return v.norm() > 1e-9 * before && normalize(v);
 }
 
 void require_point(const Executor& executor, const Points& points, std::int64_t i) {
@@ -36,73 +36,59 @@ void require_point(const Executor& executor, const Points& points, std::int64_t 
     throw Error{ErrorCode::usage, "slice", "there is no point " + std::to_string(i) + ", or only one class", ""};
 }
 
+// Not the least of the margins: where two logits are -inf, their difference is NaN, that from the strongest rival is not.
 double smallest_margin(std::span<const float> logits, std::int64_t target) {
-  double rival = -std::numeric_limits<double>::infinity();
+  if (argmax(logits) < 0) return std::numeric_limits<double>::quiet_NaN();
+  float rival = -std::numeric_limits<float>::infinity();
   for (std::size_t c = 0; c < logits.size(); ++c) {
-    if (static_cast<std::int64_t>(c) != target) {
-      if (std::isnan(logits[c])) return std::numeric_limits<double>::quiet_NaN();
-      rival = std::max(rival, static_cast<double>(logits[c]));
-    }
+    if (static_cast<std::int64_t>(c) != target) rival = std::max(rival, logits[c]);
   }
   return static_cast<double>(logits[target]) - rival;
 }
 
+// Classes other than the target, the largest logit first.
+std::vector<std::int64_t> rivals_of(std::span<const float> logits, std::int64_t target) {
+  std::vector<std::int64_t> rivals;
+  rivals.reserve(logits.size());
+  for (std::int64_t c = 0; c < static_cast<std::int64_t>(logits.size()); ++c) {
+    if (c != target) rivals.push_back(c);
+  }
+  std::stable_sort(rivals.begin(), rivals.end(), [&](std::int64_t a, std::int64_t b) { return logits[a] > logits[b]; });
+  return rivals;
+}
+
 }  // namespace
 
-SlicePlane orthonormal(SlicePlane plane) {
-  if (plane.u.size() != plane.v.size() || plane.u.empty() || !normalize(plane.u) || !make_orthogonal(plane.v, plane.u))
+SlicePlane orthonormal(const SlicePlane& plane) {
+  VectorXd u = vector_of(plane.u), v = vector_of(plane.v);
+  if (u.size() != v.size() || u.size() == 0 || !normalize(u) || !make_orthogonal(v, u))
     throw Error{ErrorCode::usage, "slice", "its directions are zero, parallel or of different length",
                 "give two independent ones"};
-  return plane;
+  return {{u.begin(), u.end()}, {v.begin(), v.end()}, plane.reach, plane.resolution};
 }
 
 Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::int64_t i, double reach, std::int64_t resolution) {
   return guarded("margin_plane", [&] {
     require_point(executor, points, i);
-    Shape shape = points.x.shape;
-    shape[0] = 1;
-    const Tensor x(shape, std::vector<float>(points.x.row(i).begin(), points.x.row(i).end()));
-    const Tensor logits = executor.logits(x).value();
+    const Tensor x = rows(points.x, i, 1), logits = executor.logits(x).value();
     if (argmax(logits.row(0)) < 0)
       throw Error{ErrorCode::numerical, "slice", "logits at the point are NaN", "choose another point"};
-    const std::int64_t target = points.target[i];
-    const std::size_t d = x.data.size();
-    std::vector<float> jacobian;
-    executor.jacobian(x, [&](std::int64_t, std::span<const float> J) { jacobian.assign(J.begin(), J.end()); }).value();
-
-    std::vector<std::int64_t> rivals;
-    for (std::int64_t c = 0; c < executor.classes(); ++c) {
-      if (c != target) rivals.push_back(c);
-    }
-    std::stable_sort(rivals.begin(), rivals.end(),
-                     [&](std::int64_t a, std::int64_t b) { return logits.data[a] > logits.data[b]; });
-    SlicePlane plane{{}, {}, reach, resolution};
-    const auto gradient = [&](std::int64_t rival) {
-      std::vector<double> g(d);
-      for (std::size_t e = 0; e < d; ++e) g[e] = static_cast<double>(jacobian[target * d + e]) - jacobian[rival * d + e];
-      return g;
+    const LogitJacobian J = jacobian_at(executor, x);
+    VectorXd u, v;
+    const auto take = [&](VectorXd direction) {
+      if (u.size() == 0) {
+        if (normalize(direction)) u = direction;
+      } else if (make_orthogonal(direction, u)) {
+        v = direction;
+      }
     };
-    for (const std::int64_t rival : rivals) {
-      std::vector<double> g = gradient(rival);
-      if (plane.u.empty()) {
-        if (normalize(g)) plane.u = g;
-      } else if (make_orthogonal(g, plane.u)) {
-        plane.v = g;
-        break;
-      }
+    for (const std::int64_t rival : rivals_of(logits.row(0), points.target[i])) {
+      if (v.size() == 0) take(margin_gradient(J, points.target[i], rival));
     }
-    for (std::size_t e = 0; e < d && (plane.u.empty() || plane.v.empty()); ++e) {
-      std::vector<double> axis(d, 0.0);
-      axis[e] = 1;
-      if (plane.u.empty()) {
-        plane.u = axis;
-      } else if (make_orthogonal(axis, plane.u)) {
-        plane.v = axis;
-      }
-    }
-    if (plane.v.empty())
-      throw Error{ErrorCode::usage, "slice", "a plane needs two dimensions", "the input has " + std::to_string(d)};
-    return plane;
+    for (Eigen::Index e = 0; e < J.cols() && v.size() == 0; ++e) take(VectorXd::Unit(J.cols(), e));
+    if (v.size() == 0)
+      throw Error{ErrorCode::usage, "slice", "a plane needs two dimensions", "the input has " + std::to_string(x.size())};
+    return SlicePlane{{u.begin(), u.end()}, {v.begin(), v.end()}, reach, resolution};
   });
 }
 
@@ -115,7 +101,7 @@ Result<Slice> decision_slice(Executor& executor, const Points& points, std::int6
       throw Error{ErrorCode::usage, "slice", "directions have " + std::to_string(plane.u.size()) + " elements",
                   "the input has " + std::to_string(x.size())};
     if (plane.resolution < 2 || !(plane.reach > 0) || !std::isfinite(plane.reach) ||
-        !std::isfinite(dot(plane.u, plane.u) + dot(plane.v, plane.v)))
+        !std::isfinite(vector_of(plane.u).squaredNorm() + vector_of(plane.v).squaredNorm()))
       throw Error{ErrorCode::usage, "slice", "needs a finite plane, a reach and two points a side", ""};
     if (plane.resolution > kMostResolution)
       throw Error{ErrorCode::resources, "slice", std::to_string(plane.resolution) + " points a side", "at most 4096"};

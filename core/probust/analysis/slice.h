@@ -31,7 +31,7 @@ Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::i
 
 /// Directions as given made orthonormal: u keeps its direction. Throws Error{usage} where they are parallel, zero or not of d
 /// elements.
-SlicePlane orthonormal(SlicePlane plane);
+SlicePlane orthonormal(const SlicePlane& plane);
 
 /// Error{usage} where the plane does not fit, Error{resources} beyond 4096 points a side.
 Result<Slice> decision_slice(Executor& executor, const Points& points, std::int64_t i, const SlicePlane& plane);

@@ -51,7 +51,8 @@ class [[nodiscard]] Result {
     require();
     return std::get<0>(state_);
   }
-  T&& value() && {
+  /// By value: what a temporary holds must outlive it, as in a loop over f().value().
+  T value() && {
     require();
     return std::get<0>(std::move(state_));
   }
@@ -59,6 +60,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
+  T operator*() && { return std::move(*this).value(); }
 
  private:
   void require() const {

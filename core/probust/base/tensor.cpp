@@ -64,4 +64,23 @@ std::span<float> Tensor::row(std::int64_t i) {
   return std::span(data).subspan(static_cast<std::size_t>(i) * width, width);
 }
 
+Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
+  Shape shape = tensor.shape;
+  const std::int64_t width = shape.at(0) == 0 ? 0 : tensor.size() / shape[0];
+  shape[0] = count;
+  const auto begin = tensor.data.begin() + first * width;
+  return Tensor(std::move(shape), std::vector<float>(begin, begin + count * width));
+}
+
+Tensor rows(const Tensor& tensor, std::span<const std::int64_t> which) {
+  Shape shape = tensor.shape;
+  shape.at(0) = static_cast<std::int64_t>(which.size());
+  Tensor result(std::move(shape));
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    const auto row = tensor.row(which[k]);
+    std::copy(row.begin(), row.end(), result.row(static_cast<std::int64_t>(k)).begin());
+  }
+  return result;
+}
+
 }  // namespace probust

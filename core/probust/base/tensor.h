@@ -46,4 +46,10 @@ struct Tensor {
   std::span<float> row(std::int64_t i);
 };
 
+/// Rows first .. first + count - 1 of a tensor [N, ...], as one of its own [count, ...].
+Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count);
+
+/// The rows `which` of a tensor [N, ...], in that order.
+Tensor rows(const Tensor& tensor, std::span<const std::int64_t> which);
+
 }  // namespace probust

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace probust {
 
@@ -15,5 +16,8 @@ std::optional<double> parse_double(const std::string& text);
 
 /// The whole text as a decimal integer; nothing where it is not one or does not fit.
 std::optional<std::int64_t> parse_integer(const std::string& text);
+
+/// The parts of a text between separators, empty ones included: one more than there are separators.
+std::vector<std::string> split(const std::string& text, char separator);
 
 }  // namespace probust

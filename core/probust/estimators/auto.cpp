@@ -15,30 +15,6 @@ constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
 
-Points subset_of(const Points& points, const std::vector<std::int64_t>& which) {
-  Points part;
-  Shape shape = points.x.shape;
-  shape[0] = static_cast<std::int64_t>(which.size());
-  part.x = Tensor(shape);
-  part.seed = points.seed;
-  for (std::size_t k = 0; k < which.size(); ++k) {
-    const auto row = points.x.row(which[k]);
-    std::copy(row.begin(), row.end(), part.x.row(static_cast<std::int64_t>(k)).begin());
-    part.index.push_back(points.index[which[k]]);
-    part.target.push_back(points.target[which[k]]);
-  }
-  return part;
-}
-
-Tensor rows_of(const Tensor& logits, const std::vector<std::int64_t>& which) {
-  Tensor part({static_cast<std::int64_t>(which.size()), logits.shape[1]});
-  for (std::size_t k = 0; k < which.size(); ++k) {
-    const auto row = logits.row(which[k]);
-    std::copy(row.begin(), row.end(), part.row(static_cast<std::int64_t>(k)).begin());
-  }
-  return part;
-}
-
 // What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
 std::string for_budget(Executor& executor, const Noise& noise, std::int64_t budget) {
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
@@ -50,7 +26,7 @@ std::string for_budget(Executor& executor, const Noise& noise, std::int64_t budg
 void use(Evaluation& evaluation, const Noise& noise, const std::string& text, const std::vector<std::int64_t>& which,
          std::vector<Estimate>& estimates) {
   if (which.empty()) return;
-  Evaluation part(evaluation.executor(), subset_of(evaluation.points(), which), rows_of(evaluation.logits(), which));
+  Evaluation part(evaluation.executor(), select(evaluation.points(), which), rows(evaluation.logits(), which));
   std::vector<Estimate> own = estimate(part, noise, parse_estimator(text)).value();
   for (std::size_t k = 0; k < which.size(); ++k) {
     Estimate& chosen = estimates[which[k]];

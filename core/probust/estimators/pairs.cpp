@@ -63,19 +63,6 @@ double jackknife(const Pairs& pairs, const CovarianceModel& model, std::int64_t 
 
 }  // namespace
 
-Points slice(const Points& points, std::int64_t first, std::int64_t count) {
-  Points part;
-  part.seed = points.seed;
-  part.index.assign(points.index.begin() + first, points.index.begin() + first + count);
-  part.target.assign(points.target.begin() + first, points.target.begin() + first + count);
-  const std::int64_t width = points.size() == 0 ? 0 : points.x.size() / points.size();
-  Shape shape = points.x.shape;
-  shape[0] = count;
-  const auto data = points.x.data.begin() + first * width;
-  part.x = Tensor(shape, std::vector<float>(data, data + count * width));
-  return part;
-}
-
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
   const std::int64_t budget = executor.options().memory / 4;
   if (bytes > budget) {

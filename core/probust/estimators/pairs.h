@@ -9,9 +9,6 @@
 
 namespace probust {
 
-/// Points first .. first + count - 1.
-Points slice(const Points& points, std::int64_t first, std::int64_t count);
-
 /// How many points an estimator may hold at once that needs `bytes` for each: a quarter of the executor's memory. Throws
 /// Error{resources} where not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);

@@ -14,7 +14,6 @@
 #include "probust/base/text.h"
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pairs.h"
 
 namespace probust {
 namespace {

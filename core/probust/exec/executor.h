@@ -29,6 +29,12 @@ struct Points {
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
 };
 
+/// Points first .. first + count - 1. Throws Error{usage} where x, index and target differ in length.
+Points slice(const Points& points, std::int64_t first, std::int64_t count);
+
+/// The points at positions `which`, in that order. Throws as slice does.
+Points select(const Points& points, std::span<const std::int64_t> which);
+
 /// A classifier seen as linear around a point: the narrow waist between networks and probabilities. Rivals are the classes
 /// other than the target, in order; m = C - 1.
 struct Linearization {
@@ -125,6 +131,10 @@ void check(const Executor& executor, const Points& points);
 
 /// The index of the largest logit, the lowest one on a tie; -1 where any is NaN.
 std::int64_t argmax(std::span<const float> logits);
+
+/// Margins f_t - f_i of logits [C], `stride` apart, over the rivals i of the target t in order: [C - 1].
+void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins);
+Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target);
 
 /// The backends that were compiled in, best first.
 std::span<const std::string_view> backends();

@@ -53,15 +53,6 @@ class GramAccumulator {
   Eigen::MatrixXd block_;
 };
 
-// Logits as margins f_t - f_i over the rivals i of t.
-void store_margins(const float* logits, std::int64_t lanes, std::int64_t lane, std::int64_t classes, std::int64_t target,
-                   double* margins) {
-  const double own = logits[target * lanes + lane];
-  for (std::int64_t i = 0, row = 0; i < classes; ++i) {
-    if (i != target) margins[row++] = own - double{logits[i * lanes + lane]};
-  }
-}
-
 class HostExecutor final : public Executor {
  public:
   using Compile = std::unique_ptr<Program> (*)(const Graph&);
@@ -195,7 +186,7 @@ class HostExecutor final : public Executor {
         const float* logits = run_forward(count, buffers);
         for (std::int64_t lane = 0; lane < count; ++lane) {
           const std::int64_t i = (first + lane) / samples;
-          store_margins(logits, count, lane, classes_, points.target[i], result[i].col((first + lane) % samples).data());
+          store_margins(logits + lane, count, points.target[i], result[i].col((first + lane) % samples));
         }
       });
       return result;
@@ -385,7 +376,7 @@ class HostExecutor final : public Executor {
       for (std::int64_t b = 0; b < count; ++b) {
         Linearization& out = result[first + b];
         out.margins.resize(classes_ - 1);
-        store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.margins.data());
+        store_margins(buffers.logits.data() + b, count, targets[b], out.margins);
         out.gram = accumulator.gram(u[b]);
       }
     });
@@ -431,7 +422,7 @@ class HostExecutor final : public Executor {
     });
     for (std::int64_t b = 0; b < count; ++b) {
       result[b].margins.resize(classes_ - 1);
-      store_margins(buffers.logits.data(), count, b, classes_, points.target[first + b], result[b].margins.data());
+      store_margins(buffers.logits.data() + b, count, points.target[first + b], result[b].margins);
       result[b].gram = GramAccumulator(rows).gram(whitened[b]);
     }
     for (std::int64_t b = 0; b < count; ++b) {
@@ -523,7 +514,7 @@ class HostExecutor final : public Executor {
       };
       sweep_margins(Sweep{gradient_.get(), gradient_batch_}, count, targets, index, *noise.shape, buffers, add, add_raw);
       for (std::int64_t b = 0; b < count; ++b)
-        store_margins(buffers.logits.data(), count, b, classes_, targets[b], out.sampled.col(first + b).data());
+        store_margins(buffers.logits.data() + b, count, targets[b], out.sampled.col(first + b));
     }
     raw_sum /= static_cast<double>(samples);
     add_noise_along(raw_sum, points, i, noise, samples, buffers, out.along_mean);
@@ -609,14 +600,41 @@ constexpr std::string_view kBackendNames[] = {"cpu", "reference"};
 
 }  // namespace
 
+namespace {
+
+void require_equal_lengths(const Points& points) {
+  if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
+    throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+}
+
+}  // namespace
+
+Points slice(const Points& points, std::int64_t first, std::int64_t count) {
+  require_equal_lengths(points);
+  const auto part = [&](const std::vector<std::int64_t>& all) {
+    return std::vector<std::int64_t>(all.begin() + first, all.begin() + first + count);
+  };
+  return {rows(points.x, first, count), part(points.index), part(points.target), points.seed};
+}
+
+Points select(const Points& points, std::span<const std::int64_t> which) {
+  require_equal_lengths(points);
+  const auto part = [&](const std::vector<std::int64_t>& all) {
+    std::vector<std::int64_t> chosen;
+    chosen.reserve(which.size());
+    for (const std::int64_t i : which) chosen.push_back(all[i]);
+    return chosen;
+  };
+  return {rows(points.x, which), part(points.index), part(points.target), points.seed};
+}
+
 void check(const Executor& executor, const Points& points) {
   const Shape per_point = points.x.shape.empty() ? Shape{} : Shape(points.x.shape.begin() + 1, points.x.shape.end());
   if (points.x.shape.empty() || element_count(per_point) != element_count(executor.point_shape())) {
     throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
                 "the model takes " + to_string(executor.point_shape())};
   }
-  if (points.x.shape[0] != points.size() || points.target.size() != points.index.size())
-    throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+  require_equal_lengths(points);
   for (const std::int64_t target : points.target) {
     if (target < 0 || target >= executor.classes())
       throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
@@ -631,6 +649,19 @@ std::int64_t argmax(std::span<const float> logits) {
     if (logits[i] > logits[best]) best = static_cast<std::int64_t>(i);
   }
   return best;
+}
+
+void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins) {
+  const double own = logits[target * stride];
+  for (std::int64_t i = 0, row = 0; row < margins.size(); ++i) {
+    if (i != target) margins[row++] = own - double{logits[i * stride]};
+  }
+}
+
+Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target) {
+  Eigen::VectorXd margins(static_cast<Eigen::Index>(logits.size()) - 1);
+  store_margins(logits.data(), 1, target, margins);
+  return margins;
 }
 
 std::span<const std::string_view> backends() { return kBackendNames; }

@@ -74,9 +74,12 @@ Moments bilinear(Graph& g, const Node& node, Operands in) {
   return y;
 }
 
-// f(m), and v f'(m)^2 by the operator's own derivative.
+// f(m), and v f'(m)^2 by the operator's own derivative with respect to its first operand; the others are fixed.
 Moments first_order(Graph& g, const Node& node, Operands in) {
-  const ValueId y = like(g, node, {in[0].mean});
+  std::vector<ValueId> means;
+  means.reserve(in.size());
+  for (const Moments& operand : in) means.push_back(operand.mean);
+  const ValueId y = like(g, node, std::move(means));
   const ValueId ones = build::broadcast(g, constant(g, 1), Shape(node.shape));
   return {y, multiply(g, in[0].variance, square(g, definition(node.op).vjp(g, y, 0, ones)))};
 }
@@ -92,10 +95,7 @@ Moments divide(Graph& g, const Node& node, Operands in) {
 // a^b for a fixed b.
 Moments power(Graph& g, const Node& node, Operands in) {
   if (in[1].random()) throw Error{ErrorCode::unsupported, "operator power", "has an exponent that is noisy", "use mc:N"};
-  const ValueId y = like(g, node, {in[0].mean, in[1].mean});
-  const ValueId ones = build::broadcast(g, constant(g, 1), Shape(node.shape));
-  const ValueId slope = definition(Op::power).vjp(g, y, 0, ones);
-  return {y, multiply(g, in[0].variance, square(g, slope))};
+  return first_order(g, node, in);
 }
 
 constexpr std::array<double, 3> kNodes{0, 1.3556261799742659, 2.8569700138728056};

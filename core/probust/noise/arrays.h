@@ -30,6 +30,25 @@ struct PerPoint {
 /// "NAME" at scale 1, "NAME:0.5" otherwise.
 std::string text_with_scale(const std::string& name, double scale);
 
+/// Gaussian noise that an array describes, and a name for it: what such models are, whatever the array holds.
+class ArrayGaussian : public NoiseShape {
+ public:
+  ArrayGaussian(PerPoint rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {}
+
+  std::string name() const override { return name_; }
+  std::string text(double scale) const override { return text_with_scale(name_, scale); }
+  bool one_parameter() const override { return false; }
+  bool mirrored() const override { return true; }
+  void fit(std::int64_t elements, std::int64_t points) const override { rows_.fit(elements, points); }
+
+ protected:
+  const PerPoint& rows() const { return rows_; }
+
+ private:
+  PerPoint rows_;
+  std::string name_;
+};
+
 /// Throws Error{unreadable}: the array has a shape that means nothing here.
 [[noreturn]] void refuse_shape(const NoiseArray& array, const std::string& hint);
 

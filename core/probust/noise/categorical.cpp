@@ -6,15 +6,15 @@
 #include <set>
 
 #include "probust/base/error.h"
-#include "probust/noise/noise.h"
+#include "probust/noise/sampled.h"
 
 namespace probust {
 namespace {
 
-class Categorical final : public NoiseShape {
+class Categorical final : public SampledNoise {
  public:
   Categorical(std::vector<Category> categories, std::string where)
-      : categories_(std::move(categories)), where_(std::move(where)) {}
+      : SampledNoise("categorical noise"), categories_(std::move(categories)), where_(std::move(where)) {}
 
   std::string name() const override { return "categorical:" + where_; }
   std::string text(double) const override { return name(); }
@@ -40,19 +40,6 @@ class Categorical final : public NoiseShape {
         change(category, scale < 0 ? 1 - u : u, x + lane, static_cast<std::int64_t>(count));
       }
     }
-  }
-
-  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
-    std::fill_n(gradients, elements * static_cast<std::int64_t>(points.size()), 0.0F);
-    return 0;
-  }
-
-  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
-    std::fill_n(variance, elements * static_cast<std::int64_t>(points.size()), 0.0F);
-  }
-
-  GaussianView gaussian() const override {
-    return {GaussianView::Kind::absent, "categorical noise is known to sampling alone; use mc:N"};
   }
 
  private:

@@ -171,9 +171,7 @@ Columns parse_columns(const std::string& text, const std::string& where) {
   Columns columns;
   columns.all_but = text.starts_with('!');
   std::set<std::int64_t> listed;
-  for (std::size_t start = columns.all_but ? 1 : 0, end = 0; end != std::string::npos; start = end + 1) {
-    end = text.find(',', start);
-    const std::string part = text.substr(start, end == std::string::npos ? end : end - start);
+  for (const std::string& part : split(columns.all_but ? text.substr(1) : text, ',')) {
     const std::size_t dots = part.find("..");
     const auto first = parse_integer(part.substr(0, dots));
     const auto last = dots == std::string::npos ? first : parse_integer(part.substr(dots + 2));

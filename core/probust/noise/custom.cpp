@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A sampler of the user's own, and the random numbers that it is given.
-#include <algorithm>
-
 #include "probust/base/philox.h"
 #include "probust/noise/draws.h"
-#include "probust/noise/noise.h"
+#include "probust/noise/sampled.h"
 
 namespace probust {
 namespace {
 
-class Custom final : public NoiseShape {
+class Custom final : public SampledNoise {
  public:
-  Custom(std::string name, Sampler draw) : name_(std::move(name)), draw_(std::move(draw)) {}
+  Custom(std::string name, Sampler draw) : SampledNoise("noise of one's own"), name_(std::move(name)), draw_(std::move(draw)) {}
 
   std::string name() const override { return name_; }
 
@@ -24,19 +22,6 @@ class Custom final : public NoiseShape {
       draw_(random, scale, point);
       for (std::int64_t e = 0; e < elements; ++e) x[e * count + lane] = point[e];
     }
-  }
-
-  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
-    std::fill_n(gradients, elements * static_cast<std::int64_t>(points.size()), 0.0F);
-    return 0;
-  }
-
-  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
-    std::fill_n(variance, elements * static_cast<std::int64_t>(points.size()), 0.0F);
-  }
-
-  GaussianView gaussian() const override {
-    return {GaussianView::Kind::absent, "noise of one's own is known to sampling alone; use mc:N"};
   }
 
  private:

@@ -8,14 +8,9 @@
 namespace probust {
 namespace {
 
-class Diagonal final : public NoiseShape {
+class Diagonal final : public ArrayGaussian {
  public:
-  Diagonal(PerPoint deviations, std::string name) : deviations_(std::move(deviations)), name_(std::move(name)) {}
-
-  std::string name() const override { return name_; }
-  std::string text(double scale) const override { return text_with_scale(name_, scale); }
-  bool one_parameter() const override { return false; }
-  void fit(std::int64_t elements, std::int64_t points) const override { deviations_.fit(elements, points); }
+  using ArrayGaussian::ArrayGaussian;  // rows: deviations [d] a point
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     std::vector<float> z(static_cast<std::size_t>(elements) * lanes.points.size(), 0.0F);
@@ -28,7 +23,6 @@ class Diagonal final : public NoiseShape {
     return elements;
   }
 
-  bool mirrored() const override { return true; }
   std::optional<std::int64_t> normals(std::int64_t elements) const override { return elements; }
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {
@@ -43,17 +37,14 @@ class Diagonal final : public NoiseShape {
   template <class Visit>
   void for_each(std::span<const std::uint32_t> points, std::int64_t elements, Visit visit) const {
     const auto lanes = static_cast<std::int64_t>(points.size());
-    const float* deviation = deviations_.values.data();
+    const float* deviation = rows().values.data();
     for (std::int64_t e = 0; e < elements; ++e) {
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
-        const std::int64_t row = deviations_.varies ? std::int64_t{points[lane]} * elements : 0;
+        const std::int64_t row = rows().varies ? std::int64_t{points[lane]} * elements : 0;
         visit(e * lanes + lane, deviation[row + e]);
       }
     }
   }
-
-  PerPoint deviations_;
-  std::string name_;
 };
 
 }  // namespace

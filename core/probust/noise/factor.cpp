@@ -12,17 +12,12 @@ namespace {
 
 constexpr double kRounding = 1e-6;  // relative to the variances: what float32 storage may do to a covariance
 
-class Factor final : public NoiseShape {
+class Factor final : public ArrayGaussian {
  public:
   /// factors: [d, r] a point.
-  Factor(PerPoint factors, std::string name) : factors_(std::move(factors)), name_(std::move(name)) {
-    rank_ = factors_.elements == 0 ? 0 : factors_.width / factors_.elements;
+  Factor(PerPoint factors, std::string name) : ArrayGaussian(std::move(factors), std::move(name)) {
+    rank_ = rows().elements == 0 ? 0 : rows().width / rows().elements;
   }
-
-  std::string name() const override { return name_; }
-  std::string text(double scale) const override { return text_with_scale(name_, scale); }
-  bool one_parameter() const override { return false; }
-  void fit(std::int64_t elements, std::int64_t points) const override { factors_.fit(elements, points); }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     std::vector<float> w(static_cast<std::size_t>(rank_) * lanes.points.size(), 0.0F);
@@ -30,7 +25,6 @@ class Factor final : public NoiseShape {
     add_product(lanes.points, elements, w.data(), x);
   }
 
-  bool mirrored() const override { return true; }
   std::optional<std::int64_t> normals(std::int64_t) const override { return rank_; }
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {
@@ -83,14 +77,12 @@ class Factor final : public NoiseShape {
     const auto lanes = static_cast<std::int64_t>(points.size());
     for (std::int64_t first = 0; first < lanes;) {
       std::int64_t end = first + 1;
-      while (end < lanes && (!factors_.varies || points[end] == points[first])) ++end;
-      visit(factors_.at(points[first]).data(), first, end - first, lanes);
+      while (end < lanes && (!rows().varies || points[end] == points[first])) ++end;
+      visit(rows().at(points[first]).data(), first, end - first, lanes);
       first = end;
     }
   }
 
-  PerPoint factors_;
-  std::string name_;
   std::int64_t rank_ = 0;
 };
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "probust/noise/noise.h"
+
+namespace probust {
+
+/// Noise that only sampling knows: it has no covariance that a gradient could be whitened by, so gradients and variances become
+/// zero and there is no Gaussian in its place.
+class SampledNoise : public NoiseShape {
+ public:
+  /// what: for the status of estimators that need a Gaussian, as in "categorical noise".
+  explicit SampledNoise(std::string what) : what_(std::move(what)) {}
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override;
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override;
+  GaussianView gaussian() const override;
+
+ private:
+  std::string what_;
+};
+
+}  // namespace probust
