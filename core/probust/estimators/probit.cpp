@@ -109,7 +109,7 @@ std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
-    const std::vector<Pairs> sampled = sample_pairs(executor, part, noise, pairs);
+    const std::vector<Pairs> sampled = executor.pairs(part, noise, pairs).value();
     parallel_for(part.size(), executor.options().threads,
                  [&](std::int64_t i, int) { estimates[first + i] = probit(sampled[i], own_alone(sampled[i]), part.target[i]); });
   }
@@ -122,7 +122,7 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2, classes = executor.classes();
   // What is pooled must not depend on the memory: all points or none.
   (void)points_at_once(executor, points.size() * (bytes_per_point(pairs, classes) + 32 * classes * classes));
-  const std::vector<Pairs> sampled = sample_pairs(executor, points, noise, pairs);
+  const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
   const std::vector<CovarianceModel> models = pooled(sampled, points.target);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   parallel_for(points.size(), executor.options().threads,

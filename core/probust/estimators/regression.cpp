@@ -30,6 +30,9 @@ constexpr double kNothingLeft = 1e-5;   // residuals below this share of the exp
 struct Budget {
   std::int64_t gradients, pairs;
   double roughness;  // a
+
+  // Pairs that choose the gradients; the noise of these is drawn twice.
+  std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(8, pairs / 8)); }
 };
 
 // What the gradients cost, in forwards: a backward is one, and a moment propagation, with its gradients, has been measured at
@@ -186,6 +189,13 @@ Estimate regression(const Pairs& pairs, const Projection& projection, const std:
   return estimate;
 }
 
+Pairs joined(const Pairs& a, const Pairs& b) {
+  Pairs all{Eigen::MatrixXd(a.rivals(), a.size() + b.size()), Eigen::MatrixXd(a.rivals(), a.size() + b.size())};
+  all.plus << a.plus, b.plus;
+  all.minus << a.minus, b.minus;
+  return all;
+}
+
 std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
@@ -197,13 +207,16 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   const std::int64_t step = points_at_once(executor, 64 * budget.pairs * executor.classes());
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
-    const std::vector<Pairs> pairs = sample_pairs(executor, part, noise, budget.pairs);
+    const std::vector<Pairs> pilot = executor.pairs(part, noise, budget.pilot()).value();
     std::vector<std::vector<std::int64_t>> rivals;
-    for (std::size_t i = 0; i < pairs.size(); ++i) rivals.push_back(most_threatening(pairs[i], part.target[i], budget.gradients));
-    const std::vector<Projection> projections = executor.project(part, rivals, noise, budget.pairs, around).value();
+    rivals.reserve(pilot.size());
+    for (std::size_t i = 0; i < pilot.size(); ++i) rivals.push_back(most_threatening(pilot[i], part.target[i], budget.gradients));
+    const std::vector<Projection> projections =
+        executor.project(part, rivals, noise, budget.pairs, budget.pilot(), around).value();
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       Estimate& estimate = estimates[first + i];
-      estimate = regression(pairs[i], projections[i], rivals[i], part.target[i], noise.scale, budget.roughness);
+      estimate = regression(joined(pilot[i], projections[i].pairs), projections[i], rivals[i], part.target[i], noise.scale,
+                            budget.roughness);
       const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
       estimate.forwards = 2 * budget.pairs + each;
       estimate.backwards = budget.gradients * each;

@@ -161,7 +161,7 @@ class HostExecutor final : public Executor {
       // One lane per pair (point, sample), pairs in lexicographic order.
       for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
         Buffers& buffers = workspaces_[worker];
-        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
+        draw({points, noise, first_sample, samples, first, count}, buffers, buffers.input(elements_ * count));
         const float* logits = run_forward(count, buffers);
         std::vector<float> one(static_cast<std::size_t>(classes_));
         const std::lock_guard lock(mutex);
@@ -175,34 +175,32 @@ class HostExecutor final : public Executor {
     });
   }
 
-  Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
-                                               std::int64_t first_sample) override {
+  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
-      std::vector<Eigen::MatrixXd> result(static_cast<std::size_t>(points.size()), Eigen::MatrixXd(classes_ - 1, samples));
-      for_chunks(points.size() * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      std::vector<Pairs> result(static_cast<std::size_t>(points.size()), pairs_of(count));
+      for_chunks(points.size() * count, pairs_at_once(), [&](std::int64_t begin, std::int64_t lanes, int worker) {
         Buffers& buffers = workspaces_[worker];
-        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
-        const float* logits = run_forward(count, buffers);
-        for (std::int64_t lane = 0; lane < count; ++lane) {
-          const std::int64_t i = (first + lane) / samples;
-          store_margins(logits + lane, count, points.target[i], result[i].col((first + lane) % samples));
-        }
+        const Draws draws{points, noise, first, count, begin, lanes};
+        draw_first_copies(draws, buffers);
+        run_pairs(draws, buffers, [&](std::int64_t i) -> Pairs& { return result[i]; });
       });
       return result;
     });
   }
 
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t samples, Around around) override {
+                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
       if (points.size() == 0) return std::vector<Projection>{};
       const auto rows = static_cast<std::int64_t>(rivals[0].size());
       const Sweep which = prepared(around, noise, rows);
       std::vector<Projection> result(static_cast<std::size_t>(points.size()));
-      for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
-        project_chunk(points, rivals, noise, samples, which, first, std::span(result).subspan(first, count), workspaces_[worker]);
+      for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
+        const auto chosen = std::span(rivals).subspan(first, examples);
+        const auto out = std::span(result).subspan(first, examples);
+        project_chunk(slice(points, first, examples), chosen, noise, {count, known}, which, out, workspaces_[worker]);
       });
       return result;
     });
@@ -212,7 +210,7 @@ class HostExecutor final : public Executor {
   // What one thread needs, reused from call to call.
   struct Buffers {
     Workspace workspace;
-    std::vector<float> inputs, variances, logits, cotangents, gradients;
+    std::vector<float> inputs, noisy, opposite, variances, logits, cotangents, gradients;
     std::vector<std::uint32_t> points, samples;
 
     float* input(std::int64_t size) { return grown(inputs, size); }
@@ -260,26 +258,97 @@ class HostExecutor final : public Executor {
     return logits;
   }
 
-  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer; a point's pair 0 is its sample
-  // `first_sample`.
-  void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count,
-                  Buffers& buffers, std::int64_t first_sample = 0) const {
-    buffers.points.resize(static_cast<std::size_t>(count));
-    buffers.samples.resize(static_cast<std::size_t>(count));
-    float* x = buffers.input(elements_ * count);
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      const std::int64_t i = (first + lane) / samples;
-      buffers.points[lane] = static_cast<std::uint32_t>(points.index[i]);
-      buffers.samples[lane] = static_cast<std::uint32_t>(first_sample + (first + lane) % samples);
+  // Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count, and a point's copy 0 is `first`.
+  struct Draws {
+    const Points& points;
+    const Noise& noise;
+    std::int64_t first, count, begin, lanes;
+
+    std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+    std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
+  };
+
+  // Calls use(point, first_lane, end_lane) for runs of lanes that share a point.
+  template <class Use>
+  static void for_points(const Draws& draws, Use use) {
+    for (std::int64_t lane = 0; lane < draws.lanes;) {
+      const std::int64_t i = draws.point(lane), end = std::min(draws.lanes, (i + 1) * draws.count - draws.begin);
+      use(i, lane, end);
+      lane = end;
+    }
+  }
+
+  // Writes x [elements][lanes]: copy j with the noise of sample `stride` j + `offset`, at `sign` times its scale.
+  void draw(const Draws& draws, Buffers& buffers, float* x, int stride = 1, int offset = 0, int sign = 1) const {
+    buffers.points.resize(static_cast<std::size_t>(draws.lanes));
+    buffers.samples.resize(static_cast<std::size_t>(draws.lanes));
+    for (std::int64_t lane = 0; lane < draws.lanes; ++lane) {
+      buffers.points[lane] = static_cast<std::uint32_t>(draws.points.index[draws.point(lane)]);
+      buffers.samples[lane] = static_cast<std::uint32_t>(stride * (draws.first + draws.copy(lane)) + offset);
     }
     for (std::int64_t e = 0; e < elements_; ++e) {
-      for (std::int64_t lane = 0; lane < count;) {  // runs of lanes that share a point
-        const std::int64_t i = (first + lane) / samples, end = std::min(count, (i + 1) * samples - first);
-        std::fill(x + e * count + lane, x + e * count + end, points.x.data[i * elements_ + e]);
-        lane = end;
-      }
+      for_points(draws, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        std::fill(x + e * draws.lanes + from, x + e * draws.lanes + to, draws.points.x.data[i * elements_ + e]);
+      });
     }
-    noise.shape->add({points.seed, buffers.points, buffers.samples}, elements_, static_cast<float>(noise.scale), x);
+    draws.noise.shape->add({draws.points.seed, buffers.points, buffers.samples}, elements_,
+                           static_cast<float>(sign * draws.noise.scale), x);
+  }
+
+  // ---- pairs
+
+  Pairs pairs_of(std::int64_t count) const {
+    return {Eigen::MatrixXd(classes_ - 1, count), Eigen::MatrixXd(classes_ - 1, count)};
+  }
+
+  std::int64_t pairs_at_once() const { return std::max<std::int64_t>(1, forward_batch_.examples / 2); }
+
+  // The first copies of pairs, to buffers.noisy. Pairs that are not mirrored take two samples each.
+  void draw_first_copies(const Draws& pairs, Buffers& buffers) const {
+    draw(pairs, buffers, Buffers::grown(buffers.noisy, elements_ * pairs.lanes), pairs.noise.shape->mirrored() ? 1 : 2);
+  }
+
+  // The second ones, to buffers.opposite: reflected where that is what the noise would draw.
+  void draw_second_copies(const Draws& pairs, Buffers& buffers) const {
+    float* second = Buffers::grown(buffers.opposite, elements_ * pairs.lanes);
+    if (!pairs.noise.shape->additive()) {
+      const bool mirrored = pairs.noise.shape->mirrored();
+      return draw(pairs, buffers, second, mirrored ? 1 : 2, mirrored ? 0 : 1, mirrored ? -1 : 1);
+    }
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      const float* first = buffers.noisy.data() + e * pairs.lanes;
+      for_points(pairs, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        const float x = pairs.points.x.data[i * elements_ + e];
+        for (std::int64_t lane = from; lane < to; ++lane) second[e * pairs.lanes + lane] = x - (first[lane] - x);
+      });
+    }
+  }
+
+  // Margins of pairs whose first copies lie in buffers.noisy: `matrices` tells where a point's go, a column a copy.
+  template <class Matrices>
+  void run_pairs(const Draws& pairs, Buffers& buffers, Matrices matrices) {
+    draw_second_copies(pairs, buffers);
+    const std::int64_t n = pairs.lanes;
+    const auto store = [&](const float* logits, std::int64_t stride, Eigen::MatrixXd Pairs::*side) {
+      for (std::int64_t lane = 0; lane < n; ++lane) {
+        const std::int64_t i = pairs.point(lane);
+        store_margins(logits + lane, stride, pairs.points.target[i], (matrices(i).*side).col(pairs.copy(lane)));
+      }
+    };
+    float* input = buffers.input(2 * elements_ * n);
+    if (2 * n > forward_batch_.examples) {  // the memory allows for one lane
+      std::copy_n(buffers.noisy.data(), elements_ * n, input);
+      store(run_forward(n, buffers), n, &Pairs::plus);
+      std::copy_n(buffers.opposite.data(), elements_ * n, input);
+      return store(run_forward(n, buffers), n, &Pairs::minus);
+    }
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      std::copy_n(buffers.noisy.data() + e * n, n, input + 2 * e * n);
+      std::copy_n(buffers.opposite.data() + e * n, n, input + (2 * e + 1) * n);
+    }
+    const float* logits = run_forward(2 * n, buffers);
+    store(logits, 2 * n, &Pairs::plus);
+    store(logits + n, 2 * n, &Pairs::minus);
   }
 
   void prepare_gradient() {
@@ -404,31 +473,46 @@ class HostExecutor final : public Executor {
     });
   }
 
-  void project_chunk(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals, const Noise& noise,
-                     std::int64_t samples, const Sweep& which, std::int64_t first, std::span<Projection> result,
-                     Buffers& buffers) {
-    const auto count = static_cast<std::int64_t>(result.size()), rows = static_cast<std::int64_t>(rivals[first].size());
-    const auto index = std::span(points.index).subspan(first, count);
-    to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
-    if (which.noise != nullptr) fill_variances(noise, index, buffers);
+  // Pairs of a projection, and how many of them the caller knows already.
+  struct Asked {
+    std::int64_t pairs, known;
+  };
+
+  void project_chunk(const Points& points, std::span<const std::vector<std::int64_t>> rivals, const Noise& noise, Asked asked,
+                     const Sweep& which, std::span<Projection> result, Buffers& buffers) {
+    const std::int64_t count = points.size(), rows = static_cast<std::int64_t>(rivals[0].size());
+    to_lanes(points.x, 0, count, elements_, buffers.input(elements_ * count));
+    if (which.noise != nullptr) fill_variances(noise, points.index, buffers);
     std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(rows, elements_)), whitened = u;
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
-      return c == points.target[first + b] ? 1.0F : c == rivals[first + b][row] ? -1.0F : 0.0F;
+      return c == points.target[b] ? 1.0F : c == rivals[b][row] ? -1.0F : 0.0F;
     };
     sweep(which, count, rows, buffers, seed, [&](std::int64_t first_row, std::int64_t seeds, float* gradients) {
       unpack(gradients, first_row, seeds, u);
-      whiten_copies(index, seeds, *noise.shape, gradients, buffers);
+      whiten_copies(points.index, seeds, *noise.shape, gradients, buffers);
       unpack(gradients, first_row, seeds, whitened);
     });
     for (std::int64_t b = 0; b < count; ++b) {
       result[b].margins.resize(classes_ - 1);
-      store_margins(buffers.logits.data() + b, count, points.target[first + b], result[b].margins);
+      store_margins(buffers.logits.data() + b, count, points.target[b], result[b].margins);
       result[b].gram = GramAccumulator(rows).gram(whitened[b]);
+      result[b].along = Eigen::MatrixXd::Zero(rows, asked.pairs);
+      result[b].pairs = pairs_of(asked.pairs - asked.known);
     }
-    for (std::int64_t b = 0; b < count; ++b) {
-      result[b].along = Eigen::MatrixXd::Zero(rows, samples);
-      add_noise_along(u[b], points, first + b, noise, samples, buffers, result[b].along);
-    }
+    const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
+      for (std::int64_t begin = 0; begin < count * of_each; begin += pairs_at_once()) {
+        stop_if_asked();
+        const Draws draws{points, noise, first, of_each, begin, std::min(pairs_at_once(), count * of_each - begin)};
+        draw_first_copies(draws, buffers);
+        for_points(draws, [&](std::int64_t b, std::int64_t from, std::int64_t to) {
+          const auto columns = result[b].along.middleCols(first + draws.copy(from), to - from);
+          add_along(u[b], points.x.data.data() + b * elements_, buffers.noisy.data() + from, draws.lanes, columns);
+        });
+        if (run) run_pairs(draws, buffers, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
+      }
+    };
+    project_pairs(0, asked.known, false);
+    project_pairs(asked.known, asked.pairs - asked.known, true);
   }
 
   // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix, a few elements at a time so that both
@@ -454,38 +538,21 @@ class HostExecutor final : public Executor {
     shape.whiten(buffers.points, elements_, gradients);
   }
 
-  // along(a, j) += u_a . eps_j for the noise of point i. Whole groups of lanes are made, the last with noise that nobody asked
-  // for, so that every sum runs in the same instructions.
-  void add_noise_along(const RowMatrix& u, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples,
-                       Buffers& buffers, Eigen::MatrixXd& along) const {
-    const auto whole = [](std::int64_t lanes) { return (lanes + kGroup - 1) / kGroup * kGroup; };
-    const std::int64_t step = whole(forward_batch_.examples), all = whole(samples);
-    for (std::int64_t first = 0; first < samples; first += step) {
-      stop_if_asked();
-      const std::int64_t count = std::min(step, all - first);
-      fill_noisy(points, noise, all, i * all + first, count, buffers);
-      for (std::int64_t group = first; group < std::min(samples, first + count); group += kGroup) {
-        const std::int64_t wanted = std::min(kGroup, samples - group);
-        along.middleCols(group, wanted) +=
-            projections(u, points.x.data.data() + i * elements_, buffers.inputs.data() + group - first, count).leftCols(wanted);
+  // along(a, j) += u_a . (copy j - x) for copies in lanes of `stride`. Every lane's sum is made in the same order.
+  static void add_along(const RowMatrix& u, const float* x, const float* noisy, std::int64_t stride,
+                        Eigen::Ref<Eigen::MatrixXd> along) {
+    const Eigen::Index lanes = along.cols();
+    RowMatrix sums = RowMatrix::Zero(u.rows(), lanes);
+    Eigen::RowVectorXd eps(lanes);
+    for (std::int64_t e = 0; e < u.cols(); ++e) {
+      for (Eigen::Index j = 0; j < lanes; ++j) eps[j] = double{noisy[e * stride + j]} - double{x[e]};
+      for (Eigen::Index a = 0; a < u.rows(); ++a) {
+        const double weight = u(a, e);
+        double* const sum = &sums(a, 0);
+        for (Eigen::Index j = 0; j < lanes; ++j) sum[j] += weight * eps[j];
       }
     }
-  }
-
-  // u_a . (noisy lane - x) for a group of lanes of `stride`, one element after the other.
-  static constexpr std::int64_t kGroup = 8;
-  Eigen::Matrix<double, Eigen::Dynamic, kGroup> projections(const RowMatrix& u, const float* x, const float* noisy,
-                                                            std::int64_t stride) const {
-    using Group = Eigen::Array<double, kGroup, 1>;
-    std::vector<Group> sums(static_cast<std::size_t>(u.rows()), Group::Zero());
-    for (std::int64_t e = 0; e < elements_; ++e) {
-      const Group eps =
-          Eigen::Map<const Eigen::Array<float, kGroup, 1>>(noisy + e * stride).template cast<double>() - double{x[e]};
-      for (Eigen::Index a = 0; a < u.rows(); ++a) sums[a] += u(a, e) * eps;
-    }
-    Eigen::Matrix<double, Eigen::Dynamic, kGroup> result(u.rows(), kGroup);
-    for (Eigen::Index a = 0; a < u.rows(); ++a) result.row(a) = sums[a].matrix().transpose();
-    return result;
+    along += sums;
   }
 
   Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
@@ -498,7 +565,7 @@ class HostExecutor final : public Executor {
     const std::int64_t step = gradient_batch_.examples;
     for (std::int64_t first = 0; first < samples; first += step) {
       const std::int64_t count = std::min(step, samples - first);
-      fill_noisy(points, noise, samples, i * samples + first, count, buffers);
+      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count));
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
       const std::vector<std::int64_t> index(static_cast<std::size_t>(count), points.index[i]);
       const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; };
@@ -517,7 +584,11 @@ class HostExecutor final : public Executor {
         store_margins(buffers.logits.data() + b, count, targets[b], out.sampled.col(first + b));
     }
     raw_sum /= static_cast<double>(samples);
-    add_noise_along(raw_sum, points, i, noise, samples, buffers, out.along_mean);
+    for (std::int64_t first = 0; first < samples; first += step) {
+      const std::int64_t count = std::min(step, samples - first);
+      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count));
+      add_along(raw_sum, x, buffers.inputs.data(), count, out.along_mean.middleCols(first, count));
+    }
     out.margins = out.sampled.rowwise().mean();
     out.gram = GramAccumulator(rivals).gram(sum / static_cast<double>(samples));
     const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
@@ -526,7 +597,8 @@ class HostExecutor final : public Executor {
   }
 
   std::int64_t forward_bytes(std::int64_t lanes) const {
-    return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
+    // inputs, and the two halves of pairs that they are put together from
+    return forward_->workspace_bytes({lanes, 1}) + (2 * elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
   }
 
   std::int64_t gradient_bytes(const Program& program, const Batch& batch) const {
