@@ -16,6 +16,7 @@
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/pairs.h"
+#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -32,7 +33,7 @@ struct Budget {
   double roughness;  // a
 
   // Pairs that choose the gradients; the noise of these is drawn twice.
-  std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(8, pairs / 8)); }
+  std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(6, pairs / 8)); }
 };
 
 // What the gradients cost, in forwards: a backward is one, and a moment propagation, with its gradients, has been measured at
@@ -141,18 +142,30 @@ double recurrence(std::int64_t n, Eigen::Index axis) {
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
 
+// Standard normals w [kLanes, axes] of the points from `first` on.
+using Block = Eigen::Matrix<double, normal::kLanes, Eigen::Dynamic>;
+Block normal_points(std::int64_t first, Eigen::Index axes) {
+  Block w(normal::kLanes, axes);
+  normal::Lanes u, x;
+  for (Eigen::Index axis = 0; axis < axes; ++axis) {
+    for (int i = 0; i < normal::kLanes; ++i) u[i] = recurrence(first + i, axis);
+    normal::quantile_lanes(u, x);
+    w.col(axis) = Eigen::Map<const Eigen::VectorXd>(x.data(), normal::kLanes);
+  }
+  return w;
+}
+
 // mean_j P[centre + a r_j + F w fails], the first coordinate of w exactly, the others by points of their own for every j.
 double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F) {
-  const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols();
+  const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols(), all = each * scatter.cols();
+  const Eigen::MatrixXd others = F.rightCols(F.cols() - 1);
   double sum = 0;
-  for (std::int64_t j = 0, n = 0; j < scatter.cols(); ++j) {
-    for (std::int64_t l = 0; l < each; ++l, ++n) {
-      Eigen::VectorXd c = centre + scatter.col(j);
-      for (Eigen::Index axis = 1; axis < F.cols(); ++axis) c += F.col(axis) * normal::quantile(recurrence(n, axis - 1));
-      sum += failure_on_a_line(c, F.col(0));
-    }
+  for (std::int64_t first = 0; first < all; first += normal::kLanes) {
+    const Eigen::MatrixXd moved = others * normal_points(first, others.cols()).transpose();
+    for (std::int64_t n = first; n < std::min(all, first + normal::kLanes); ++n)
+      sum += failure_on_a_line(centre + scatter.col(n / each) + moved.col(n - first), F.col(0));
   }
-  return sum / static_cast<double>(each * scatter.cols());
+  return sum / static_cast<double>(all);
 }
 
 Estimate regression(const Pairs& pairs, const Projection& projection, const std::vector<std::int64_t>& rivals,

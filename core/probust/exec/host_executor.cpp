@@ -179,7 +179,7 @@ class HostExecutor final : public Executor {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
       std::vector<Pairs> result(static_cast<std::size_t>(points.size()), pairs_of(count));
-      for_chunks(points.size() * count, pairs_at_once(), [&](std::int64_t begin, std::int64_t lanes, int worker) {
+      for_chunks(points.size() * count, forward_batch_.examples, [&](std::int64_t begin, std::int64_t lanes, int worker) {
         Buffers& buffers = workspaces_[worker];
         const Draws draws{points, noise, first, count, begin, lanes};
         draw_first_copies(draws, buffers);
@@ -210,7 +210,7 @@ class HostExecutor final : public Executor {
   // What one thread needs, reused from call to call.
   struct Buffers {
     Workspace workspace;
-    std::vector<float> inputs, noisy, opposite, variances, logits, cotangents, gradients;
+    std::vector<float> inputs, variances, logits, cotangents, gradients;
     std::vector<std::uint32_t> points, samples;
 
     float* input(std::int64_t size) { return grown(inputs, size); }
@@ -301,54 +301,40 @@ class HostExecutor final : public Executor {
     return {Eigen::MatrixXd(classes_ - 1, count), Eigen::MatrixXd(classes_ - 1, count)};
   }
 
-  std::int64_t pairs_at_once() const { return std::max<std::int64_t>(1, forward_batch_.examples / 2); }
-
-  // The first copies of pairs, to buffers.noisy. Pairs that are not mirrored take two samples each.
+  // The first copies of pairs, to the input buffer. Pairs that are not mirrored take two samples each.
   void draw_first_copies(const Draws& pairs, Buffers& buffers) const {
-    draw(pairs, buffers, Buffers::grown(buffers.noisy, elements_ * pairs.lanes), pairs.noise.shape->mirrored() ? 1 : 2);
+    float* input = buffers.input(elements_ * pairs.lanes + kGroup);
+    draw(pairs, buffers, input, pairs.noise.shape->mirrored() ? 1 : 2);
   }
 
-  // The second ones, to buffers.opposite: reflected where that is what the noise would draw.
+  // The second ones in their place: reflected where that is what the noise would draw.
   void draw_second_copies(const Draws& pairs, Buffers& buffers) const {
-    float* second = Buffers::grown(buffers.opposite, elements_ * pairs.lanes);
+    float* const input = buffers.inputs.data();
     if (!pairs.noise.shape->additive()) {
       const bool mirrored = pairs.noise.shape->mirrored();
-      return draw(pairs, buffers, second, mirrored ? 1 : 2, mirrored ? 0 : 1, mirrored ? -1 : 1);
+      return draw(pairs, buffers, input, mirrored ? 1 : 2, mirrored ? 0 : 1, mirrored ? -1 : 1);
     }
     for (std::int64_t e = 0; e < elements_; ++e) {
-      const float* first = buffers.noisy.data() + e * pairs.lanes;
+      float* const line = input + e * pairs.lanes;
       for_points(pairs, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
         const float x = pairs.points.x.data[i * elements_ + e];
-        for (std::int64_t lane = from; lane < to; ++lane) second[e * pairs.lanes + lane] = x - (first[lane] - x);
+        for (std::int64_t lane = from; lane < to; ++lane) line[lane] = x - (line[lane] - x);
       });
     }
   }
 
-  // Margins of pairs whose first copies lie in buffers.noisy: `matrices` tells where a point's go, a column a copy.
+  // Margins of pairs whose first copies lie in the input buffer: `matrices` tells where a point's go, a column a copy.
   template <class Matrices>
   void run_pairs(const Draws& pairs, Buffers& buffers, Matrices matrices) {
-    draw_second_copies(pairs, buffers);
-    const std::int64_t n = pairs.lanes;
-    const auto store = [&](const float* logits, std::int64_t stride, Eigen::MatrixXd Pairs::*side) {
-      for (std::int64_t lane = 0; lane < n; ++lane) {
+    const auto store = [&](const float* logits, Eigen::MatrixXd Pairs::*side) {
+      for (std::int64_t lane = 0; lane < pairs.lanes; ++lane) {
         const std::int64_t i = pairs.point(lane);
-        store_margins(logits + lane, stride, pairs.points.target[i], (matrices(i).*side).col(pairs.copy(lane)));
+        store_margins(logits + lane, pairs.lanes, pairs.points.target[i], (matrices(i).*side).col(pairs.copy(lane)));
       }
     };
-    float* input = buffers.input(2 * elements_ * n);
-    if (2 * n > forward_batch_.examples) {  // the memory allows for one lane
-      std::copy_n(buffers.noisy.data(), elements_ * n, input);
-      store(run_forward(n, buffers), n, &Pairs::plus);
-      std::copy_n(buffers.opposite.data(), elements_ * n, input);
-      return store(run_forward(n, buffers), n, &Pairs::minus);
-    }
-    for (std::int64_t e = 0; e < elements_; ++e) {
-      std::copy_n(buffers.noisy.data() + e * n, n, input + 2 * e * n);
-      std::copy_n(buffers.opposite.data() + e * n, n, input + (2 * e + 1) * n);
-    }
-    const float* logits = run_forward(2 * n, buffers);
-    store(logits, 2 * n, &Pairs::plus);
-    store(logits + n, 2 * n, &Pairs::minus);
+    store(run_forward(pairs.lanes, buffers), &Pairs::plus);
+    draw_second_copies(pairs, buffers);
+    store(run_forward(pairs.lanes, buffers), &Pairs::minus);
   }
 
   void prepare_gradient() {
@@ -500,13 +486,13 @@ class HostExecutor final : public Executor {
       result[b].pairs = pairs_of(asked.pairs - asked.known);
     }
     const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
-      for (std::int64_t begin = 0; begin < count * of_each; begin += pairs_at_once()) {
+      for (std::int64_t begin = 0; begin < count * of_each; begin += forward_batch_.examples) {
         stop_if_asked();
-        const Draws draws{points, noise, first, of_each, begin, std::min(pairs_at_once(), count * of_each - begin)};
+        const Draws draws{points, noise, first, of_each, begin, std::min(forward_batch_.examples, count * of_each - begin)};
         draw_first_copies(draws, buffers);
         for_points(draws, [&](std::int64_t b, std::int64_t from, std::int64_t to) {
           const auto columns = result[b].along.middleCols(first + draws.copy(from), to - from);
-          add_along(u[b], points.x.data.data() + b * elements_, buffers.noisy.data() + from, draws.lanes, columns);
+          add_along(u[b], points.x.data.data() + b * elements_, buffers.inputs.data() + from, draws.lanes, columns);
         });
         if (run) run_pairs(draws, buffers, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
       }
@@ -538,21 +524,39 @@ class HostExecutor final : public Executor {
     shape.whiten(buffers.points, elements_, gradients);
   }
 
-  // along(a, j) += u_a . (copy j - x) for copies in lanes of `stride`. Every lane's sum is made in the same order.
+  // along(a, j) += u_a . (copy j - x) for copies in lanes of `stride`, behind which kGroup floats may be read. Every lane's sum
+  // is made in the same order, whatever lanes stand beside it.
   static void add_along(const RowMatrix& u, const float* x, const float* noisy, std::int64_t stride,
                         Eigen::Ref<Eigen::MatrixXd> along) {
-    const Eigen::Index lanes = along.cols();
-    RowMatrix sums = RowMatrix::Zero(u.rows(), lanes);
-    Eigen::RowVectorXd eps(lanes);
-    for (std::int64_t e = 0; e < u.cols(); ++e) {
-      for (Eigen::Index j = 0; j < lanes; ++j) eps[j] = double{noisy[e * stride + j]} - double{x[e]};
-      for (Eigen::Index a = 0; a < u.rows(); ++a) {
-        const double weight = u(a, e);
-        double* const sum = &sums(a, 0);
-        for (Eigen::Index j = 0; j < lanes; ++j) sum[j] += weight * eps[j];
+    for (Eigen::Index j = 0; j < along.cols(); j += kGroup) {
+      const Eigen::Index lanes = std::min(kGroup, along.cols() - j);
+      for (Eigen::Index a = 0; a < u.rows(); a += 3) {
+        const Eigen::Index rows = std::min<Eigen::Index>(3, u.rows() - a);
+        const auto add = [&](const auto& products) { along.block(a, j, rows, lanes) += products.leftCols(lanes); };
+        if (rows == 1) add(products<1>(u, a, x, noisy + j, stride));
+        if (rows == 2) add(products<2>(u, a, x, noisy + j, stride));
+        if (rows == 3) add(products<3>(u, a, x, noisy + j, stride));
       }
     }
-    along += sums;
+  }
+
+  // The same for few rows and kGroup lanes: sums that stay in registers.
+  static constexpr Eigen::Index kGroup = 16;
+  template <int Rows>
+  static Eigen::Matrix<double, Rows, kGroup> products(const RowMatrix& u, Eigen::Index a, const float* x, const float* noisy,
+                                                      std::int64_t stride) {
+    using Group = Eigen::Array<double, kGroup, 1>;
+    std::array<Group, Rows> sums;
+    sums.fill(Group::Zero());
+    const double* const row = &u(a, 0);
+    for (Eigen::Index e = 0; e < u.cols(); ++e) {
+      const Group eps =
+          Eigen::Map<const Eigen::Array<float, kGroup, 1>>(noisy + e * stride).template cast<double>() - double{x[e]};
+      for (int k = 0; k < Rows; ++k) sums[k] += row[k * u.cols() + e] * eps;
+    }
+    Eigen::Matrix<double, Rows, kGroup> result;
+    for (int k = 0; k < Rows; ++k) result.row(k) = sums[k].matrix().transpose();
+    return result;
   }
 
   Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
@@ -586,7 +590,7 @@ class HostExecutor final : public Executor {
     raw_sum /= static_cast<double>(samples);
     for (std::int64_t first = 0; first < samples; first += step) {
       const std::int64_t count = std::min(step, samples - first);
-      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count));
+      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count + kGroup));
       add_along(raw_sum, x, buffers.inputs.data(), count, out.along_mean.middleCols(first, count));
     }
     out.margins = out.sampled.rowwise().mean();
@@ -597,8 +601,7 @@ class HostExecutor final : public Executor {
   }
 
   std::int64_t forward_bytes(std::int64_t lanes) const {
-    // inputs, and the two halves of pairs that they are put together from
-    return forward_->workspace_bytes({lanes, 1}) + (2 * elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
+    return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
   }
 
   std::int64_t gradient_bytes(const Program& program, const Batch& batch) const {
