@@ -19,17 +19,21 @@ constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
 
+// Covariances of logits of very many classes, one a point, are more than they are worth.
+constexpr std::int64_t kMostClassesToPool = 200;
+
 bool propagates(Executor& executor, const Points& points, const Noise& noise) {
   return static_cast<bool>(executor.linearize_smoothed(slice(points, 0, 0), noise));
 }
 
 // What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
 std::string for_budget(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
+  const std::string pooled = executor.classes() <= kMostClassesToPool ? ":pooled" : "";
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
   if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
-    return fmt::format("probit:{}:pooled", std::max<std::int64_t>(2, budget));
+    return fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled);
   const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);
-  return fmt::format("regression:{}:{}", budget, propagation ? "adf" : "pooled");
+  return fmt::format("regression:{}{}", budget, propagation ? ":adf" : pooled);
 }
 
 void use(Evaluation& evaluation, const Noise& noise, const std::string& text, const std::vector<std::int64_t>& which,

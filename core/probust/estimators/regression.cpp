@@ -261,7 +261,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()), certain);
   if (executor.classes() == 1) return estimates;
   const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes(), around);
-  const std::int64_t bytes = 64 * budget.pairs * executor.classes();
+  const std::int64_t bytes = (64 * budget.pairs + 32 * executor.classes()) * executor.classes();
   std::int64_t step = points_at_once(executor, learning == Learning::alone ? bytes : points.size() * bytes);
   if (learning == Learning::from_others) step = points.size();  // what is learnt must not depend on the memory
   for (std::int64_t first = 0; first < points.size(); first += step) {
