@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "cli/commands.h"
+#include "cli/events.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/noise_files.h"
@@ -105,59 +105,15 @@ void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
              correct, n);
 }
 
-// The class whose survival is estimated, per point.
-std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
-  const std::int64_t classes = logits.shape[1];
-  std::vector<std::int64_t> result = predicted_classes(logits);
-  if (arguments.target == "predicted") return result;
-  if (arguments.target == "label") {
-    if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
-    result = data.labels;
-  } else {
-    const auto fixed = parse_integer(arguments.target);
-    if (!fixed)
-      throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known",
-                  "use predicted, label or a class number"};
-    std::fill(result.begin(), result.end(), *fixed);
-  }
-  for (const std::int64_t target : result) {
-    if (target < 0 || target >= classes) {
-      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist",
-                  "the model has classes 0.." + std::to_string(classes - 1)};
-    }
-  }
-  return result;
-}
-
-// "0,1/2,3": the group of each class.
-Event parse_event(const Arguments& arguments, std::int64_t classes) {
-  Event event{{}, arguments.per_class};
-  if (arguments.groups.empty()) return event;
-  for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
-  std::set<std::int64_t> seen;
-  for (const std::string& group : split(arguments.groups, '/')) {
-    std::int64_t first = -1;
-    for (const double number : parse_numbers(group, "--groups")) {
-      const auto c = static_cast<std::int64_t>(number);
-      if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
-        throw Error{ErrorCode::usage, "--groups", "'" + group + "' holds a class that does not exist or stands twice",
-                    "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
-      }
-      first = first < 0 ? c : first;
-      event.group[c] = first;
-    }
-  }
-  return event;
-}
-
 class Run {
  public:
-  Run(const Arguments& arguments, Plan plan, Dataset data, Executor& executor)
-      : arguments_(arguments),
-        plan_(std::move(plan)),
-        data_(std::move(data)),
-        executor_(executor),
-        destination_(arguments, data_.class_names) {}
+  Run(Plan plan, Problem problem)
+      : plan_(std::move(plan)),
+        problem_(std::move(problem)),
+        arguments_(problem_.arguments),
+        data_(problem_.data),
+        executor_(*problem_.executor),
+        destination_(arguments_, data_.class_names) {}
 
   int go() {
     logits_ = executor_.logits(data_.x).value();
@@ -194,7 +150,7 @@ class Run {
   Columns one_by_one(const Points& points, const Tensor& logits) {
     Evaluation evaluation(executor_, points, logits, event_);
     Columns columns;
-    for (const Noise& noise : plan_.noises) {
+    for (const Noise& noise : problem_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
         auto estimates = estimate(evaluation, noise, estimator);
         if (!estimates && executor_.progress.stop) return {};
@@ -206,14 +162,15 @@ class Run {
 
   // Sweeps are runs of noise models that differ by their scale alone.
   Columns smoothed(const Points& points, const Tensor& logits) {
-    Columns columns(plan_.noises.size() * plan_.estimators.size());
-    for (std::size_t first = 0, last = 0; first < plan_.noises.size(); first = last) {
+    const std::vector<Noise>& noises = problem_.noises;
+    Columns columns(noises.size() * plan_.estimators.size());
+    for (std::size_t first = 0, last = 0; first < noises.size(); first = last) {
       std::vector<double> sigmas;
-      for (; last < plan_.noises.size() && plan_.noises[last].shape->name() == plan_.noises[first].shape->name(); ++last) {
-        sigmas.push_back(plan_.noises[last].scale);
+      for (; last < noises.size() && noises[last].shape->name() == noises[first].shape->name(); ++last) {
+        sigmas.push_back(noises[last].scale);
       }
       for (std::size_t e = 0; e < plan_.estimators.size(); ++e) {
-        auto curve = estimate_curve(executor_, points, logits, plan_.noises[first].shape, sigmas, plan_.estimators[e], event_);
+        auto curve = estimate_curve(executor_, points, logits, noises[first].shape, sigmas, plan_.estimators[e], event_);
         if (!curve && executor_.progress.stop) return {};
         auto estimates = std::move(curve).value();
         for (std::size_t s = 0; s < sigmas.size(); ++s)
@@ -241,9 +198,10 @@ class Run {
     }
   }
 
-  const Arguments& arguments_;
   Plan plan_;
-  Dataset data_;  // its x becomes that of the points
+  Problem problem_;
+  const Arguments& arguments_;
+  Dataset& data_;  // its x becomes that of the points
   Executor& executor_;
   Destination destination_;
   Tensor logits_;
@@ -256,13 +214,9 @@ class Run {
 
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
-  const Model model = load_model(arguments, true);
-  Dataset data = load_data(arguments.data);
-  for (const Noise& noise : plan.noises)
-    noise.shape->fit(element_count(point_shape(data.x)), arguments.data.offset + data.x.shape[0]);
-  const auto executor = load_executor(model, point_shape(data.x), arguments);
-  const StopOnSignal stop(executor->progress);
-  Run run(arguments, std::move(plan), std::move(data), *executor);
+  Problem problem = load_problem(arguments, plan.noises);
+  const StopOnSignal stop(problem.executor->progress);
+  Run run(std::move(plan), std::move(problem));
   const int status = run.go();
   if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
   if (status == static_cast<int>(ErrorCode::numerical)) {

@@ -82,6 +82,10 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
       ->capture_default_str();
   estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4; the others stand alone");
   estimate->add_flag("--per-class", arguments.per_class, "also the probability of every class to win, as `classes` in JSON");
+  estimate->add_option("--top", arguments.top, "the class need only stay among the K largest logits: mc and auto answer")
+      ->check(CLI::PositiveNumber);
+  estimate->add_option("--tolerance", arguments.tolerance,
+                       "regression models: the probability that every output changes by less than this");
   estimate->add_flag("--smooth", arguments.smooth,
                      "fit each sweep of three scales or more by a smooth curve: half the error for the same passes");
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();

@@ -18,9 +18,10 @@ namespace probust {
 struct Event {
   /// [C] the group of each class: any class of the target's group will do. Empty: every class is a group of its own.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< also ask how probable each class is to take over
+  bool per_class = false;  ///< also ask how probable each class is to take over, or to be among the `top`
+  std::int64_t top = 1;    ///< the target need only be among so many largest logits; of ties the lower indices count
 
-  bool plain() const { return group.empty() && !per_class; }
+  bool plain() const { return group.empty() && !per_class && top == 1; }
   bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
 };
 
@@ -87,8 +88,11 @@ struct EstimatorDefinition {
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t (*passes)(std::int64_t classes, double parameter) = nullptr;
 
-  /// Whether it answers for events other than the survival of the target alone; `estimate` refuses those for the others.
+  /// Whether it answers for groups and for each class; `estimate` refuses events that an estimator does not answer for.
   bool knows_events = false;
+
+  /// Whether it counts copies that keep the answer, whatever it is that they keep: groups, or a place among the largest logits.
+  bool counts = false;
 
   /// Whether its Phi^-1(p) errs about as that of normal margins does, by sqrt((1 + z² / 2) / forwards): sweeps may be smoothed.
   bool smooths = false;

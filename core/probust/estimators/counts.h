@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "probust/estimators/estimator.h"
+
+namespace probust {
+
+/// How often each class is among the `top` largest logits of the noisy copies first .. first + samples - 1: [N][C] counts. The
+/// lower index wins ties; a copy with a NaN logit counts for no class. Throws Error.
+std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
+                                                    std::int64_t samples, std::int64_t top, std::int64_t first = 0);
+
+/// How many of the copies counted so for the event's `top` keep what it asks of `target`.
+std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target);
+
+/// Copies first .. first + count - 1 of x [1, ...] under noise of a point, as rows [count, ...]; fill(first, count, x) makes
+/// copies laid out [elements][count] noisy.
+Tensor noisy_rows(const Tensor& x, std::int64_t count, int threads,
+                  const std::function<void(std::int64_t first, std::int64_t count, float* x)>& fill);
+
+}  // namespace probust
