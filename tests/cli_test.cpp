@@ -299,6 +299,53 @@ TEST(Cli, RegressionModelsHaveATolerance) {
     expect_refusal(test::probust(one + wrong), 2, "--tolerance");
 }
 
+// All points decide together, whatever is computed at once.
+TEST(Cli, ATotalBudgetIsSharedAndSaysWhatEachGot) {
+  const std::string base = "estimate " + kDigits + " --sigma 0.3,0.6 --estimator auto,mc:10 --quiet --total-budget ";
+  const Finished expected = test::probust(base + "2000 --threads 1");
+  ASSERT_EQ(expected.status, 0) << expected.err;
+  for (const char* options : {"--threads 3", "--threads 1 --memory 600K"})
+    EXPECT_EQ(test::probust(base + "2000 " + options).out, expected.out) << options;
+  const auto all = rows(expected.out);
+  std::int64_t spent = 0;
+  std::set<std::int64_t> different;
+  for (const json& row : all) {
+    if (row["estimator"] != "auto") continue;
+    spent += row["forwards"].get<std::int64_t>() + row["backwards"].get<std::int64_t>();
+    different.insert(row["forwards"].get<std::int64_t>());
+  }
+  EXPECT_EQ(all.size(), 160U);
+  EXPECT_LE(spent, 2000);
+  EXPECT_GT(spent, 1700);
+  EXPECT_GT(different.size(), 2U);
+  expect_refusal(test::probust(base + "100"), 2, "--total-budget");
+  for (const char* wrong : {"2000 --budget 10", "2000 --smooth", "x", "0"})
+    expect_refusal(test::probust(base + wrong), 2, "--total-budget");
+  expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.3 --estimator mc:10 --total-budget 2000"), 2, "auto");
+}
+
+TEST(Cli, ARunIsCalibratedAndSaysSo) {
+  const std::string base = "estimate " + kDigits + " --sigma 0.6,0.7 --estimator ";
+  const Finished plain = test::probust(base + "probit:54,taylor"),
+                 finished = test::probust(base + "probit:54,taylor --calibrate");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.err.find("gaussian:0.7 probit:54: calibrated over 40 points, mean p 0."), std::string::npos) << finished.err;
+  EXPECT_EQ(finished.err.find("taylor"), std::string::npos) << finished.err;
+  const auto before = rows(plain.out), after = rows(finished.out);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const bool moved = after[i]["estimator"] == "probit:54";
+    EXPECT_EQ(after[i]["status"].get<std::string>().ends_with("calibrated"), moved);
+    EXPECT_EQ(after[i]["p"] == before[i]["p"], !moved);
+    EXPECT_EQ(after[i]["index"], before[i]["index"]);
+  }
+  EXPECT_EQ(test::probust(base + "probit:54,taylor --calibrate --quiet --threads 3 --memory 600K").out, finished.out);
+  const Finished few = test::probust(base + "probit:54 --calibrate --limit 8");
+  EXPECT_NE(few.err.find("not calibrated"), std::string::npos) << few.err;
+  EXPECT_EQ(rows(few.out).at(0)["status"], "ok");
+  expect_refusal(test::probust(base + "mc:10 --calibrate"), 2, "probit:N");
+}
+
 TEST(Cli, LogitsAndJacobiansAgreeWithEachOther) {
   const Folder folder;
   ASSERT_EQ(test::probust("logits " + kDigits + " --limit 2 --scale 1 -o '" + folder / "a.npy" + "'").status, 0);

@@ -33,6 +33,9 @@ struct Estimate {
   std::optional<double> ci_low, ci_high;  ///< 95% interval of p, where the estimator has one
   std::int64_t forwards = 0;   ///< passes that this estimate rests on; the forward that found the prediction is not counted
   std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
+  /// Copies whose margins p was modelled from, and those of them that kept the target: what a run is calibrated by
+  /// (analysis/calibration.h). 0 where p rests on no model, or on no copies.
+  std::int64_t copies = 0, kept = 0;
   std::string status = "ok";
   std::vector<double> classes;  ///< [C] the probability that each class wins, where the event asks for it
 };
