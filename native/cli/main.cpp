@@ -71,10 +71,10 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
        estimate->add_option("--noise", arguments.noise,
                             "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
                             "categorical:FILE.json; on some columns with @0..3; joined with +"),
-       estimate->add_option(
-           "--estimator", arguments.estimators,
-           "auto[:N] (the default), mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, taylor, taylor_mvs, "
-           "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")});
+       estimate->add_option("--estimator", arguments.estimators,
+                            "auto[:N] (the default), mc:N[:stratified], mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, "
+                            "taylor, taylor_mvs, "
+                            "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")});
   estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
   estimate->add_option("--budget", arguments.budget, "of auto: forwards a point")->check(CLI::Range(2.0, 1e9));

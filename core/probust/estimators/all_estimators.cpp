@@ -12,6 +12,7 @@ namespace {
 using Parameter = EstimatorDefinition::Parameter;
 
 std::int64_t passes_sampled(std::int64_t, double samples) { return static_cast<std::int64_t>(samples); }
+std::int64_t passes_stratified(std::int64_t classes, double samples) { return static_cast<std::int64_t>(samples) + 1 + classes; }
 std::int64_t passes_linearized(std::int64_t classes, double) { return classes; }
 std::int64_t passes_averaged(std::int64_t classes, double samples) { return static_cast<std::int64_t>(samples) * classes; }
 std::int64_t passes_half_width(std::int64_t, double h) { return static_cast<std::int64_t>(0.9 / (h * h)); }
@@ -38,6 +39,14 @@ constexpr EstimatorDefinition kEstimators[] = {
      .estimate = estimate_monte_carlo,
      .passes = passes_sampled,
      .knows_events = true,
+     .counts = true},
+    {.name = "mc",
+     .variant = "stratified",
+     .summary = "the same with copies spread evenly along the gradient of p",
+     .parameter = Parameter::samples,
+     .least = 2,
+     .estimate = estimate_stratified,
+     .passes = passes_stratified,
      .counts = true},
     {.name = "mc",
      .summary = "the same with as many copies as a 95% interval of +-H needs",

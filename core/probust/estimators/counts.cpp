@@ -74,6 +74,12 @@ std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Po
   return counts;
 }
 
+bool keeps(const Event& event, std::span<const float> logits, std::int64_t target) {
+  std::vector<std::int64_t> order(logits.size()), placed(logits.size(), 0);
+  place(logits, event.top, order, placed);
+  return kept_of(event, placed, target) > 0;
+}
+
 std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target) {
   std::int64_t kept = 0;
   for (std::int64_t c = 0; c < static_cast<std::int64_t>(placed.size()); ++c) kept += event.same_group(c, target) ? placed[c] : 0;

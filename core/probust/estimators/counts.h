@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "probust/estimators/estimator.h"
@@ -13,6 +14,9 @@ namespace probust {
 /// lower index wins ties; a copy with a NaN logit counts for no class. Throws Error.
 std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
                                                     std::int64_t samples, std::int64_t top, std::int64_t first = 0);
+
+/// Whether one copy's logits [C] keep what the event asks of `target`.
+bool keeps(const Event& event, std::span<const float> logits, std::int64_t target);
 
 /// How many of the copies counted so for the event's `top` keep what it asks of `target`.
 std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target);
