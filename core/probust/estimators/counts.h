@@ -21,8 +21,8 @@ bool keeps(const Event& event, std::span<const float> logits, std::int64_t targe
 /// How many of the copies counted so for the event's `top` keep what it asks of `target`.
 std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target);
 
-/// Copies first .. first + count - 1 of x [1, ...] under noise of a point, as rows [count, ...]; fill(first, count, x) makes
-/// copies laid out [elements][count] noisy.
+/// `count` copies of x [1, ...] as rows [count, ...]. fill(first, lanes, x) makes copies first .. first + lanes - 1, laid out
+/// [elements][lanes], noisy; it is called by several threads.
 Tensor noisy_rows(const Tensor& x, std::int64_t count, int threads,
                   const std::function<void(std::int64_t first, std::int64_t count, float* x)>& fill);
 
