@@ -222,7 +222,7 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
   Points points{Tensor({3, 2}, {0.4F, 0.1F, nan, 0, infinity, 0}), {0, 1, 2}, {0, 0, 0}, 0};
   Evaluation evaluation(*executor, points, executor->logits(points.x).value());
   for (const char* text : {"taylor", "taylor_mvs", "mmse:3", "mmse_mvs:3", "softmax", "mc:50", "probit:20", "probit:20:pooled",
-                           "regression:20", "regression:20:adf"}) {
+                           "regression:20", "regression:20:pooled", "regression:20:adf"}) {
     const auto estimates = estimate(evaluation, {isotropic_gaussian(), 0.1}, parse_estimator(text)).value();
     EXPECT_EQ(estimates[0].status, "ok") << text;
     EXPECT_GT(estimates[0].p, 0.5) << text;
@@ -265,8 +265,9 @@ TEST(Estimators, AutoChoosesByBudgetAndRarity) {
   const Graph cnn = test::small_cnn();
   const std::vector<float> x(64, 0.1F);
   const Estimate few = at(cnn, x, 0.4, "auto:24"), more = at(cnn, x, 0.4, "auto:200"), truth = at(cnn, x, 0.4, "mc:100000");
-  EXPECT_EQ(few.status, "ok: by probit:24");
-  EXPECT_EQ(more.status, "ok: by regression:200");
+  EXPECT_EQ(few.status, "ok: by probit:24:pooled");
+  EXPECT_EQ(at(cnn, x, 0.4, "auto:60").status, "ok: by regression:60:pooled");
+  EXPECT_EQ(more.status, "ok: by regression:200:adf");
   EXPECT_EQ(at(cnn, x, 0.4, "probit:24").p, few.p);
   EXPECT_NEAR(more.p, truth.p, 0.05);
   EXPECT_EQ(parse_estimator("auto").text(), "auto:100");
@@ -280,9 +281,9 @@ TEST(Estimators, AutoChoosesByBudgetAndRarity) {
 }
 
 TEST(Estimators, TextsAreReadAndWritten) {
-  for (const char* text :
-       {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2", "regression:8",
-        "probit:24:pooled", "regression:25:adf", "mmse:10:centered", "mmse:10:loo", "mc:±0.01", "mc:p>0.95"})
+  for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2",
+                           "regression:8", "probit:24:pooled", "regression:25:pooled", "regression:25:adf", "mmse:10:centered",
+                           "mmse:10:loo", "mc:±0.01", "mc:p>0.95"})
     EXPECT_EQ(parse_estimator(text).text(), text);
   EXPECT_EQ(parse_estimator("softmax:1").text(), "softmax");
   EXPECT_EQ(parse_estimator("mc:+-0.01").text(), "mc:±0.01");
@@ -339,8 +340,10 @@ TEST(Estimators, PooledCovariancesAreBetterWherePointsAreAlike) {
     return sum;
   };
   EXPECT_LT(error("probit:16:pooled"), 0.8 * error("probit:16"));
+  EXPECT_LT(error("regression:20:pooled"), 0.9 * error("regression:20"));
   const std::vector<float> x(12, 0.1F);
   EXPECT_EQ(at(graph, x, 0.4, "probit:16:pooled").p, at(graph, x, 0.4, "probit:16").p);
+  EXPECT_EQ(at(graph, x, 0.4, "regression:20:pooled").p, at(graph, x, 0.4, "regression:20").p);
 }
 
 // Estimates at one point of a linear classifier with two features of a common covariance.

@@ -32,7 +32,7 @@ struct Everything {
   std::vector<float> logits;
   std::vector<Linearization> taylor, averaged;
   std::vector<std::vector<std::int64_t>> counts;
-  std::vector<Eigen::MatrixXd> margins;
+  std::vector<Pairs> pairs, clipped_pairs;
   std::vector<Projection> smoothed, projections;
 };
 
@@ -40,13 +40,15 @@ Everything run_all(std::string_view backend, const ExecutorOptions& options, std
   const auto executor = make_executor(backend, test::small_cnn(), options).value();
   const Points points = some_points(13, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
-  return {executor->logits(points.x)->data,
-          executor->linearize(points, *noise.shape).value(),
-          executor->linearize_averaged(points, noise, 7).value(),
-          executor->sample(points, noise, samples).value(),
-          executor->margins(points, noise, samples).value(),
-          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, Around::noise).value(),
-          executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, Around::point).value()};
+  return {
+      executor->logits(points.x)->data,
+      executor->linearize(points, *noise.shape).value(),
+      executor->linearize_averaged(points, noise, 7).value(),
+      executor->sample(points, noise, samples).value(),
+      executor->pairs(points, noise, samples).value(),
+      executor->pairs(points, {clipped(noise.shape, {0, 1}), noise.scale}, samples).value(),
+      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, Around::noise).value(),
+      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, Around::point).value()};
 }
 
 void expect_identical(const std::vector<Linearization>& a, const std::vector<Linearization>& b) {
@@ -55,6 +57,13 @@ void expect_identical(const std::vector<Linearization>& a, const std::vector<Lin
     EXPECT_TRUE((a[i].margins.array() == b[i].margins.array()).all()) << "margins of point " << i;
     EXPECT_TRUE((a[i].gram.array() == b[i].gram.array()).all()) << "Gram matrix of point " << i;
   }
+}
+
+bool same(const Pairs& a, const Pairs& b) { return a.plus == b.plus && a.minus == b.minus; }
+
+Pairs last(const Pairs& pairs, Eigen::Index first) {
+  const Eigen::Index count = pairs.size() - first;
+  return {pairs.plus.rightCols(count), pairs.minus.rightCols(count)};
 }
 
 TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
@@ -68,8 +77,10 @@ TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
     EXPECT_EQ(actual.counts, expected.counts);
     expect_identical(actual.taylor, expected.taylor);
     expect_identical(actual.averaged, expected.averaged);
-    for (std::size_t i = 0; i < expected.margins.size(); ++i) {
-      EXPECT_TRUE((actual.margins[i].array() == expected.margins[i].array()).all()) << i;
+    for (std::size_t i = 0; i < expected.pairs.size(); ++i) {
+      EXPECT_TRUE(same(actual.pairs[i], expected.pairs[i])) << i;
+      EXPECT_TRUE(same(actual.clipped_pairs[i], expected.clipped_pairs[i])) << i;
+      EXPECT_TRUE(same(actual.projections[i].pairs, last(expected.pairs[i], 5))) << i;
       EXPECT_TRUE((actual.smoothed[i].margins.array() == expected.smoothed[i].margins.array()).all()) << i;
       EXPECT_TRUE((actual.smoothed[i].gram.array() == expected.smoothed[i].gram.array()).all()) << i;
       EXPECT_TRUE((actual.smoothed[i].along.array() == expected.smoothed[i].along.array()).all()) << i;
@@ -97,19 +108,19 @@ TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
   const Graph graph = test::linear_classifier(test::random_tensor({4, 9}, random), test::random_tensor({4}, random));
   const auto executor = make_executor("cpu", graph, {}).value();
   const Points points = some_points(3, {9}, 4);
-  const Noise noise{isotropic_gaussian(), 0.4}, mirrored{isotropic_gaussian(), -0.4};
+  const Noise noise{isotropic_gaussian(), 0.4};
   const auto centre = executor->linearize(points, *noise.shape).value();
-  const auto plus = executor->margins(points, noise, 11).value(), minus = executor->margins(points, mirrored, 11).value();
+  const std::vector<Pairs> pairs = executor->pairs(points, noise, 11).value();
   std::vector<std::vector<std::int64_t>> rivals;
   for (const std::int64_t target : points.target) rivals.push_back({target == 0 ? 1 : 0, target == 3 ? 2 : 3});
-  const auto projections = executor->project(points, rivals, noise, 11, Around::point).value();
+  const auto projections = executor->project(points, rivals, noise, 11, 0, Around::point).value();
   for (std::size_t i = 0; i < 3; ++i) {
     const Eigen::Index rows[] = {0, 2};
     for (const Eigen::Index a : {0, 1}) {
       for (Eigen::Index j = 0; j < 11; ++j) {
         const double moved = projections[i].along(a, j), at_x = centre[i].margins[rows[a]];
-        EXPECT_NEAR(plus[i](rows[a], j), at_x + moved, 1e-5);
-        EXPECT_NEAR(minus[i](rows[a], j), at_x - moved, 1e-5);
+        EXPECT_NEAR(pairs[i].plus(rows[a], j), at_x + moved, 1e-5);
+        EXPECT_NEAR(pairs[i].minus(rows[a], j), at_x - moved, 1e-5);
       }
       EXPECT_NEAR(projections[i].gram(a, 0), centre[i].gram(rows[a], 0), 1e-5);
     }

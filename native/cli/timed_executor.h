@@ -56,13 +56,12 @@ class TimedExecutor final : public Executor {
                                                         std::int64_t first) override {
     return timed([&] { return executor_->sample(points, noise, samples, first); });
   }
-  Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
-                                               std::int64_t first) override {
-    return timed([&] { return executor_->margins(points, noise, samples, first); });
+  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
+    return timed([&] { return executor_->pairs(points, noise, count, first); });
   }
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t samples, Around around) override {
-    return timed([&] { return executor_->project(points, rivals, noise, samples, around); });
+                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
+    return timed([&] { return executor_->project(points, rivals, noise, count, known, around); });
   }
 
  private:

@@ -119,7 +119,7 @@ Result<std::vector<Curvature>> curvature(Executor& executor, const Points& point
     std::vector<Curvature> all;
     for (std::int64_t first = 0; first < points.size(); first += step) {
       const Points part = slice(points, first, std::min(step, points.size() - first));
-      const std::vector<Pairs> sampled = sample_pairs(executor, part, noise, pairs);
+      const std::vector<Pairs> sampled = executor.pairs(part, noise, pairs).value();
       for (std::int64_t i = 0; i < part.size(); ++i)
         all.push_back(of_pairs(sampled[i], margins_of(logits.row(first + i), part.target[i])));
     }

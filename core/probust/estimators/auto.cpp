@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// auto:N, an estimator for a budget of N forwards a point, by what docs/estimators.md measured: normal margins from few copies,
-// gradients from a hundred forwards on, and, where a pilot says that failure is too rare for the budget to see, subset
-// simulation. Events other than the survival of the target are counted. The status names what was used.
+// auto:N, an estimator for a budget of N forwards a point, by what docs/estimators.md measured: normal margins from few copies
+// that learn from each other, gradients of the mean under the noise from a hundred forwards on, and, where a pilot says that
+// failure is too rare for the budget to see, subset simulation. Events other than the survival of the target are counted. The
+// status names what was used.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -9,18 +12,28 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGradientsPay = 100;  ///< below, gradients and their projections take most of the budget
-constexpr std::int64_t kRareBudget = 1000;   ///< from here on a pilot looks whether failures are too rare to count
+constexpr std::int64_t kGradientsPay = 50;      ///< below, gradients and their projections take most of the budget
+constexpr std::int64_t kPropagationPays = 100;  ///< and below this moment propagation
+constexpr std::int64_t kRareBudget = 1000;      ///< from here on a pilot looks whether failures are too rare to count
 constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
 
+// Covariances of logits of very many classes, one a point, are more than they are worth.
+constexpr std::int64_t kMostClassesToPool = 200;
+
+bool propagates(Executor& executor, const Points& points, const Noise& noise) {
+  return static_cast<bool>(executor.linearize_smoothed(slice(points, 0, 0), noise));
+}
+
 // What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
-std::string for_budget(Executor& executor, const Noise& noise, std::int64_t budget) {
+std::string for_budget(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
+  const std::string pooled = executor.classes() <= kMostClassesToPool ? ":pooled" : "";
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
   if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
-    return "probit:" + std::to_string(std::max<std::int64_t>(2, budget));
-  return "regression:" + std::to_string(budget);
+    return fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled);
+  const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);
+  return fmt::format("regression:{}{}", budget, propagation ? ":adf" : pooled);
 }
 
 void use(Evaluation& evaluation, const Noise& noise, const std::string& text, const std::vector<std::int64_t>& which,
@@ -62,7 +75,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
       (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);
     }
   }
-  use(evaluation, noise, for_budget(evaluation.executor(), noise, budget), common, estimates);
+  use(evaluation, noise, for_budget(evaluation.executor(), evaluation.points(), noise, budget), common, estimates);
   use(evaluation, noise, "subset:" + std::to_string(budget), rare, estimates);
   return estimates;
 }

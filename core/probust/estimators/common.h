@@ -48,6 +48,7 @@ std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, double thresh
 std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_probit_pooled(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, double cost);
+std::vector<Estimate> estimate_regression_pooled(Evaluation&, const Noise&, double cost);
 std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, double cost);
 std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);

@@ -72,15 +72,6 @@ std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
   return budget / std::max<std::int64_t>(1, bytes);
 }
 
-std::vector<Pairs> sample_pairs(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
-  const bool mirrored = noise.shape->mirrored();
-  auto plus = executor.margins(points, noise, pairs).value();
-  auto minus = executor.margins(points, mirrored ? Noise{noise.shape, -noise.scale} : noise, pairs, mirrored ? 0 : pairs).value();
-  std::vector<Pairs> result;
-  for (std::size_t i = 0; i < plus.size(); ++i) result.push_back({std::move(plus[i]), std::move(minus[i])});
-  return result;
-}
-
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
   for (Eigen::Index i = 0; i < margins.size(); ++i) {
     const bool wins = i < target ? margins[i] > 0 : margins[i] >= 0;  // the lower index wins a tie

@@ -13,19 +13,6 @@ namespace probust {
 /// Error{resources} where not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
-/// Margins of pairs of copies of one point: column j of `plus` is at x + eps_j, of `minus` at x - eps_j. Where the noise cannot
-/// be mirrored a pair is two copies of their own, and everything below holds for it as well: half the variance of margins is in
-/// the sums of such pairs, half in their differences.
-struct Pairs {
-  Eigen::MatrixXd plus, minus;  ///< [m, h]
-
-  std::int64_t rivals() const { return plus.rows(); }
-  std::int64_t size() const { return plus.cols(); }
-};
-
-/// The margins of `pairs` pairs at each of `points`.
-std::vector<Pairs> sample_pairs(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs);
-
 /// Whether margins keep the target: all positive, or zero against rivals of higher index. NaN does not keep it.
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 

@@ -6,33 +6,52 @@
 #include <cmath>
 #include <cstddef>
 
+#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
 namespace {
 
-constexpr int kNodes = 161;
+constexpr int kNodes = 5 * normal::kLanes;
 constexpr double kReach = 6;        // of the grid: |b| up to sinh(6) = 200 prior scales
 constexpr double kFreedom = 1;      // of the prior, Student's t: most models are good, some are far off
 constexpr double kNegligible = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
 
+// A mixture of normal distributions of one spread.
 struct Posterior {
   std::array<double, kNodes> centre, weight;
   double spread;
 
-  double cdf(double zeta) const {
-    double sum = 0;
-    for (int i = 0; i < kNodes; ++i) sum += weight[i] * normal::cdf((zeta - centre[i]) / spread);
+  struct Value {
+    double cdf, density;
+  };
+
+  Value at(double zeta) const {
+    Value sum{0, 0};
+    normal::Lanes x, density, below;
+    for (int start = 0; start < kNodes; start += normal::kLanes) {
+      for (int i = 0; i < normal::kLanes; ++i) x[i] = (zeta - centre[start + i]) / spread;
+      normal::density_lanes(x, density, below);
+      for (int i = 0; i < normal::kLanes; ++i) {
+        sum.cdf += weight[start + i] * below[i];
+        sum.density += weight[start + i] * density[i] / spread;
+      }
+    }
     return sum;
   }
-  double quantile(double probability) const {
-    double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread;
-    for (int i = 0; i < 60; ++i) {
-      const double middle = (low + high) / 2;
-      (cdf(middle) < probability ? low : high) = middle;
+
+  // Newton's steps where they stay between what is known to lie on either side, bisection where they do not.
+  double quantile(double probability, double guess) const {
+    double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
+    for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {
+      const Value value = at(zeta);
+      (value.cdf < probability ? low : high) = zeta;
+      const double next = zeta - (value.cdf - probability) / value.density;
+      if (std::fabs(next - zeta) < 1e-12 * (1 + std::fabs(zeta))) return next;
+      zeta = next > low && next < high ? next : (low + high) / 2;
     }
-    return (low + high) / 2;
+    return zeta;
   }
 };
 
@@ -54,17 +73,25 @@ Shares share_out(const Evidence& evidence) {
   return {std::max(std_error, 1e-9), std::hypot(evidence.model_error, excess), n / (1 - explained)};
 }
 
-double log_prior(double t) { return -(kFreedom + 1) / 2 * std::log1p(t * t / kFreedom); }
+double log_prior(double t) { return -(kFreedom + 1) / 2 * normal::rational::log(1 + t * t / kFreedom); }
 
 // Nodes b = model_error sinh(u) for u in [low, high], with the logarithms of their posterior weights.
 void place(const Evidence& evidence, const Shares& shares, double low, double high, Posterior& result) {
   const double share = static_cast<double>(evidence.kept) / static_cast<double>(evidence.samples);
-  for (int i = 0; i < kNodes; ++i) {
-    const double u = low + (high - low) * i / (kNodes - 1), t = std::sinh(u);
-    const double zeta = result.centre[i] = evidence.z - t * shares.model_error;
-    result.weight[i] = log_prior(t) + std::log(std::cosh(u));
-    if (share > 0) result.weight[i] += shares.samples * share * normal::log_cdf(zeta);
-    if (share < 1) result.weight[i] += shares.samples * (1 - share) * normal::log_complement(zeta);
+  const double kept = shares.samples * share, lost = shares.samples * (1 - share);
+  normal::Lanes zeta, below, above;
+  for (int start = 0; start < kNodes; start += normal::kLanes) {
+    for (int i = 0; i < normal::kLanes; ++i) {
+      const double u = low + (high - low) * (start + i) / (kNodes - 1), growth = normal::rational::exp(u);
+      const double t = (growth - 1 / growth) / 2, slope = (growth + 1 / growth) / 2;
+      zeta[i] = result.centre[start + i] = evidence.z - t * shares.model_error;
+      result.weight[start + i] = log_prior(t) + normal::rational::log(slope);
+    }
+    normal::cdf_lanes(zeta, below, above);
+    for (int i = 0; i < normal::kLanes; ++i) {
+      if (share > 0) result.weight[start + i] += kept * normal::rational::log(below[i]);
+      if (share < 1) result.weight[start + i] += lost * normal::rational::log(above[i]);
+    }
   }
 }
 
@@ -94,8 +121,10 @@ Posterior posterior(const Evidence& evidence) {
 
 Reconciled reconcile(const Evidence& evidence) {
   const Posterior of_zeta = posterior(evidence);
-  const auto p = [&](double probability) { return normal::cdf(of_zeta.quantile(probability)); };
-  return {of_zeta.quantile(0.5), (p(normal::cdf(1)) - p(normal::cdf(-1))) / 2, {p(0.025), p(0.975)}};
+  const double middle = of_zeta.quantile(0.5, evidence.z);
+  const auto p = [&](double z) { return normal::cdf(of_zeta.quantile(normal::cdf(z), middle + z * of_zeta.spread)); };
+  constexpr double kTwoSided = 1.959963984540054;  // 95%
+  return {middle, (p(1) - p(-1)) / 2, {p(-kTwoSided), p(kTwoSided)}};
 }
 
 }  // namespace probust

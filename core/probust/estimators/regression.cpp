@@ -6,7 +6,7 @@
 //
 // With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0],
 // eta ~ N(0, B Bᵀ + (1 - a²) S_r): a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,
-// section 6.4).
+// section 6.4). regression:N:pooled also learns the covariance B Bᵀ + S_r from the other points of the block (pooling.h).
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -16,6 +16,8 @@
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/pairs.h"
+#include "probust/estimators/pooling.h"
+#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -30,6 +32,9 @@ constexpr double kNothingLeft = 1e-5;   // residuals below this share of the exp
 struct Budget {
   std::int64_t gradients, pairs;
   double roughness;  // a
+
+  // Pairs that choose the gradients; the noise of these is drawn twice.
+  std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(6, pairs / 8)); }
 };
 
 // What the gradients cost, in forwards: a backward is one, and a moment propagation, with its gradients, has been measured at
@@ -138,55 +143,117 @@ double recurrence(std::int64_t n, Eigen::Index axis) {
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
 
-// mean_j P[centre + a r_j + F w fails], the first coordinate of w exactly, the others by points of their own for every j.
-double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F) {
-  const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols();
-  double sum = 0;
-  for (std::int64_t j = 0, n = 0; j < scatter.cols(); ++j) {
-    for (std::int64_t l = 0; l < each; ++l, ++n) {
-      Eigen::VectorXd c = centre + scatter.col(j);
-      for (Eigen::Index axis = 1; axis < F.cols(); ++axis) c += F.col(axis) * normal::quantile(recurrence(n, axis - 1));
-      sum += failure_on_a_line(c, F.col(0));
-    }
+// Standard normals w [kLanes, axes] of the points from `first` on.
+using Block = Eigen::Matrix<double, normal::kLanes, Eigen::Dynamic>;
+Block normal_points(std::int64_t first, Eigen::Index axes) {
+  Block w(normal::kLanes, axes);
+  normal::Lanes u, x;
+  for (Eigen::Index axis = 0; axis < axes; ++axis) {
+    for (int i = 0; i < normal::kLanes; ++i) u[i] = recurrence(first + i, axis);
+    normal::quantile_lanes(u, x);
+    w.col(axis) = Eigen::Map<const Eigen::VectorXd>(x.data(), normal::kLanes);
   }
-  return sum / static_cast<double>(each * scatter.cols());
+  return w;
 }
 
-Estimate regression(const Pairs& pairs, const Projection& projection, const std::vector<std::int64_t>& rivals,
-                    std::int64_t target, double sigma, double roughness) {
-  if (!pairs.plus.allFinite() || !pairs.minus.allFinite() || !projection.gram.allFinite()) return nonfinite_estimate();
-  Explained explained = along_gradients(projection, rivals, target, pairs.rivals(), sigma);
-  regress(pairs, explained);
-  const Pairs left = residuals(pairs, explained);
-  const Eigen::MatrixXd covariance = explained.slopes * explained.slopes.transpose();
-  const PairMoments moments(left, 0, 1);
-  Linearization total = moments.normal();
-  const auto copies = static_cast<double>(2 * pairs.size());
-  Eigen::MatrixXd scatter(pairs.rivals(), 2 * pairs.size());
-  scatter << left.plus, left.minus;
-  scatter.colwise() -= total.margins;
+// mean_j P[centre + a r_j + F w fails], the first coordinate of w exactly, the others by points of their own for every j.
+double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F) {
+  const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols(), all = each * scatter.cols();
+  const Eigen::MatrixXd others = F.rightCols(F.cols() - 1);
+  double sum = 0;
+  for (std::int64_t first = 0; first < all; first += normal::kLanes) {
+    const Eigen::MatrixXd moved = others * normal_points(first, others.cols()).transpose();
+    for (std::int64_t n = first; n < std::min(all, first + normal::kLanes); ++n)
+      sum += failure_on_a_line(centre + scatter.col(n / each) + moved.col(n - first), F.col(0));
+  }
+  return sum / static_cast<double>(all);
+}
+
+// A point's regression: margins = mean + slopes w + residual.
+struct Fit {
+  Pairs left;  // margins without what the slopes explain
+  Explained explained;
+  Eigen::VectorXd mean;      // [m]
+  Eigen::MatrixXd scatter;   // residuals [m, 2h]
+  Eigen::MatrixXd residual;  // their covariance [m, m]
+  bool finite = true;
+};
+
+Fit fit(const Pairs& pairs, const Projection& projection, const std::vector<std::int64_t>& rivals, std::int64_t target,
+        double sigma) {
+  Fit result;
+  result.finite = pairs.plus.allFinite() && pairs.minus.allFinite() && projection.gram.allFinite();
+  if (!result.finite) {
+    result.residual = Eigen::MatrixXd::Constant(pairs.rivals(), pairs.rivals(), NAN);
+    return result;
+  }
+  result.explained = along_gradients(projection, rivals, target, pairs.rivals(), sigma);
+  regress(pairs, result.explained);
+  result.left = residuals(pairs, result.explained);
+  result.mean = PairMoments(result.left, 0, 1).normal().margins;
+  Eigen::MatrixXd& scatter = result.scatter;
+  scatter.resize(pairs.rivals(), 2 * pairs.size());
+  scatter << result.left.plus, result.left.minus;
+  scatter.colwise() -= result.mean;
   for (std::int64_t j = 0; j < pairs.size(); ++j) {
-    const double freedom = std::sqrt(std::max(1 - explained.leverage[j], kLeastFreedom));
+    const double freedom = std::sqrt(std::max(1 - result.explained.leverage[j], kLeastFreedom));
     scatter.col(j) /= freedom;
     scatter.col(pairs.size() + j) /= freedom;
   }
-  const Eigen::MatrixXd unexplained = scatter * scatter.transpose() / (copies - 1);
-  const double share = unexplained.trace() / std::max(unexplained.trace() + covariance.trace(), 1e-300);
+  result.residual = scatter * scatter.transpose() / static_cast<double>(2 * pairs.size() - 1);
+  return result;
+}
+
+Eigen::MatrixXd explained_covariance(const Fit& fit) { return fit.explained.slopes * fit.explained.slopes.transpose(); }
+
+// `model` says what the covariance of the margins is taken to be: the point's own, or shrunk towards that of others.
+Estimate conclude(const Pairs& pairs, const Fit& fit, const CovarianceModel& model, std::int64_t target, double roughness) {
+  if (!fit.finite) return nonfinite_estimate();
+  const Eigen::MatrixXd explained = explained_covariance(fit);
+  const double unexplained = fit.residual.trace(), share = unexplained / std::max(unexplained + explained.trace(), 1e-300);
   Estimate estimate;
   if (share < kNothingLeft * kNothingLeft) {
-    total.gram = covariance;
-    estimate = from_linearization(total, target, 1, NormalCdf::exact, 0);
+    Linearization exact;
+    exact.margins = fit.mean;
+    exact.gram = explained;
+    estimate = from_linearization(exact, target, 1, NormalCdf::exact, 0);
   } else {
-    const Eigen::MatrixXd F = factor(covariance + (1 - roughness * roughness) * unexplained);
-    estimate.p_fail = mean_failure(total.margins, roughness * scatter, F);
+    const double rough = roughness * std::sqrt(model.weight);  // of the total, what the sampled residuals keep
+    const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
+    estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F);
     estimate.p = 1 - estimate.p_fail;
   }
-  judge(estimate, left_out(left, total.margins, explained.leverage), {1, covariance}, count_kept(pairs, target), target,
-        std::sqrt(share));
+  judge(estimate, left_out(fit.left, fit.mean, fit.explained.leverage), {model.weight, model.weight * explained + model.known},
+        count_kept(pairs, target), target, std::sqrt(share));
   return estimate;
 }
 
-std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around) {
+Pairs joined(const Pairs& a, const Pairs& b) {
+  Pairs all{Eigen::MatrixXd(a.rivals(), a.size() + b.size()), Eigen::MatrixXd(a.rivals(), a.size() + b.size())};
+  all.plus << a.plus, b.plus;
+  all.minus << a.minus, b.minus;
+  return all;
+}
+
+enum class Learning { alone, from_others };
+
+std::vector<CovarianceModel> models_of(const std::vector<Fit>& fits, const std::vector<std::int64_t>& targets,
+                                       Learning learning) {
+  std::vector<CovarianceModel> models;
+  models.reserve(fits.size());
+  for (const Fit& each : fits) models.push_back({1, Eigen::MatrixXd::Zero(each.residual.rows(), each.residual.cols())});
+  if (learning == Learning::alone) return models;
+  std::vector<Eigen::MatrixXd> own;
+  own.reserve(fits.size());
+  for (const Fit& each : fits) own.push_back(each.finite ? explained_covariance(each) + each.residual : each.residual);
+  const std::vector<Eigen::MatrixXd> priors = prior_covariances(own, targets);
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    if (priors[i].size() > 0) models[i] = shrunk(fits[i].left.size(), priors[i]);
+  }
+  return models;
+}
+
+std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around, Learning learning) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   Estimate certain;
@@ -194,16 +261,26 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()), certain);
   if (executor.classes() == 1) return estimates;
   const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes(), around);
-  const std::int64_t step = points_at_once(executor, 64 * budget.pairs * executor.classes());
+  const std::int64_t bytes = (64 * budget.pairs + 32 * executor.classes()) * executor.classes();
+  std::int64_t step = points_at_once(executor, learning == Learning::alone ? bytes : points.size() * bytes);
+  if (learning == Learning::from_others) step = points.size();  // what is learnt must not depend on the memory
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
-    const std::vector<Pairs> pairs = sample_pairs(executor, part, noise, budget.pairs);
+    std::vector<Pairs> pairs = executor.pairs(part, noise, budget.pilot()).value();
     std::vector<std::vector<std::int64_t>> rivals;
+    rivals.reserve(pairs.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) rivals.push_back(most_threatening(pairs[i], part.target[i], budget.gradients));
-    const std::vector<Projection> projections = executor.project(part, rivals, noise, budget.pairs, around).value();
+    const std::vector<Projection> projections =
+        executor.project(part, rivals, noise, budget.pairs, budget.pilot(), around).value();
+    std::vector<Fit> fits(pairs.size());
+    parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
+      pairs[i] = joined(pairs[i], projections[i].pairs);
+      fits[i] = fit(pairs[i], projections[i], rivals[i], part.target[i], noise.scale);
+    });
+    const std::vector<CovarianceModel> models = models_of(fits, part.target, learning);
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       Estimate& estimate = estimates[first + i];
-      estimate = regression(pairs[i], projections[i], rivals[i], part.target[i], noise.scale, budget.roughness);
+      estimate = conclude(pairs[i], fits[i], models[i], part.target[i], budget.roughness);
       const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
       estimate.forwards = 2 * budget.pairs + each;
       estimate.backwards = budget.gradients * each;
@@ -215,11 +292,15 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
 }  // namespace
 
 std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, double cost) {
-  return by_regression(evaluation, noise, cost, Around::point);
+  return by_regression(evaluation, noise, cost, Around::point, Learning::alone);
+}
+
+std::vector<Estimate> estimate_regression_pooled(Evaluation& evaluation, const Noise& noise, double cost) {
+  return by_regression(evaluation, noise, cost, Around::point, Learning::from_others);
 }
 
 std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, double cost) {
-  return by_regression(evaluation, noise, cost, Around::noise);
+  return by_regression(evaluation, noise, cost, Around::noise, Learning::alone);
 }
 
 }  // namespace probust

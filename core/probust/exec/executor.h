@@ -51,11 +51,22 @@ struct Linearization {
 /// (moments/moments.h), which is faithful at the noise's scale.
 enum class Around { point, noise };
 
+/// Margins of pairs of copies of one point: column j of `plus` is at x + eps_j, of `minus` at x - eps_j. Where the noise cannot
+/// be mirrored a pair is two copies of their own: half the variance of margins is in the sums of pairs, half in their
+/// differences, either way.
+struct Pairs {
+  Eigen::MatrixXd plus, minus;  ///< [m, h], NaN where a copy's logits are
+
+  std::int64_t rivals() const { return plus.rows(); }
+  std::int64_t size() const { return plus.cols(); }
+};
+
 /// Noisy copies seen along the gradients of a few margins: what a model that is linear would feel of the noise.
 struct Projection {
   Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
   Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, for the chosen margins' gradients as rows of U
-  Eigen::MatrixXd along;    ///< [k, samples] U eps_j, in the units of the margins
+  Eigen::MatrixXd along;    ///< [k, h] U eps_j for the noise of the first copy of each pair, in the units of the margins
+  Pairs pairs;              ///< the margins of the same pairs, but for those that the caller knows
 };
 
 struct ExecutorOptions {
@@ -111,16 +122,16 @@ class Executor {
   virtual Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
                                                                 std::int64_t first = 0) = 0;
 
-  /// The margins of the noisy copies first .. first + samples - 1 of each point: [N] matrices [m, samples], NaN where a copy's
-  /// logits are. A negative noise scale mirrors noise that can be mirrored: with the same seed, copy j is x - eps_j.
-  virtual Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
-                                                       std::int64_t first = 0) = 0;
+  /// The margins of pairs first .. first + count - 1 of noisy copies of each point. A pair's noise is drawn once where it is
+  /// additive (noise.h).
+  virtual Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count,
+                                           std::int64_t first = 0) = 0;
 
-  /// The noise of `samples` noisy copies along the gradients of the margins over `rivals` [N][k] (classes, not rows; as many
-  /// for every point): one forward and k backwards per point around the point, roughly twice that around the noise, where an
-  /// operator without a rule for moments is Error{unsupported}. The noise is the same that `margins` adds.
+  /// Pairs 0 .. count - 1 seen along the gradients of the margins over `rivals` [N][k] (classes, not rows; as many for every
+  /// point), and the margins of those from `known` on: one forward and k backwards per point around the point, roughly twice
+  /// that around the noise, where an operator without a rule for moments is Error{unsupported}, and 2 (count - known) forwards.
   virtual Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                                  const Noise& noise, std::int64_t samples, Around around) = 0;
+                                                  const Noise& noise, std::int64_t count, std::int64_t known, Around around) = 0;
 
   Progress progress;
 };

@@ -161,7 +161,7 @@ class HostExecutor final : public Executor {
       // One lane per pair (point, sample), pairs in lexicographic order.
       for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
         Buffers& buffers = workspaces_[worker];
-        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
+        draw({points, noise, first_sample, samples, first, count}, buffers, buffers.input(elements_ * count));
         const float* logits = run_forward(count, buffers);
         std::vector<float> one(static_cast<std::size_t>(classes_));
         const std::lock_guard lock(mutex);
@@ -175,34 +175,32 @@ class HostExecutor final : public Executor {
     });
   }
 
-  Result<std::vector<Eigen::MatrixXd>> margins(const Points& points, const Noise& noise, std::int64_t samples,
-                                               std::int64_t first_sample) override {
+  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
-      std::vector<Eigen::MatrixXd> result(static_cast<std::size_t>(points.size()), Eigen::MatrixXd(classes_ - 1, samples));
-      for_chunks(points.size() * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      std::vector<Pairs> result(static_cast<std::size_t>(points.size()), pairs_of(count));
+      for_chunks(points.size() * count, forward_batch_.examples, [&](std::int64_t begin, std::int64_t lanes, int worker) {
         Buffers& buffers = workspaces_[worker];
-        fill_noisy(points, noise, samples, first, count, buffers, first_sample);
-        const float* logits = run_forward(count, buffers);
-        for (std::int64_t lane = 0; lane < count; ++lane) {
-          const std::int64_t i = (first + lane) / samples;
-          store_margins(logits + lane, count, points.target[i], result[i].col((first + lane) % samples));
-        }
+        const Draws draws{points, noise, first, count, begin, lanes};
+        draw_first_copies(draws, buffers);
+        run_pairs(draws, buffers, [&](std::int64_t i) -> Pairs& { return result[i]; });
       });
       return result;
     });
   }
 
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t samples, Around around) override {
+                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
       if (points.size() == 0) return std::vector<Projection>{};
       const auto rows = static_cast<std::int64_t>(rivals[0].size());
       const Sweep which = prepared(around, noise, rows);
       std::vector<Projection> result(static_cast<std::size_t>(points.size()));
-      for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
-        project_chunk(points, rivals, noise, samples, which, first, std::span(result).subspan(first, count), workspaces_[worker]);
+      for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
+        const auto chosen = std::span(rivals).subspan(first, examples);
+        const auto out = std::span(result).subspan(first, examples);
+        project_chunk(slice(points, first, examples), chosen, noise, {count, known}, which, out, workspaces_[worker]);
       });
       return result;
     });
@@ -260,26 +258,83 @@ class HostExecutor final : public Executor {
     return logits;
   }
 
-  // Writes noisy copies of the points for pairs first .. first + count - 1 to the input buffer; a point's pair 0 is its sample
-  // `first_sample`.
-  void fill_noisy(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first, std::int64_t count,
-                  Buffers& buffers, std::int64_t first_sample = 0) const {
-    buffers.points.resize(static_cast<std::size_t>(count));
-    buffers.samples.resize(static_cast<std::size_t>(count));
-    float* x = buffers.input(elements_ * count);
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      const std::int64_t i = (first + lane) / samples;
-      buffers.points[lane] = static_cast<std::uint32_t>(points.index[i]);
-      buffers.samples[lane] = static_cast<std::uint32_t>(first_sample + (first + lane) % samples);
+  // Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count, and a point's copy 0 is `first`.
+  struct Draws {
+    const Points& points;
+    const Noise& noise;
+    std::int64_t first, count, begin, lanes;
+
+    std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+    std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
+  };
+
+  // Calls use(point, first_lane, end_lane) for runs of lanes that share a point.
+  template <class Use>
+  static void for_points(const Draws& draws, Use use) {
+    for (std::int64_t lane = 0; lane < draws.lanes;) {
+      const std::int64_t i = draws.point(lane), end = std::min(draws.lanes, (i + 1) * draws.count - draws.begin);
+      use(i, lane, end);
+      lane = end;
+    }
+  }
+
+  // Writes x [elements][lanes]: copy j with the noise of sample `stride` j + `offset`, at `sign` times its scale.
+  void draw(const Draws& draws, Buffers& buffers, float* x, int stride = 1, int offset = 0, int sign = 1) const {
+    buffers.points.resize(static_cast<std::size_t>(draws.lanes));
+    buffers.samples.resize(static_cast<std::size_t>(draws.lanes));
+    for (std::int64_t lane = 0; lane < draws.lanes; ++lane) {
+      buffers.points[lane] = static_cast<std::uint32_t>(draws.points.index[draws.point(lane)]);
+      buffers.samples[lane] = static_cast<std::uint32_t>(stride * (draws.first + draws.copy(lane)) + offset);
     }
     for (std::int64_t e = 0; e < elements_; ++e) {
-      for (std::int64_t lane = 0; lane < count;) {  // runs of lanes that share a point
-        const std::int64_t i = (first + lane) / samples, end = std::min(count, (i + 1) * samples - first);
-        std::fill(x + e * count + lane, x + e * count + end, points.x.data[i * elements_ + e]);
-        lane = end;
-      }
+      for_points(draws, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        std::fill(x + e * draws.lanes + from, x + e * draws.lanes + to, draws.points.x.data[i * elements_ + e]);
+      });
     }
-    noise.shape->add({points.seed, buffers.points, buffers.samples}, elements_, static_cast<float>(noise.scale), x);
+    draws.noise.shape->add({draws.points.seed, buffers.points, buffers.samples}, elements_,
+                           static_cast<float>(sign * draws.noise.scale), x);
+  }
+
+  // ---- pairs
+
+  Pairs pairs_of(std::int64_t count) const {
+    return {Eigen::MatrixXd(classes_ - 1, count), Eigen::MatrixXd(classes_ - 1, count)};
+  }
+
+  // The first copies of pairs, to the input buffer. Pairs that are not mirrored take two samples each.
+  void draw_first_copies(const Draws& pairs, Buffers& buffers) const {
+    float* input = buffers.input(elements_ * pairs.lanes + kGroup);
+    draw(pairs, buffers, input, pairs.noise.shape->mirrored() ? 1 : 2);
+  }
+
+  // The second ones in their place: reflected where that is what the noise would draw.
+  void draw_second_copies(const Draws& pairs, Buffers& buffers) const {
+    float* const input = buffers.inputs.data();
+    if (!pairs.noise.shape->additive()) {
+      const bool mirrored = pairs.noise.shape->mirrored();
+      return draw(pairs, buffers, input, mirrored ? 1 : 2, mirrored ? 0 : 1, mirrored ? -1 : 1);
+    }
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      float* const line = input + e * pairs.lanes;
+      for_points(pairs, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        const float x = pairs.points.x.data[i * elements_ + e];
+        for (std::int64_t lane = from; lane < to; ++lane) line[lane] = x - (line[lane] - x);
+      });
+    }
+  }
+
+  // Margins of pairs whose first copies lie in the input buffer: `matrices` tells where a point's go, a column a copy.
+  template <class Matrices>
+  void run_pairs(const Draws& pairs, Buffers& buffers, Matrices matrices) {
+    const auto store = [&](const float* logits, Eigen::MatrixXd Pairs::*side) {
+      for (std::int64_t lane = 0; lane < pairs.lanes; ++lane) {
+        const std::int64_t i = pairs.point(lane);
+        store_margins(logits + lane, pairs.lanes, pairs.points.target[i], (matrices(i).*side).col(pairs.copy(lane)));
+      }
+    };
+    store(run_forward(pairs.lanes, buffers), &Pairs::plus);
+    draw_second_copies(pairs, buffers);
+    store(run_forward(pairs.lanes, buffers), &Pairs::minus);
   }
 
   void prepare_gradient() {
@@ -404,31 +459,46 @@ class HostExecutor final : public Executor {
     });
   }
 
-  void project_chunk(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals, const Noise& noise,
-                     std::int64_t samples, const Sweep& which, std::int64_t first, std::span<Projection> result,
-                     Buffers& buffers) {
-    const auto count = static_cast<std::int64_t>(result.size()), rows = static_cast<std::int64_t>(rivals[first].size());
-    const auto index = std::span(points.index).subspan(first, count);
-    to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
-    if (which.noise != nullptr) fill_variances(noise, index, buffers);
+  // Pairs of a projection, and how many of them the caller knows already.
+  struct Asked {
+    std::int64_t pairs, known;
+  };
+
+  void project_chunk(const Points& points, std::span<const std::vector<std::int64_t>> rivals, const Noise& noise, Asked asked,
+                     const Sweep& which, std::span<Projection> result, Buffers& buffers) {
+    const std::int64_t count = points.size(), rows = static_cast<std::int64_t>(rivals[0].size());
+    to_lanes(points.x, 0, count, elements_, buffers.input(elements_ * count));
+    if (which.noise != nullptr) fill_variances(noise, points.index, buffers);
     std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(rows, elements_)), whitened = u;
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
-      return c == points.target[first + b] ? 1.0F : c == rivals[first + b][row] ? -1.0F : 0.0F;
+      return c == points.target[b] ? 1.0F : c == rivals[b][row] ? -1.0F : 0.0F;
     };
     sweep(which, count, rows, buffers, seed, [&](std::int64_t first_row, std::int64_t seeds, float* gradients) {
       unpack(gradients, first_row, seeds, u);
-      whiten_copies(index, seeds, *noise.shape, gradients, buffers);
+      whiten_copies(points.index, seeds, *noise.shape, gradients, buffers);
       unpack(gradients, first_row, seeds, whitened);
     });
     for (std::int64_t b = 0; b < count; ++b) {
       result[b].margins.resize(classes_ - 1);
-      store_margins(buffers.logits.data() + b, count, points.target[first + b], result[b].margins);
+      store_margins(buffers.logits.data() + b, count, points.target[b], result[b].margins);
       result[b].gram = GramAccumulator(rows).gram(whitened[b]);
+      result[b].along = Eigen::MatrixXd::Zero(rows, asked.pairs);
+      result[b].pairs = pairs_of(asked.pairs - asked.known);
     }
-    for (std::int64_t b = 0; b < count; ++b) {
-      result[b].along = Eigen::MatrixXd::Zero(rows, samples);
-      add_noise_along(u[b], points, first + b, noise, samples, buffers, result[b].along);
-    }
+    const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
+      for (std::int64_t begin = 0; begin < count * of_each; begin += forward_batch_.examples) {
+        stop_if_asked();
+        const Draws draws{points, noise, first, of_each, begin, std::min(forward_batch_.examples, count * of_each - begin)};
+        draw_first_copies(draws, buffers);
+        for_points(draws, [&](std::int64_t b, std::int64_t from, std::int64_t to) {
+          const auto columns = result[b].along.middleCols(first + draws.copy(from), to - from);
+          add_along(u[b], points.x.data.data() + b * elements_, buffers.inputs.data() + from, draws.lanes, columns);
+        });
+        if (run) run_pairs(draws, buffers, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
+      }
+    };
+    project_pairs(0, asked.known, false);
+    project_pairs(asked.known, asked.pairs - asked.known, true);
   }
 
   // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix, a few elements at a time so that both
@@ -454,37 +524,38 @@ class HostExecutor final : public Executor {
     shape.whiten(buffers.points, elements_, gradients);
   }
 
-  // along(a, j) += u_a . eps_j for the noise of point i. Whole groups of lanes are made, the last with noise that nobody asked
-  // for, so that every sum runs in the same instructions.
-  void add_noise_along(const RowMatrix& u, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples,
-                       Buffers& buffers, Eigen::MatrixXd& along) const {
-    const auto whole = [](std::int64_t lanes) { return (lanes + kGroup - 1) / kGroup * kGroup; };
-    const std::int64_t step = whole(forward_batch_.examples), all = whole(samples);
-    for (std::int64_t first = 0; first < samples; first += step) {
-      stop_if_asked();
-      const std::int64_t count = std::min(step, all - first);
-      fill_noisy(points, noise, all, i * all + first, count, buffers);
-      for (std::int64_t group = first; group < std::min(samples, first + count); group += kGroup) {
-        const std::int64_t wanted = std::min(kGroup, samples - group);
-        along.middleCols(group, wanted) +=
-            projections(u, points.x.data.data() + i * elements_, buffers.inputs.data() + group - first, count).leftCols(wanted);
+  // along(a, j) += u_a . (copy j - x) for copies in lanes of `stride`, behind which kGroup floats may be read. Every lane's sum
+  // is made in the same order, whatever lanes stand beside it.
+  static void add_along(const RowMatrix& u, const float* x, const float* noisy, std::int64_t stride,
+                        Eigen::Ref<Eigen::MatrixXd> along) {
+    for (Eigen::Index j = 0; j < along.cols(); j += kGroup) {
+      const Eigen::Index lanes = std::min(kGroup, along.cols() - j);
+      for (Eigen::Index a = 0; a < u.rows(); a += 3) {
+        const Eigen::Index rows = std::min<Eigen::Index>(3, u.rows() - a);
+        const auto add = [&](const auto& products) { along.block(a, j, rows, lanes) += products.leftCols(lanes); };
+        if (rows == 1) add(products<1>(u, a, x, noisy + j, stride));
+        if (rows == 2) add(products<2>(u, a, x, noisy + j, stride));
+        if (rows == 3) add(products<3>(u, a, x, noisy + j, stride));
       }
     }
   }
 
-  // u_a . (noisy lane - x) for a group of lanes of `stride`, one element after the other.
-  static constexpr std::int64_t kGroup = 8;
-  Eigen::Matrix<double, Eigen::Dynamic, kGroup> projections(const RowMatrix& u, const float* x, const float* noisy,
-                                                            std::int64_t stride) const {
+  // The same for few rows and kGroup lanes: sums that stay in registers.
+  static constexpr Eigen::Index kGroup = 16;
+  template <int Rows>
+  static Eigen::Matrix<double, Rows, kGroup> products(const RowMatrix& u, Eigen::Index a, const float* x, const float* noisy,
+                                                      std::int64_t stride) {
     using Group = Eigen::Array<double, kGroup, 1>;
-    std::vector<Group> sums(static_cast<std::size_t>(u.rows()), Group::Zero());
-    for (std::int64_t e = 0; e < elements_; ++e) {
+    std::array<Group, Rows> sums;
+    sums.fill(Group::Zero());
+    const double* const row = &u(a, 0);
+    for (Eigen::Index e = 0; e < u.cols(); ++e) {
       const Group eps =
           Eigen::Map<const Eigen::Array<float, kGroup, 1>>(noisy + e * stride).template cast<double>() - double{x[e]};
-      for (Eigen::Index a = 0; a < u.rows(); ++a) sums[a] += u(a, e) * eps;
+      for (int k = 0; k < Rows; ++k) sums[k] += row[k * u.cols() + e] * eps;
     }
-    Eigen::Matrix<double, Eigen::Dynamic, kGroup> result(u.rows(), kGroup);
-    for (Eigen::Index a = 0; a < u.rows(); ++a) result.row(a) = sums[a].matrix().transpose();
+    Eigen::Matrix<double, Rows, kGroup> result;
+    for (int k = 0; k < Rows; ++k) result.row(k) = sums[k].matrix().transpose();
     return result;
   }
 
@@ -498,7 +569,7 @@ class HostExecutor final : public Executor {
     const std::int64_t step = gradient_batch_.examples;
     for (std::int64_t first = 0; first < samples; first += step) {
       const std::int64_t count = std::min(step, samples - first);
-      fill_noisy(points, noise, samples, i * samples + first, count, buffers);
+      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count));
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
       const std::vector<std::int64_t> index(static_cast<std::size_t>(count), points.index[i]);
       const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; };
@@ -517,7 +588,11 @@ class HostExecutor final : public Executor {
         store_margins(buffers.logits.data() + b, count, targets[b], out.sampled.col(first + b));
     }
     raw_sum /= static_cast<double>(samples);
-    add_noise_along(raw_sum, points, i, noise, samples, buffers, out.along_mean);
+    for (std::int64_t first = 0; first < samples; first += step) {
+      const std::int64_t count = std::min(step, samples - first);
+      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count + kGroup));
+      add_along(raw_sum, x, buffers.inputs.data(), count, out.along_mean.middleCols(first, count));
+    }
     out.margins = out.sampled.rowwise().mean();
     out.gram = GramAccumulator(rivals).gram(sum / static_cast<double>(samples));
     const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;

@@ -91,6 +91,9 @@ class OnColumns : public NoiseShape {
   bool mirrored() const override {
     return std::all_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->mirrored(); });
   }
+  bool additive() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->additive(); });
+  }
 
   std::optional<std::int64_t> normals(std::int64_t elements) const override {
     std::int64_t sum = 0;

@@ -66,6 +66,9 @@ class NoiseShape {
   /// Whether draws at a negative scale are distributed as those at the positive one: the two then make an antithetic pair.
   virtual bool mirrored() const { return false; }
 
+  /// Whether the draw at a negative scale is the one at the positive scale reflected at x, so that one tells the other.
+  virtual bool additive() const { return mirrored(); }
+
   /// Noise that is a function of independent standard normals: of how many at a point of `elements` elements. The first that
   /// many rows of `whiten` are then derivatives with respect to them. Nothing where it is no such function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
