@@ -32,14 +32,14 @@ TEST(Schedule, CopiesGoWithTheCubeRootOfTheVariance) {
   EXPECT_EQ(allocate(std::vector<double>{0, 0}, 1000), (std::vector<std::int64_t>{8, 8}));
 }
 
-// Points of a linear classifier of two classes between its boundary and six standard deviations away.
+// Points of a linear classifier of two classes between its boundary and fifteen standard deviations away: most are sure.
 struct Line {
   static constexpr std::int64_t kPoints = 80;
 
   explicit Line(std::uint64_t seed) : executor(make_executor("cpu", graph(), {}).value()) {
     points.x = Tensor({kPoints, 2});
     for (std::int64_t i = 0; i < kPoints; ++i) {
-      const double z = 6.0 * (static_cast<double>(i) + 0.5) / kPoints;
+      const double z = 15.0 * (static_cast<double>(i) + 0.5) / kPoints;
       points.x.row(i)[0] = static_cast<float>(z);
       points.index.push_back(i);
       truth.push_back(normal::cdf(z));
@@ -62,9 +62,10 @@ struct Line {
   std::vector<double> truth;
 };
 
-const Noise kUnit{isotropic_gaussian(), 1};
+// Clipped far away, so that no estimator takes it as Gaussian and is exact on a line by gradients.
+const Noise kUnit{clipped(isotropic_gaussian(), {-100, 100, 0}), 1};
 
-// Eight seeds of 80 points: the ratio is 0.76.
+// Eight seeds of 80 points: the ratio is 0.65.
 TEST(Schedule, ATotalIsBetterSpentWhereItReducesError) {
   double equal = 0, scheduled = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
@@ -87,11 +88,11 @@ TEST(Schedule, ATotalIsBetterSpentWhereItReducesError) {
 // Noise models compete for the same total: the one at which nothing happens gets the least.
 TEST(Schedule, NoiseModelsShareTheTotal) {
   Line line(0);
-  const std::vector<Noise> noises = {{isotropic_gaussian(), 1e-4}, {isotropic_gaussian(), 1}};
+  const std::vector<Noise> noises = {{kUnit.shape, 1e-4}, kUnit};
   const auto estimates = estimate_within(*line.executor, line.points, line.logits, noises, {}, 40 * 160).value();
   ASSERT_EQ(estimates.size(), 2U);
   EXPECT_EQ(estimates[0][40].forwards, 20);
-  EXPECT_GT(estimates[1][20].forwards, 60);
+  EXPECT_GT(estimates[1][2].forwards, 60);
 }
 
 TEST(Schedule, CountsOtherEventsAndRefusesTooLittle) {

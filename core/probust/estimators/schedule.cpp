@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::int64_t kPilot = 12;
 constexpr std::uint64_t kPilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;  // copies of a point that the pilot takes as certain
-constexpr double kMost = 1 << 30;   // of any point: samples are numbered by 32 bits
+constexpr std::int64_t kLeast = 8;   // copies of a point that the pilot takes as certain
+constexpr std::size_t kBlock = 128;  // points that are estimated at once
+constexpr double kMost = 1 << 30;    // of any point: samples are numbered by 32 bits
 
 // The nearest even number among 8 to an octave: points of equal n run together.
 std::int64_t rounded(double copies) {
@@ -63,20 +64,29 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
   return variances;
 }
 
-// auto with copies[i] copies of point i, those of equal numbers together.
+// auto with n copies of each of the points `which`.
+void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
+                    std::vector<Estimate>& estimates) {
+  std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n))).value();
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    own[k].forwards += kPilot;
+    estimates[which[k]] = std::move(own[k]);
+  }
+}
+
+// auto with copies[i] copies of point i, those of equal numbers together, in blocks that do not depend on the memory: what is
+// pooled over a block must not.
 std::vector<Estimate> estimate_each(Executor& executor, const Points& points, const Tensor& logits, const Noise& noise,
                                     const Event& event, std::span<const std::int64_t> copies) {
   std::vector<Estimate> estimates(copies.size());
   for (const std::int64_t n : std::set<std::int64_t>(copies.begin(), copies.end())) {
-    std::vector<std::int64_t> which;
+    std::vector<std::int64_t> equal;
     for (std::size_t i = 0; i < copies.size(); ++i) {
-      if (copies[i] == n) which.push_back(static_cast<std::int64_t>(i));
+      if (copies[i] == n) equal.push_back(static_cast<std::int64_t>(i));
     }
-    Evaluation part(executor, select(points, which), rows(logits, which), event);
-    std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n))).value();
-    for (std::size_t k = 0; k < which.size(); ++k) {
-      own[k].forwards += kPilot;
-      estimates[which[k]] = std::move(own[k]);
+    for (std::size_t first = 0; first < equal.size(); first += kBlock) {
+      const auto which = std::span(equal).subspan(first, std::min(kBlock, equal.size() - first));
+      estimate_block({executor, select(points, which), rows(logits, which), event}, noise, n, which, estimates);
     }
   }
   return estimates;
