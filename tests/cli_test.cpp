@@ -2,6 +2,7 @@
 // The command line: what it promises to print, and how it refuses.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -254,6 +255,95 @@ TEST(Cli, TargetsOtherThanThePrediction) {
       rows(test::probust("estimate " + kDigits + " --limit 2 --sigma 0.1 --estimator mc:50 --quiet --target 3").out);
   EXPECT_EQ(fixed.at(0)["target"], 3);
   expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:50 --target 99"), 2, "99");
+}
+
+TEST(Cli, APlaceAmongTheLargestLogitsIsEnoughWhereAsked) {
+  const std::string base = "estimate " + kDigits + " --limit 6 --sigma 0.6 --quiet --estimator ";
+  const auto first = rows(test::probust(base + "mc:300").out), third = rows(test::probust(base + "mc:300,auto:300 --top 3").out);
+  ASSERT_EQ(third.size(), 12U);
+  double gained = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    gained += third[2 * i]["p"].get<double>() - first[i]["p"].get<double>();
+    EXPECT_GE(third[2 * i]["p"], first[i]["p"]);
+    EXPECT_EQ(third[2 * i]["p"], third[2 * i + 1]["p"]);
+  }
+  EXPECT_GT(gained, 0);
+  expect_refusal(test::probust(base + "taylor --top 3"), 2, "mc:N");
+  for (const char* wrong : {"--top 0", "--top 11", "--top x", "--top 2 --groups 0,1"})
+    expect_refusal(test::probust(base + "mc:10 " + wrong), 2, "--top");
+}
+
+// f = x_0 + 2 x_1, [N, 1]: its change is normal.
+TEST(Cli, RegressionModelsHaveATolerance) {
+  const Folder folder;
+  test::OnnxBuilder builder;
+  builder.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 1});
+  const std::string model = "'" + folder.write("m.onnx", builder.bytes()) + "'";
+  const std::string base = "estimate " + model + " '" + folder.write("x.csv", "1,2,9\n3,4,7\n") + "' --quiet --estimator ";
+  const Finished finished = test::probust(base + "taylor,mc:20000 --sigma 0.1,0.2 --tolerance 0.4");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto all = rows(finished.out);
+  ASSERT_EQ(all.size(), 8U);
+  for (const json& row : all) {
+    const double sigma = row["sigma"].get<double>(), q = std::erfc(0.4 / (sigma * std::sqrt(5.0)) / std::sqrt(2.0));
+    EXPECT_NEAR(row["p_fail"].get<double>(), q, row["estimator"] == "taylor" ? 1e-6 : 0.02);
+    EXPECT_EQ(row["noise"], sigma == 0.1 ? "gaussian:0.1" : "gaussian:0.2");
+    EXPECT_TRUE(row["label"].is_null());
+    EXPECT_EQ(row["target"], 2);
+  }
+  const std::string one = base + "mc:10 --sigma 0.1 --tolerance 0.4 ";
+  const auto sides = rows(test::probust(base + "taylor --sigma 0.1 --tolerance 0.4 --per-class").out);
+  EXPECT_NEAR(sides.at(0)["classes"][0].get<double>(), sides.at(0)["p_fail"].get<double>() / 2, 1e-6);
+  expect_refusal(test::probust(base + "mc:10 --sigma 0.1 --tolerance 0"), 2, "--tolerance");
+  for (const char* wrong : {"--target label", "--groups 0,1", "--top 2"})
+    expect_refusal(test::probust(one + wrong), 2, "--tolerance");
+}
+
+// All points decide together, whatever is computed at once.
+TEST(Cli, ATotalBudgetIsSharedAndSaysWhatEachGot) {
+  const std::string base = "estimate " + kDigits + " --sigma 0.3,0.6 --estimator auto,mc:10 --quiet --total-budget ";
+  const Finished expected = test::probust(base + "2000 --threads 1");
+  ASSERT_EQ(expected.status, 0) << expected.err;
+  for (const char* options : {"--threads 3", "--threads 1 --memory 600K"})
+    EXPECT_EQ(test::probust(base + "2000 " + options).out, expected.out) << options;
+  const auto all = rows(expected.out);
+  std::int64_t spent = 0;
+  std::set<std::int64_t> different;
+  for (const json& row : all) {
+    if (row["estimator"] != "auto") continue;
+    spent += row["forwards"].get<std::int64_t>() + row["backwards"].get<std::int64_t>();
+    different.insert(row["forwards"].get<std::int64_t>());
+  }
+  EXPECT_EQ(all.size(), 160U);
+  EXPECT_LE(spent, 2000);
+  EXPECT_GT(spent, 1700);
+  EXPECT_GT(different.size(), 2U);
+  expect_refusal(test::probust(base + "100"), 2, "--total-budget");
+  for (const char* wrong : {"2000 --budget 10", "2000 --smooth", "x", "0"})
+    expect_refusal(test::probust(base + wrong), 2, "--total-budget");
+  expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.3 --estimator mc:10 --total-budget 2000"), 2, "auto");
+}
+
+TEST(Cli, ARunIsCalibratedAndSaysSo) {
+  const std::string base = "estimate " + kDigits + " --sigma 0.6,0.7 --estimator ";
+  const Finished plain = test::probust(base + "probit:54,taylor"),
+                 finished = test::probust(base + "probit:54,taylor --calibrate");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.err.find("gaussian:0.7 probit:54: calibrated over 40 points, mean p 0."), std::string::npos) << finished.err;
+  EXPECT_EQ(finished.err.find("taylor"), std::string::npos) << finished.err;
+  const auto before = rows(plain.out), after = rows(finished.out);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const bool moved = after[i]["estimator"] == "probit:54";
+    EXPECT_EQ(after[i]["status"].get<std::string>().ends_with("calibrated"), moved);
+    EXPECT_EQ(after[i]["p"] == before[i]["p"], !moved);
+    EXPECT_EQ(after[i]["index"], before[i]["index"]);
+  }
+  EXPECT_EQ(test::probust(base + "probit:54,taylor --calibrate --quiet --threads 3 --memory 600K").out, finished.out);
+  const Finished few = test::probust(base + "probit:54 --calibrate --limit 8");
+  EXPECT_NE(few.err.find("not calibrated"), std::string::npos) << few.err;
+  EXPECT_EQ(rows(few.out).at(0)["status"], "ok");
+  expect_refusal(test::probust(base + "mc:10 --calibrate"), 2, "probit:N");
 }
 
 TEST(Cli, LogitsAndJacobiansAgreeWithEachOther) {

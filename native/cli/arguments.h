@@ -41,8 +41,12 @@ struct Arguments {
   std::string target = "predicted", format;
   std::string groups;  ///< "0,1/2,3": classes that count as one
   bool per_class = false;
-  std::optional<double> budget;  ///< of auto, in forwards a point
-  bool smooth = false;           ///< smooth each sweep over its scales
+  std::int64_t top = 1;                ///< a place among so many largest logits is enough
+  std::optional<double> tolerance;     ///< regression: the change of outputs that has to stay below it
+  std::optional<double> budget;        ///< of auto, in forwards a point
+  std::optional<double> total_budget;  ///< of auto, in forwards for all points and noise models together
+  bool calibrate = false;              ///< move estimates by the bias that all of a run's copies show
+  bool smooth = false;                 ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
   bool frontier = false;

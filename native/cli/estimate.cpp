@@ -6,17 +6,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <iterator>
 
 #include "cli/commands.h"
+#include "cli/events.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/noise_files.h"
 #include "cli/progress_line.h"
 #include "cli/rows.h"
+#include "probust/analysis/calibration.h"
 #include "probust/analysis/curve.h"
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
+#include "probust/estimators/schedule.h"
 
 namespace probust::cli {
 namespace {
@@ -26,11 +29,17 @@ constexpr std::int64_t kBlock = 128;  // points whose rows are written together
 struct Plan {
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
+  std::int64_t total = 0;  // forwards that `auto` shares among all points and noise models; 0: each has its own
+
+  bool shares(const EstimatorSpec& estimator) const { return total > 0 && estimator.definition->name == "auto"; }
+
+  std::string text(const EstimatorSpec& estimator) const { return shares(estimator) ? "auto" : estimator.text(); }
 
   std::int64_t passes(std::int64_t points, std::int64_t classes) const {
     std::int64_t per_point = 0;
-    for (const EstimatorSpec& estimator : estimators) per_point += estimator.definition->passes(classes, estimator.parameter);
-    return per_point * points * static_cast<std::int64_t>(noises.size());
+    for (const EstimatorSpec& estimator : estimators)
+      per_point += shares(estimator) ? 0 : estimator.definition->passes(classes, estimator.parameter);
+    return per_point * points * static_cast<std::int64_t>(noises.size()) + total;
   }
 };
 
@@ -41,16 +50,34 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
     for (std::string& item : split(list, ',')) texts.push_back(std::move(item));
   }
   if (texts.empty()) texts.emplace_back("auto");
+  const std::pair<const char*, bool> budgets[] = {{"--budget", arguments.budget.has_value()},
+                                                  {"--total-budget", arguments.total_budget.has_value()}};
+  for (const auto& [option, given] : budgets) {
+    if (given && std::find(texts.begin(), texts.end(), "auto") == texts.end())
+      throw Error{ErrorCode::usage, option, "is for auto, which is not among the estimators", "leave it out, or add auto"};
+  }
   if (!arguments.budget) return texts;
-  if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
-    throw Error{ErrorCode::usage, "--budget", "is for auto, which is not among the estimators", "leave it out, or add auto"};
   std::replace(texts.begin(), texts.end(), std::string("auto"), "auto:" + shortest_text(std::floor(*arguments.budget)));
   return texts;
 }
 
+// Options that mean nothing beside, or without, others.
+void check_options(const Arguments& arguments, const Plan& plan) {
+  const auto refuse = [](const char* option, const char* what, const char* hint) {
+    throw Error{ErrorCode::usage, option, what, hint};
+  };
+  if (arguments.total_budget && arguments.budget) refuse("--total-budget", "does not go with --budget", "leave one out");
+  if (arguments.total_budget && arguments.smooth) refuse("--total-budget", "does not go with --smooth", "leave one out");
+  const bool modelled = std::any_of(plan.estimators.begin(), plan.estimators.end(),
+                                    [](const EstimatorSpec& estimator) { return estimator.definition->smooths; });
+  if (arguments.calibrate && !modelled)
+    refuse("--calibrate", "is for estimates that a model makes of copies, and none is asked for", "add probit:N or regression:N");
+}
+
 Plan parse_plan(const Arguments& arguments) {
-  Plan plan{parse_noises(arguments, noise_files()), {}};
+  Plan plan{parse_noises(arguments, noise_files()), {}, static_cast<std::int64_t>(arguments.total_budget.value_or(0))};
   for (const std::string& text : estimator_texts(arguments)) plan.estimators.push_back(parse_estimator(text));
+  check_options(arguments, plan);
   return plan;
 }
 
@@ -105,59 +132,15 @@ void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
              correct, n);
 }
 
-// The class whose survival is estimated, per point.
-std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
-  const std::int64_t classes = logits.shape[1];
-  std::vector<std::int64_t> result = predicted_classes(logits);
-  if (arguments.target == "predicted") return result;
-  if (arguments.target == "label") {
-    if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
-    result = data.labels;
-  } else {
-    const auto fixed = parse_integer(arguments.target);
-    if (!fixed)
-      throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known",
-                  "use predicted, label or a class number"};
-    std::fill(result.begin(), result.end(), *fixed);
-  }
-  for (const std::int64_t target : result) {
-    if (target < 0 || target >= classes) {
-      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist",
-                  "the model has classes 0.." + std::to_string(classes - 1)};
-    }
-  }
-  return result;
-}
-
-// "0,1/2,3": the group of each class.
-Event parse_event(const Arguments& arguments, std::int64_t classes) {
-  Event event{{}, arguments.per_class};
-  if (arguments.groups.empty()) return event;
-  for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
-  std::set<std::int64_t> seen;
-  for (const std::string& group : split(arguments.groups, '/')) {
-    std::int64_t first = -1;
-    for (const double number : parse_numbers(group, "--groups")) {
-      const auto c = static_cast<std::int64_t>(number);
-      if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
-        throw Error{ErrorCode::usage, "--groups", "'" + group + "' holds a class that does not exist or stands twice",
-                    "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
-      }
-      first = first < 0 ? c : first;
-      event.group[c] = first;
-    }
-  }
-  return event;
-}
-
 class Run {
  public:
-  Run(const Arguments& arguments, Plan plan, Dataset data, Executor& executor)
-      : arguments_(arguments),
-        plan_(std::move(plan)),
-        data_(std::move(data)),
-        executor_(executor),
-        destination_(arguments, data_.class_names) {}
+  Run(Plan plan, Problem problem)
+      : plan_(std::move(plan)),
+        problem_(std::move(problem)),
+        arguments_(problem_.arguments),
+        data_(problem_.data),
+        executor_(*problem_.executor),
+        destination_(arguments_, data_.class_names) {}
 
   int go() {
     logits_ = executor_.logits(data_.x).value();
@@ -167,9 +150,11 @@ class Run {
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
+    if (plan_.total > 0 && !schedule()) return kInterrupted;
     for (std::int64_t first = 0; first < n; first += kBlock) {
       if (!block(first, std::min(kBlock, n - first))) return kInterrupted;
     }
+    if (arguments_.calibrate) calibrate_all();
     return computed_ > 0 ? 0 : static_cast<int>(ErrorCode::numerical);
   }
 
@@ -177,26 +162,61 @@ class Run {
   bool any_computed() const { return computed_ > 0; }
 
  private:
-  // Estimates one block and writes its rows; false where the user stopped it.
-  bool block(std::int64_t first, std::int64_t count) {
-    const Points points = slice(points_, first, count);
-    const Tensor logits = rows(logits_, first, count);
-    const auto columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(points, logits);
-    if (columns.empty()) return false;
-    for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
-    destination_.flush();
-    return !executor_.progress.stop;
-  }
-
   // [noise, estimator][point]; nothing where the user stopped it.
   using Columns = std::vector<std::vector<Estimate>>;
 
-  Columns one_by_one(const Points& points, const Tensor& logits) {
+  // Shares the total among all points before any is answered; false where the user stopped it.
+  bool schedule() {
+    auto estimates = estimate_within(executor_, points_, logits_, problem_.noises, event_, plan_.total);
+    if (!estimates && executor_.progress.stop) return false;
+    scheduled_ = std::move(estimates).value();
+    return true;
+  }
+
+  // Estimates one block and writes its rows, or keeps it until all are there; false where the user stopped it.
+  bool block(std::int64_t first, std::int64_t count) {
+    const Points points = slice(points_, first, count);
+    const Tensor logits = rows(logits_, first, count);
+    Columns columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(first, points, logits);
+    if (columns.empty()) return false;
+    if (arguments_.calibrate) {
+      waiting_.resize(columns.size());
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        std::move(columns[c].begin(), columns[c].end(), std::back_inserter(waiting_[c]));
+    } else {
+      write_points(first, columns);
+    }
+    return !executor_.progress.stop;
+  }
+
+  // Applies what the copies of all points say, and writes all rows.
+  void calibrate_all() {
+    for (std::size_t c = 0; c < waiting_.size(); ++c) {
+      const EstimatorSpec& estimator = plan_.estimators[c % plan_.estimators.size()];
+      const Calibration calibration = calibrate(waiting_[c]);
+      if (arguments_.quiet || !estimator.definition->smooths) continue;
+      fmt::print(stderr, "{} {}: ", plan_.noises[c / plan_.estimators.size()].text(), plan_.text(estimator));
+      if (calibration.points == 0) {
+        fmt::print(stderr, "not calibrated, too few estimates whose copies were counted\n");
+      } else {
+        fmt::print(stderr, "calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before,
+                   calibration.after);
+      }
+    }
+    if (!waiting_.empty()) write_points(0, waiting_);
+  }
+
+  Columns one_by_one(std::int64_t first, const Points& points, const Tensor& logits) {
     Evaluation evaluation(executor_, points, logits, event_);
     Columns columns;
-    for (const Noise& noise : plan_.noises) {
+    for (std::size_t k = 0; k < problem_.noises.size(); ++k) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        auto estimates = estimate(evaluation, noise, estimator);
+        if (plan_.shares(estimator)) {
+          const auto begin = scheduled_[k].begin() + first;
+          columns.emplace_back(begin, begin + points.size());
+          continue;
+        }
+        auto estimates = estimate(evaluation, problem_.noises[k], estimator);
         if (!estimates && executor_.progress.stop) return {};
         columns.push_back(std::move(estimates).value());
       }
@@ -206,14 +226,15 @@ class Run {
 
   // Sweeps are runs of noise models that differ by their scale alone.
   Columns smoothed(const Points& points, const Tensor& logits) {
-    Columns columns(plan_.noises.size() * plan_.estimators.size());
-    for (std::size_t first = 0, last = 0; first < plan_.noises.size(); first = last) {
+    const std::vector<Noise>& noises = problem_.noises;
+    Columns columns(noises.size() * plan_.estimators.size());
+    for (std::size_t first = 0, last = 0; first < noises.size(); first = last) {
       std::vector<double> sigmas;
-      for (; last < plan_.noises.size() && plan_.noises[last].shape->name() == plan_.noises[first].shape->name(); ++last) {
-        sigmas.push_back(plan_.noises[last].scale);
+      for (; last < noises.size() && noises[last].shape->name() == noises[first].shape->name(); ++last) {
+        sigmas.push_back(noises[last].scale);
       }
       for (std::size_t e = 0; e < plan_.estimators.size(); ++e) {
-        auto curve = estimate_curve(executor_, points, logits, plan_.noises[first].shape, sigmas, plan_.estimators[e], event_);
+        auto curve = estimate_curve(executor_, points, logits, noises[first].shape, sigmas, plan_.estimators[e], event_);
         if (!curve && executor_.progress.stop) return {};
         auto estimates = std::move(curve).value();
         for (std::size_t s = 0; s < sigmas.size(); ++s)
@@ -223,13 +244,19 @@ class Run {
     return columns;
   }
 
-  void write_point(std::int64_t i, std::int64_t in_block, const std::vector<std::vector<Estimate>>& columns) {
+  void write_points(std::int64_t first, const Columns& columns) {
+    const auto count = static_cast<std::int64_t>(columns[0].size());
+    for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
+    destination_.flush();
+  }
+
+  void write_point(std::int64_t i, std::int64_t in_block, const Columns& columns) {
     const std::int64_t predicted = predicted_class(logits_.row(i));
     const bool tie = tied(logits_.row(i), predicted);
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{points_.index[i],           {}, predicted, points_.target[i], noise.text(), noise.sigma(), estimator.text(),
+        Row row{points_.index[i],           {}, predicted, points_.target[i], noise.text(), noise.sigma(), plan_.text(estimator),
                 columns[column++][in_block]};
         if (!data_.labels.empty()) row.label = data_.labels[i];
         if (tie && row.estimate.status.starts_with("ok")) row.estimate.status.replace(0, 2, "tie");
@@ -241,14 +268,17 @@ class Run {
     }
   }
 
-  const Arguments& arguments_;
   Plan plan_;
-  Dataset data_;  // its x becomes that of the points
+  Problem problem_;
+  const Arguments& arguments_;
+  Dataset& data_;  // its x becomes that of the points
   Executor& executor_;
   Destination destination_;
   Tensor logits_;
   Points points_;
   Event event_;
+  Columns scheduled_;  // [noise][point], with a total budget
+  Columns waiting_;    // of all points, to be calibrated
   std::int64_t computed_ = 0, written_ = 0;
 };
 
@@ -256,13 +286,9 @@ class Run {
 
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
-  const Model model = load_model(arguments, true);
-  Dataset data = load_data(arguments.data);
-  for (const Noise& noise : plan.noises)
-    noise.shape->fit(element_count(point_shape(data.x)), arguments.data.offset + data.x.shape[0]);
-  const auto executor = load_executor(model, point_shape(data.x), arguments);
-  const StopOnSignal stop(executor->progress);
-  Run run(arguments, std::move(plan), std::move(data), *executor);
+  Problem problem = load_problem(arguments, plan.noises);
+  const StopOnSignal stop(problem.executor->progress);
+  Run run(std::move(plan), std::move(problem));
   const int status = run.go();
   if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
   if (status == static_cast<int>(ErrorCode::numerical)) {

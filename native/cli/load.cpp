@@ -92,19 +92,26 @@ Points points_of(Tensor x, std::vector<std::int64_t> targets, std::int64_t offse
   return {std::move(x), std::move(index), std::move(targets), seed};
 }
 
-std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
-                                        std::int64_t batch) {
+Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments) {
   Preprocessing preprocessing;
   preprocessing.mean = arguments.data.mean;
   preprocessing.std = arguments.data.std;
   preprocessing.layout = parse_layout(arguments.data.layout);
-  const Graph graph = named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
+  return named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
+}
+
+std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch) {
   ExecutorOptions options;
   options.threads = thread_count(arguments.device);
   options.memory = parse_memory(arguments.device.memory);
   options.batch = batch;
   const std::string device = arguments.device.device == "auto" ? "cpu" : arguments.device.device;
   return make_executor(device, graph, options).value();
+}
+
+std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
+                                        std::int64_t batch) {
+  return make_device(load_graph(model, point_shape, arguments), arguments, batch);
 }
 
 }  // namespace probust::cli

@@ -26,7 +26,13 @@ Model load_model(const Arguments& arguments, bool two_classes_of_one = false);
 /// The points, labels and class names that the data options describe.
 Dataset load_data(const DataArguments& data);
 
-/// The model as a function of the data's natural space, compiled for the chosen device.
+/// The model as a function of the data's natural space.
+Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments);
+
+/// A graph, compiled for the chosen device.
+std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch = 0);
+
+/// Both.
 std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
                                         std::int64_t batch = 0);
 

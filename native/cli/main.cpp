@@ -71,19 +71,29 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
        estimate->add_option("--noise", arguments.noise,
                             "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
                             "categorical:FILE.json; on some columns with @0..3; joined with +"),
-       estimate->add_option(
-           "--estimator", arguments.estimators,
-           "auto[:N] (the default), mc:N, mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, taylor, taylor_mvs, "
-           "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")});
+       estimate->add_option("--estimator", arguments.estimators,
+                            "auto[:N] (the default), mc:N[:stratified], mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, "
+                            "taylor, taylor_mvs, "
+                            "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")});
   estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
   estimate->add_option("--budget", arguments.budget, "of auto: forwards a point")->check(CLI::Range(2.0, 1e9));
+  estimate
+      ->add_option("--total-budget", arguments.total_budget,
+                   "of auto: forwards for all points and noise models together, spent where they reduce error most")
+      ->check(CLI::Range(2.0, 1e15));
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();
   estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4; the others stand alone");
   estimate->add_flag("--per-class", arguments.per_class, "also the probability of every class to win, as `classes` in JSON");
+  estimate->add_option("--top", arguments.top, "the class need only stay among the K largest logits: mc and auto answer")
+      ->check(CLI::PositiveNumber);
+  estimate->add_option("--tolerance", arguments.tolerance,
+                       "regression models: the probability that every output changes by less than this");
   estimate->add_flag("--smooth", arguments.smooth,
                      "fit each sweep of three scales or more by a smooth curve: half the error for the same passes");
+  estimate->add_flag("--calibrate", arguments.calibrate,
+                     "move probit, regression and auto by the bias that the copies of all points show, at each noise model");
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
   estimate->add_option("-o,--output", arguments.output, "write rows to this .csv or .jsonl file");
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");

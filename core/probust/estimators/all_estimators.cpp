@@ -12,6 +12,7 @@ namespace {
 using Parameter = EstimatorDefinition::Parameter;
 
 std::int64_t passes_sampled(std::int64_t, double samples) { return static_cast<std::int64_t>(samples); }
+std::int64_t passes_stratified(std::int64_t classes, double samples) { return static_cast<std::int64_t>(samples) + 1 + classes; }
 std::int64_t passes_linearized(std::int64_t classes, double) { return classes; }
 std::int64_t passes_averaged(std::int64_t classes, double samples) { return static_cast<std::int64_t>(samples) * classes; }
 std::int64_t passes_half_width(std::int64_t, double h) { return static_cast<std::int64_t>(0.9 / (h * h)); }
@@ -30,23 +31,35 @@ constexpr EstimatorDefinition kEstimators[] = {
      .estimate = estimate_auto,
      .passes = passes_sampled,
      .knows_events = true,
+     .counts = true,
      .smooths = true},
     {.name = "mc",
      .summary = "share of N noisy copies that keep the answer",
      .parameter = Parameter::samples,
      .estimate = estimate_monte_carlo,
      .passes = passes_sampled,
-     .knows_events = true},
+     .knows_events = true,
+     .counts = true},
+    {.name = "mc",
+     .variant = "stratified",
+     .summary = "the same with copies spread evenly along the gradient of p",
+     .parameter = Parameter::samples,
+     .least = 2,
+     .estimate = estimate_stratified,
+     .passes = passes_stratified,
+     .counts = true},
     {.name = "mc",
      .summary = "the same with as many copies as a 95% interval of +-H needs",
      .parameter = Parameter::half_width,
      .estimate = estimate_to_half_width,
-     .passes = passes_half_width},
+     .passes = passes_half_width,
+     .counts = true},
     {.name = "mc",
      .summary = "copies until p > TAU is decided with 95% confidence, at every moment",
      .parameter = Parameter::threshold,
      .estimate = estimate_decision,
-     .passes = passes_decision},
+     .passes = passes_decision,
+     .counts = true},
     {.name = "taylor",
      .summary = "normal CDF of the classifier linearised at x",
      .needs_gradients = true,
@@ -306,6 +319,25 @@ std::string obstacle(Evaluation& evaluation, const GaussianView& view) {
   return view.kind == GaussianView::Kind::absent ? "undefined: " + view.reason : "";
 }
 
+// Throws where an event does not exist among so many classes, or is none that the estimator answers for.
+void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
+  const EstimatorDefinition& definition = *estimator.definition;
+  const std::string where = "estimator " + estimator.text();
+  if (event.top < 1 || event.top > classes)
+    throw Error{ErrorCode::usage, "event",
+                "the " + std::to_string(event.top) + " largest of " + std::to_string(classes) + " logits",
+                "ask for 1 to " + std::to_string(classes)};
+  if (event.top > 1 && !event.group.empty())
+    throw Error{ErrorCode::usage, "event", "a place among the largest logits is asked of a group", "ask for one of the two"};
+  if (event.top > 1 && !definition.counts)
+    throw Error{ErrorCode::usage, where, "does not know whether a class stays among the largest logits",
+                "use mc:N, mc:±H, mc:p>TAU or auto"};
+  const bool answers = definition.knows_events || (definition.counts && !event.per_class);
+  if (!event.plain() && !answers)
+    throw Error{ErrorCode::usage, where, "answers for the target alone, not for groups or each class",
+                "use mc:N, taylor, mmse:N or adf"};
+}
+
 std::vector<Estimate> unanswered(std::int64_t points, const std::string& status) {
   Estimate estimate = nonfinite_estimate();
   estimate.status = status;
@@ -329,10 +361,7 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
     const Points& points = evaluation.points();
-    if (!evaluation.event().plain() && !estimator.definition->knows_events) {
-      throw Error{ErrorCode::usage, "estimator " + estimator.text(), "answers for the target alone, not for groups or each class",
-                  "use mc:N, taylor, mmse:N or adf"};
-    }
+    refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
     std::vector<Estimate> estimates = estimator.definition->needs_gradients
                                           ? analytical(evaluation, noise, estimator)
                                           : estimator.definition->estimate(evaluation, noise, estimator.parameter);

@@ -35,6 +35,7 @@ Estimate from_linearization(const Event& event, const Linearization& linearizati
 // Each estimator's function, by file.
 std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, double budget);
 std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_stratified(Evaluation&, const Noise&, double samples);
 std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
 std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, double);

@@ -18,9 +18,10 @@ namespace probust {
 struct Event {
   /// [C] the group of each class: any class of the target's group will do. Empty: every class is a group of its own.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< also ask how probable each class is to take over
+  bool per_class = false;  ///< also ask how probable each class is to take over, or to be among the `top`
+  std::int64_t top = 1;    ///< the target need only be among so many largest logits; of ties the lower indices count
 
-  bool plain() const { return group.empty() && !per_class; }
+  bool plain() const { return group.empty() && !per_class && top == 1; }
   bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
 };
 
@@ -32,6 +33,9 @@ struct Estimate {
   std::optional<double> ci_low, ci_high;  ///< 95% interval of p, where the estimator has one
   std::int64_t forwards = 0;   ///< passes that this estimate rests on; the forward that found the prediction is not counted
   std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
+  /// Copies whose margins p was modelled from, and those of them that kept the target: what a run is calibrated by
+  /// (analysis/calibration.h). 0 where p rests on no model, or on no copies.
+  std::int64_t copies = 0, kept = 0;
   std::string status = "ok";
   std::vector<double> classes;  ///< [C] the probability that each class wins, where the event asks for it
 };
@@ -87,8 +91,11 @@ struct EstimatorDefinition {
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t (*passes)(std::int64_t classes, double parameter) = nullptr;
 
-  /// Whether it answers for events other than the survival of the target alone; `estimate` refuses those for the others.
+  /// Whether it answers for groups and for each class; `estimate` refuses events that an estimator does not answer for.
   bool knows_events = false;
+
+  /// Whether it counts copies that keep the answer, whatever it is that they keep: groups, or a place among the largest logits.
+  bool counts = false;
 
   /// Whether its Phi^-1(p) errs about as that of normal margins does, by sqrt((1 + z² / 2) / forwards): sweeps may be smoothed.
   bool smooths = false;

@@ -5,20 +5,20 @@
 
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/counts.h"
 
 namespace probust {
 
 std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& noise, double samples) {
   const auto trials = static_cast<std::int64_t>(samples);
-  const auto counts = evaluation.executor().sample(evaluation.points(), noise, trials).value();
+  const Event& event = evaluation.event();
+  const auto counts = count_placed(evaluation.executor(), evaluation.points(), noise, trials, event.top);
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::int64_t target = evaluation.points().target[i];
-    std::int64_t kept = 0;
+    const std::int64_t kept = kept_of(event, counts[i], evaluation.points().target[i]);
     Estimate estimate;
-    for (std::int64_t c = 0; c < static_cast<std::int64_t>(counts[i].size()); ++c) {
-      kept += evaluation.event().same_group(c, target) ? counts[i][c] : 0;
-      if (evaluation.event().per_class) estimate.classes.push_back(static_cast<double>(counts[i][c]) / samples);
+    if (event.per_class) {
+      for (const std::int64_t count : counts[i]) estimate.classes.push_back(static_cast<double>(count) / samples);
     }
     estimate.p = static_cast<double>(kept) / samples;
     estimate.p_fail = static_cast<double>(trials - kept) / samples;

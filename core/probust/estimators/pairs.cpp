@@ -130,6 +130,8 @@ Linearization CovarianceModel::with(Linearization sampled) const {
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {
   if (std::isnan(estimate.p)) return;
+  estimate.copies = 2 * pairs.size();
+  estimate.kept = kept;
   const double z = z_of(estimate);
   const double std_error = pairs.size() > 2 ? jackknife(pairs, model, target) : NAN;
   if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it

@@ -14,6 +14,7 @@
 #include "probust/base/text.h"
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/counts.h"
 
 namespace probust {
 namespace {
@@ -52,9 +53,18 @@ void set_binomial(Estimate& estimate, std::int64_t kept_copies, std::int64_t tri
   estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / n);
 }
 
-// Copies first .. first + count - 1 of one point that keep the target.
-std::int64_t kept_among(Executor& executor, const Points& point, const Noise& noise, std::int64_t first, std::int64_t count) {
-  return executor.sample(point, noise, count, first).value()[0][point.target[0]];
+// One point, its noise, and what its copies are to keep.
+struct Question {
+  Executor& executor;
+  const Event& event;
+  const Points& point;
+  const Noise& noise;
+};
+
+// Copies first .. first + count - 1 that keep it.
+std::int64_t kept_among(const Question& asked, std::int64_t first, std::int64_t count) {
+  const auto placed = count_placed(asked.executor, asked.point, asked.noise, count, asked.event.top, first);
+  return kept_of(asked.event, placed[0], asked.point.target[0]);
 }
 
 // Values of p that the likelihood ratio, mixed over a uniform prior, does not reject: log B(k+1, n-k+1) - k log p - (n-k) log q
@@ -86,10 +96,10 @@ class ConfidenceSequence {
   double k_, n_, beta_;
 };
 
-Estimate to_half_width(Executor& executor, const Points& point, const Noise& noise, double h) {
-  const std::int64_t pilot = kept_among(executor, point, noise, 0, kPilot);
+Estimate to_half_width(const Question& asked, double h) {
+  const std::int64_t pilot = kept_among(asked, 0, kPilot);
   const std::int64_t trials = trials_for(careful_share(pilot), h);
-  const std::int64_t kept_copies = kept_among(executor, point, noise, kPilot, trials);
+  const std::int64_t kept_copies = kept_among(asked, kPilot, trials);
   Estimate estimate;
   set_binomial(estimate, kept_copies, trials);
   const Interval interval = clopper_pearson(kept_copies, trials, kLevel);
@@ -100,13 +110,13 @@ Estimate to_half_width(Executor& executor, const Points& point, const Noise& noi
   return estimate;
 }
 
-Estimate decide(Executor& executor, const Points& point, const Noise& noise, double tau) {
+Estimate decide(const Question& asked, double tau) {
   std::int64_t kept_copies = 0, trials = 0;
   Estimate estimate;
   estimate.status = "undecided";
   for (std::int64_t next = 64; trials < kDecisionCap; next = std::max<std::int64_t>(64, trials / 8)) {
     next = std::min(next, kDecisionCap - trials);
-    kept_copies += kept_among(executor, point, noise, trials, next);
+    kept_copies += kept_among(asked, trials, next);
     trials += next;
     if (!ConfidenceSequence(kept_copies, trials).rejects(tau)) continue;
     estimate.status = static_cast<double>(kept_copies) > tau * static_cast<double>(trials) ? "decided: yes" : "decided: no";
@@ -123,8 +133,10 @@ Estimate decide(Executor& executor, const Points& point, const Noise& noise, dou
 template <class One>
 std::vector<Estimate> point_by_point(Evaluation& evaluation, const Noise& noise, double parameter, One one) {
   std::vector<Estimate> estimates;
-  for (std::int64_t i = 0; i < evaluation.points().size(); ++i)
-    estimates.push_back(one(evaluation.executor(), slice(evaluation.points(), i, 1), noise, parameter));
+  for (std::int64_t i = 0; i < evaluation.points().size(); ++i) {
+    const Points point = slice(evaluation.points(), i, 1);
+    estimates.push_back(one(Question{evaluation.executor(), evaluation.event(), point, noise}, parameter));
+  }
   return estimates;
 }
 

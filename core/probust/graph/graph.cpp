@@ -73,6 +73,21 @@ ValueId append_constant(Graph& graph, Tensor value, std::string name) {
   return append(graph, Op::constant, {}, ConstantData{std::make_shared<const Tensor>(std::move(value))}, std::move(name));
 }
 
+ValueId append_function(Graph& graph, const Graph& function, ValueId x) {
+  std::vector<ValueId> map(function.nodes.size(), kNoValue);
+  for (std::size_t i = 0; i < function.nodes.size(); ++i) {
+    Node node = function.nodes[i];
+    if (node.op == Op::input) {
+      map[i] = x;
+      continue;
+    }
+    for (ValueId& input : node.inputs) input = map[input];
+    graph.nodes.push_back(std::move(node));
+    map[i] = static_cast<ValueId>(graph.nodes.size()) - 1;
+  }
+  return map[function.outputs[0]];
+}
+
 const Tensor& constant_value(const Graph& graph, ValueId id) { return *std::get<ConstantData>(graph[id].attributes).tensor; }
 
 std::vector<int> use_counts(const Graph& graph) {

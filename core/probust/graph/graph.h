@@ -126,6 +126,9 @@ ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name)
 /// Appends a constant.
 ValueId append_constant(Graph& graph, Tensor value, std::string name = {});
 
+/// Appends the nodes of a function of one input and one output, its input replaced by `x`, and returns its output.
+ValueId append_function(Graph& graph, const Graph& function, ValueId x);
+
 /// The tensor of a `constant` node.
 const Tensor& constant_value(const Graph& graph, ValueId id);
 

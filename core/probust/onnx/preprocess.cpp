@@ -44,22 +44,6 @@ ValueId arrange(Graph& graph, ValueId x, Layout layout, const Shape& input_shape
   return build::transpose(graph, x, {0, 2, 1});
 }
 
-// Appends the model's nodes, its input replaced by `x`.
-ValueId inline_model(Graph& graph, const Graph& model, ValueId x) {
-  std::vector<ValueId> map(model.nodes.size(), kNoValue);
-  for (std::size_t i = 0; i < model.nodes.size(); ++i) {
-    Node node = model.nodes[i];
-    if (node.op == Op::input) {
-      map[i] = x;
-      continue;
-    }
-    for (ValueId& input : node.inputs) input = map[input];
-    graph.nodes.push_back(std::move(node));
-    map[i] = static_cast<ValueId>(graph.nodes.size()) - 1;
-  }
-  return map[model.outputs[0]];
-}
-
 std::string with_count(const Shape& shape) { return to_string(shape) + " (" + std::to_string(element_count(shape)) + " values)"; }
 
 }  // namespace
@@ -83,7 +67,7 @@ Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, co
       x = build::divide(graph, x, append_constant(graph, scale));
     }
     x = build::reshape(graph, arrange(graph, x, preprocessing.layout, model.input_shape), model.input_shape);
-    graph.outputs = {inline_model(graph, model.graph, x)};
+    graph.outputs = {append_function(graph, model.graph, x)};
     check(graph);
     return graph;
   });

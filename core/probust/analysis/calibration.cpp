@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/calibration.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kFewest = 30;
+constexpr std::size_t kFolds = 10;
+constexpr double kReach = 3;           // the polynomial is constant beyond: copies say nothing of the tails
+constexpr double kExpectedBias = 0.1;  // of z: the standard deviation of each coefficient that is expected
+
+double z_of(const Estimate& estimate) {
+  return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
+}
+
+Eigen::Vector3d powers(double z) {
+  const double within = std::clamp(z, -kReach, kReach);
+  return {1, within, within * within};
+}
+
+bool takes_part(const Estimate& estimate) { return estimate.copies > 0 && std::isfinite(z_of(estimate)); }
+
+// The normal equations of one fold.
+struct Equations {
+  Eigen::Matrix3d squares = Eigen::Matrix3d::Zero();
+  Eigen::Vector3d products = Eigen::Vector3d::Zero();
+
+  void add(const Estimate& estimate) {
+    const double z = z_of(estimate);
+    const auto copies = static_cast<double>(estimate.copies);
+    const double share = static_cast<double>(estimate.kept) / copies;
+    const double weight = copies / (estimate.p * estimate.p_fail + 1 / copies);
+    const Eigen::Vector3d row = normal::pdf(z) * powers(z);
+    squares += weight * row * row.transpose();
+    products += weight * (share - estimate.p) * row;
+  }
+};
+
+Eigen::Vector3d solve(const Equations& all, const Equations& own) {
+  const Eigen::Matrix3d prior = Eigen::Matrix3d::Identity() / (kExpectedBias * kExpectedBias);
+  return (all.squares - own.squares + prior).ldlt().solve(all.products - own.products);
+}
+
+void move(Estimate& estimate, const Eigen::Vector3d& bias) {
+  const double z = z_of(estimate), moved = z + bias.dot(powers(z));
+  estimate.p = normal::cdf(moved);
+  estimate.p_fail = normal::complement(moved);
+  if (estimate.ci_low) estimate.ci_low = std::min(*estimate.ci_low, estimate.p);
+  if (estimate.ci_high) estimate.ci_high = std::max(*estimate.ci_high, estimate.p);
+  estimate.status += estimate.status.find(':') == std::string::npos ? ": calibrated" : ", calibrated";
+}
+
+}  // namespace
+
+Calibration calibrate(std::span<Estimate> estimates) {
+  std::vector<Estimate*> parts;
+  for (Estimate& estimate : estimates) {
+    if (takes_part(estimate)) parts.push_back(&estimate);
+  }
+  const auto count = static_cast<std::int64_t>(parts.size());
+  if (count < kFewest) return {};
+  Equations all, folds[kFolds];
+  for (std::size_t i = 0; i < parts.size(); ++i) folds[i % kFolds].add(*parts[i]);
+  for (const Equations& fold : folds) {
+    all.squares += fold.squares;
+    all.products += fold.products;
+  }
+  Calibration result{count};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    result.before += parts[i]->p / static_cast<double>(count);
+    move(*parts[i], solve(all, folds[i % kFolds]));
+    result.after += parts[i]->p / static_cast<double>(count);
+  }
+  return result;
+}
+
+}  // namespace probust

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// A budget for a data set is spent where it reduces error most. With v the variance of an estimate from one copy, n_i copies
+// leave an error in proportion to sqrt(v_i / n_i), and the sum of those is least where n_i goes with v_i^(1/3).
+#include "probust/estimators/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <set>
+
+#include "probust/estimators/common.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kPilot = 12;
+constexpr std::uint64_t kPilotSeed = 0xd1b54a32d192ed03;
+constexpr std::int64_t kLeast = 8;   // copies of a point that the pilot takes as certain
+constexpr std::size_t kBlock = 128;  // points that are estimated at once
+constexpr double kMost = 1 << 30;    // of any point: samples are numbered by 32 bits
+
+// The nearest even number among 8 to an octave: points of equal n run together.
+std::int64_t rounded(double copies) {
+  if (copies <= kLeast) return kLeast;
+  const double step = std::max(2.0, std::exp2(std::floor(std::log2(copies)) - 3));
+  return std::llround(std::round(std::min(copies, kMost) / step) * step);
+}
+
+std::int64_t allot(std::span<const double> weights, double scale, std::vector<std::int64_t>& copies) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) sum += copies[i] = rounded(scale * weights[i]);
+  return sum;
+}
+
+// The variance of p = Phi(z) from one copy by way of normal margins, phi(z)² (1 + z² / 2), in the mean over what the pilot's own
+// error leaves open: z ~ N(m, s²).
+double normal_variance(const Estimate& pilot) {
+  const double m = pilot.p_fail < 0.5 ? normal::quantile_complement(pilot.p_fail) : normal::quantile(pilot.p);
+  if (!std::isfinite(m)) return 0;
+  const double s2 = (1 + m * m / 2) / kPilot, narrowed = 1 + 2 * s2;
+  const double density = std::exp(-m * m / narrowed) / std::sqrt(narrowed) / (2 * std::numbers::pi);
+  return density * (1 + (m * m / (narrowed * narrowed) + s2 / narrowed) / 2);
+}
+
+// That of a share, with Laplace's rule for what the pilot has not seen.
+double binomial_variance(const Estimate& pilot) {
+  const double p = (pilot.p * kPilot + 1) / (kPilot + 2);
+  return p * (1 - p);
+}
+
+std::vector<double> pilot_variances(Executor& executor, Points points, const Tensor& logits, const Noise& noise,
+                                    const Event& event) {
+  points.seed ^= kPilotSeed;  // what chooses must not be part of what answers
+  Evaluation pilot(executor, std::move(points), logits, event);
+  const bool plain = event.plain();
+  std::vector<double> variances;
+  const std::string estimator = (plain ? "probit:" : "mc:") + std::to_string(kPilot);
+  for (const Estimate& one : estimate(pilot, noise, parse_estimator(estimator)).value()) {
+    const double variance = plain ? normal_variance(one) : binomial_variance(one);
+    variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN stays NaN with any number of copies
+  }
+  return variances;
+}
+
+// auto with n copies of each of the points `which`.
+void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
+                    std::vector<Estimate>& estimates) {
+  std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n))).value();
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    own[k].forwards += kPilot;
+    estimates[which[k]] = std::move(own[k]);
+  }
+}
+
+// auto with copies[i] copies of point i, those of equal numbers together, in blocks that do not depend on the memory: what is
+// pooled over a block must not.
+std::vector<Estimate> estimate_each(Executor& executor, const Points& points, const Tensor& logits, const Noise& noise,
+                                    const Event& event, std::span<const std::int64_t> copies) {
+  std::vector<Estimate> estimates(copies.size());
+  for (const std::int64_t n : std::set<std::int64_t>(copies.begin(), copies.end())) {
+    std::vector<std::int64_t> equal;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (copies[i] == n) equal.push_back(static_cast<std::int64_t>(i));
+    }
+    for (std::size_t first = 0; first < equal.size(); first += kBlock) {
+      const auto which = std::span(equal).subspan(first, std::min(kBlock, equal.size() - first));
+      estimate_block({executor, select(points, which), rows(logits, which), event}, noise, n, which, estimates);
+    }
+  }
+  return estimates;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64_t total) {
+  std::vector<double> weights;
+  weights.reserve(variances.size());
+  for (const double v : variances) weights.push_back(std::cbrt(v));
+  std::vector<std::int64_t> copies(variances.size());
+  if (allot(weights, 0, copies) > total)
+    throw Error{ErrorCode::usage, "--total-budget",
+                std::to_string(total) + " copies for " + std::to_string(copies.size()) + " estimates",
+                "give at least " + std::to_string(kLeast) + " for each"};
+  double low = 0, high = static_cast<double>(total) / std::max(1e-300, *std::max_element(weights.begin(), weights.end()));
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (allot(weights, middle, copies) <= total ? low : high) = middle;
+  }
+  (void)allot(weights, low, copies);
+  return copies;
+}
+
+Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, const Points& points, const Tensor& logits,
+                                                           std::span<const Noise> noises, const Event& event,
+                                                           std::int64_t total) {
+  return guarded("--total-budget", [&] {
+    std::vector<std::vector<Estimate>> estimates;
+    const auto n = static_cast<std::size_t>(points.size());
+    const auto asked = static_cast<std::int64_t>(n * noises.size());
+    if (total / (kPilot + kLeast) < asked)
+      throw Error{ErrorCode::usage, "--total-budget",
+                  std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
+                  "give at least " + std::to_string(asked * (kPilot + kLeast))};
+    std::vector<double> variances;
+    for (const Noise& noise : noises) {
+      const std::vector<double> own = pilot_variances(executor, points, logits, noise, event);
+      variances.insert(variances.end(), own.begin(), own.end());
+    }
+    if (asked == 0) return std::vector<std::vector<Estimate>>(noises.size());
+    const std::vector<std::int64_t> copies = allocate(variances, total - kPilot * asked);
+    for (std::size_t k = 0; k < noises.size(); ++k)
+      estimates.push_back(estimate_each(executor, points, logits, noises[k], event, std::span(copies).subspan(k * n, n)));
+    return estimates;
+  });
+}
+
+}  // namespace probust

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// mc:N:stratified, Monte Carlo whose copies are spread evenly over the direction in which the answer is lost most: with w the
+// standard normals that the noise is a function of, the component of copy j along a unit vector v is the quantile of (j + u_j) /
+// N, u_j uniform, and all others are drawn as ever (Cochran, "Sampling techniques", 1977, chapter 5). Without bias for any v; v
+// is the gradient of p under the classifier linearised at x, up to what the rivals take from each other. What happens off that
+// direction is not reduced, which is most of it (docs/estimators.md).
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "probust/estimators/binomial.h"
+#include "probust/estimators/common.h"
+#include "probust/estimators/counts.h"
+#include "probust/estimators/pairs.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::uint32_t kStream = 77;  // of the uniforms, apart from those of noise models
+
+// Margin gradients with respect to w, by columns: [normals, rivals].
+Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, std::span<const float> jacobian,
+                                 std::int64_t classes) {
+  const std::int64_t elements = point.x.size(), target = point.target[0];
+  Eigen::MatrixXf lanes(classes - 1, elements);  // by columns: [elements][lanes]
+  for (std::int64_t c = 0, row = 0; c < classes; ++c) {
+    if (c == target) continue;
+    for (std::int64_t e = 0; e < elements; ++e) lanes(row, e) = jacobian[target * elements + e] - jacobian[c * elements + e];
+    ++row;
+  }
+  const std::vector<std::uint32_t> index(static_cast<std::size_t>(classes - 1), static_cast<std::uint32_t>(point.index[0]));
+  shape.whiten(index, elements, lanes.data());
+  const Eigen::Map<const Eigen::MatrixXf> whitened(lanes.data(), classes - 1, elements);
+  return whitened.leftCols(*shape.normals(elements)).transpose();
+}
+
+// The gradient of p: those of the margins, each of unit length, weighted by how probable its boundary is. Zero where there is
+// none.
+Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorXd& margins, double sigma) {
+  Eigen::VectorXd z(margins.size());
+  for (Eigen::Index i = 0; i < z.size(); ++i) z[i] = std::fabs(margins[i]) / (sigma * gradients.col(i).cast<double>().norm());
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const double value : z) nearest = value < nearest ? value : nearest;
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(gradients.rows());
+  if (!std::isfinite(nearest)) return sum;
+  for (Eigen::Index i = 0; i < z.size(); ++i) {
+    if (std::isfinite(z[i]))
+      sum += std::exp((nearest * nearest - z[i] * z[i]) / 2) * gradients.col(i).cast<double>().normalized();
+  }
+  const double length = sum.norm();
+  return length > 0 && std::isfinite(length) ? Eigen::VectorXd(sum / length) : Eigen::VectorXd::Zero(sum.size());
+}
+
+// Puts the copies' w [lanes, normals] at their quantiles along v. Lane by lane: a lane must not depend on its neighbours.
+void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<double>& quantiles) {
+  for (Eigen::Index lane = 0; lane < w.rows(); ++lane) {
+    double along = 0;
+    for (Eigen::Index e = 0; e < w.cols(); ++e) along += v[e] * double{w(lane, e)};
+    const double shift = quantiles[lane] - along;
+    for (Eigen::Index e = 0; e < w.cols(); ++e) w(lane, e) += static_cast<float>(shift * v[e]);
+  }
+}
+
+// Copies first .. first + count - 1 of `of`, spread along v.
+Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first, std::int64_t count,
+              std::int64_t of, int threads) {
+  const auto index = static_cast<std::uint32_t>(point.index[0]);
+  const std::int64_t elements = point.x.size();
+  return noisy_rows(point.x, count, threads, [&](std::int64_t begin, std::int64_t lanes, float* x) {
+    const std::vector<std::uint32_t> points(static_cast<std::size_t>(lanes), index);
+    std::vector<std::uint32_t> samples(points.size());
+    std::iota(samples.begin(), samples.end(), static_cast<std::uint32_t>(first + begin));
+    Eigen::MatrixXf w = Eigen::MatrixXf::Zero(lanes, v.size());
+    isotropic_gaussian()->add({point.seed, points, samples}, v.size(), 1, w.data());
+    std::vector<double> quantiles;
+    quantiles.reserve(samples.size());
+    for (const std::uint32_t sample : samples) {
+      const double within = NoiseStream(point.seed, index, sample, kStream).uniform();
+      quantiles.push_back(normal::quantile((static_cast<double>(sample) + within) / static_cast<double>(of)));
+    }
+    stratify(w, v, quantiles);
+    noise.shape->add_normals(points, elements, static_cast<float>(noise.scale), w.data(), x);
+  });
+}
+
+// What strata of one copy each say of p. Their variance, the sum of p_j (1 - p_j) over N², from the differences of neighbours,
+// which hold the change from one to the next as well (Wolter, "Introduction to variance estimation", 2007, section 8.2), and one
+// difference more for what so few may have missed; but never more than that of independent copies, whose sum varies most for
+// given p (Hoeffding 1956). The interval is that of so many independent copies as have the same variance.
+Estimate from_strata(const std::vector<bool>& kept) {
+  const auto n = static_cast<double>(kept.size());
+  double changes = 1;
+  for (std::size_t j = 0; j + 1 < kept.size(); ++j) changes += kept[j] != kept[j + 1] ? 0.5 * n / (n - 1) : 0;
+  const auto count = static_cast<double>(std::count(kept.begin(), kept.end(), true));
+  Estimate estimate;
+  estimate.p = count / n;
+  estimate.p_fail = (n - count) / n;
+  const double variance = std::min(changes, n * estimate.p * estimate.p_fail);
+  estimate.std_error = std::sqrt(variance) / n;
+  const double worth = variance > 0 ? n * n * estimate.p * estimate.p_fail / variance : n;
+  const auto trials = std::llround(std::floor(worth));
+  const double share = estimate.p * static_cast<double>(trials);
+  estimate.ci_low = clopper_pearson(std::llround(std::floor(share)), trials).low;
+  estimate.ci_high = clopper_pearson(std::llround(std::ceil(share)), trials).high;
+  return estimate;
+}
+
+// The directions of all points, from one forward and C backwards each; zero where gradients say nothing.
+std::vector<Eigen::VectorXd> directions(Evaluation& evaluation, const Noise& noise) {
+  Executor& executor = evaluation.executor();
+  const Points& points = evaluation.points();
+  const std::int64_t elements = element_count(executor.point_shape()), classes = executor.classes();
+  std::vector<Eigen::VectorXd> result(static_cast<std::size_t>(points.size()),
+                                      Eigen::VectorXd::Zero(*noise.shape->normals(elements)));
+  if (executor.piecewise_constant() || classes == 1) return result;
+  const auto take = [&](std::int64_t i, std::span<const float> jacobian) {
+    const Points point = slice(points, i, 1);
+    const Eigen::VectorXd margins = margins_of(evaluation.logits().row(i), point.target[0]);
+    result[i] = direction(margin_gradients(point, *noise.shape, jacobian, classes), margins, noise.scale);
+  };
+  (void)executor.jacobian(points.x, take).value();
+  return result;
+}
+
+}  // namespace
+
+std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& noise, double samples) {
+  Executor& executor = evaluation.executor();
+  const Points& points = evaluation.points();
+  check(executor, points);
+  const std::int64_t elements = element_count(executor.point_shape());
+  if (!noise.shape->normals(elements)) {
+    throw Error{ErrorCode::usage, "mc:N:stratified", "needs noise that is a function of normal variables",
+                "use mc:N for " + noise.shape->name()};
+  }
+  const auto n = static_cast<std::int64_t>(samples);
+  const std::int64_t step = points_at_once(executor, 16 * (elements + executor.classes()));
+  const std::vector<Eigen::VectorXd> along = directions(evaluation, noise);
+  const bool gradients = !executor.piecewise_constant() && executor.classes() > 1;
+  std::vector<Estimate> estimates;
+  estimates.reserve(along.size());
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const Points point = slice(points, i, 1);
+    std::vector<bool> kept;
+    for (std::int64_t first = 0; first < n; first += step) {
+      const std::int64_t count = std::min(step, n - first);
+      const Tensor logits = executor.logits(copies(point, noise, along[i], first, count, n, executor.options().threads)).value();
+      for (std::int64_t j = 0; j < count; ++j) kept.push_back(keeps(evaluation.event(), logits.row(j), point.target[0]));
+    }
+    estimates.push_back(from_strata(kept));
+    estimates.back().forwards = n + (gradients ? 1 : 0);
+    estimates.back().backwards = gradients ? executor.classes() : 0;
+  }
+  return estimates;
+}
+
+}  // namespace probust

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "cli/events.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cli/load.h"
+#include "probust/base/text.h"
+#include "probust/estimators/tolerance.h"
+
+namespace probust::cli {
+namespace {
+
+// What asks something of a classifier's answer has no meaning where there is none.
+void refuse_beside_tolerance(const Arguments& arguments) {
+  const std::pair<const char*, bool> others[] = {{"--target", arguments.target != "predicted"},
+                                                 {"--groups", !arguments.groups.empty()},
+                                                 {"--top", arguments.top != 1},
+                                                 {"--labels", !arguments.data.labels.empty()},
+                                                 {"--classes", !arguments.data.classes.empty()}};
+  for (const auto& [option, given] : others) {
+    if (given)
+      throw Error{ErrorCode::usage, option, "is for classifiers, and --tolerance for regression models", "leave one out"};
+  }
+}
+
+void ask_for_tolerance(Problem& problem, const Graph& regression) {
+  Arguments& arguments = problem.arguments;
+  Dataset& data = problem.data;
+  const auto model = make_device(regression, arguments);
+  const std::int64_t d = element_count(model->point_shape()), outputs = model->classes();
+  data.x = with_outputs(data.x, model->logits(data.x).value());
+  data.labels.clear();  // numbers to predict, which say nothing of the change that noise makes
+  data.class_names.clear();
+  if (outputs == 1) data.class_names = {"below", "above", "within"};
+  arguments.target = std::to_string(2 * outputs);
+  for (Noise& noise : problem.noises) noise.shape = on_inputs(noise.shape, d, outputs);
+  problem.executor = make_device(within_tolerance(regression, *arguments.tolerance), arguments);
+}
+
+}  // namespace
+
+Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
+  if (arguments.tolerance) refuse_beside_tolerance(arguments);
+  const Model model = load_model(arguments, !arguments.tolerance);
+  Problem problem{arguments, load_data(arguments.data), nullptr, noises};
+  const Shape shape = point_shape(problem.data.x);
+  for (const Noise& noise : noises) noise.shape->fit(element_count(shape), arguments.data.offset + problem.data.x.shape[0]);
+  const Graph graph = load_graph(model, shape, arguments);
+  if (arguments.tolerance) {
+    ask_for_tolerance(problem, graph);
+  } else {
+    problem.executor = make_device(graph, arguments);
+  }
+  return problem;
+}
+
+std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
+  const std::int64_t classes = logits.shape[1];
+  std::vector<std::int64_t> result = predicted_classes(logits);
+  if (arguments.target == "predicted") return result;
+  if (arguments.target == "label") {
+    if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
+    result = data.labels;
+  } else {
+    const auto fixed = parse_integer(arguments.target);
+    if (!fixed)
+      throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known",
+                  "use predicted, label or a class number"};
+    std::fill(result.begin(), result.end(), *fixed);
+  }
+  for (const std::int64_t target : result) {
+    if (target < 0 || target >= classes) {
+      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist",
+                  "the model has classes 0.." + std::to_string(classes - 1)};
+    }
+  }
+  return result;
+}
+
+Event parse_event(const Arguments& arguments, std::int64_t classes) {
+  Event event{{}, arguments.per_class, arguments.top};
+  if (event.top > classes)
+    throw Error{ErrorCode::usage, "--top", std::to_string(event.top) + " of " + std::to_string(classes) + " classes",
+                "give 1 to " + std::to_string(classes)};
+  if (arguments.groups.empty()) return event;
+  if (event.top > 1) throw Error{ErrorCode::usage, "--top", "does not go with --groups", "leave one out"};
+  for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
+  std::set<std::int64_t> seen;
+  for (const std::string& group : split(arguments.groups, '/')) {
+    std::int64_t first = -1;
+    for (const double number : parse_numbers(group, "--groups")) {
+      const auto c = static_cast<std::int64_t>(number);
+      if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
+        throw Error{ErrorCode::usage, "--groups", "'" + group + "' holds a class that does not exist or stands twice",
+                    "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
+      }
+      first = first < 0 ? c : first;
+      event.group[c] = first;
+    }
+  }
+  return event;
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Events other than the survival of the answer alone: a place among the largest logits, and regression models that stay within a
+// tolerance.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "probust/estimators/estimator.h"
+#include "probust/estimators/tolerance.h"
+#include "probust/normal/univariate.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+std::vector<Estimate> ask(Executor& executor, const Points& points, const Event& event, const Noise& noise,
+                          const std::string& text) {
+  Evaluation evaluation(executor, points, executor.logits(points.x).value(), event);
+  return estimate(evaluation, noise, parse_estimator(text)).value();
+}
+
+Event top(std::int64_t k, bool per_class = false) { return {{}, per_class, k}; }
+
+// Class 0 has no noise; the others are x_c alone, so that c passes it with probability Phi(x_c / sigma), independently.
+const Graph kIndependent = test::linear_classifier(Tensor({4, 3}, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}), Tensor({4}));
+
+double kept_among_largest(std::int64_t k, const std::vector<double>& passes) {
+  std::vector<double> passed{1};  // P(so many have passed)
+  for (const double q : passes) {
+    std::vector<double> next(passed.size() + 1, 0);
+    for (std::size_t n = 0; n < passed.size(); ++n) {
+      next[n] += passed[n] * (1 - q);
+      next[n + 1] += passed[n] * q;
+    }
+    passed = next;
+  }
+  double sum = 0;
+  for (std::int64_t n = 0; n < k; ++n) sum += passed[n];
+  return sum;
+}
+
+TEST(Top, ASharedPlaceIsCountedByEveryFormOfMonteCarlo) {
+  const auto executor = make_executor("cpu", kIndependent, {}).value();
+  const Points points{Tensor({1, 3}, {-0.3F, 0.1F, -0.8F}), {4}, {0}, 3};
+  const Noise noise{isotropic_gaussian(), 0.5};
+  const std::vector<double> passes = {normal::cdf(-0.6), normal::cdf(0.2), normal::cdf(-1.6)};
+  for (const std::int64_t k : {1, 2, 3}) {
+    const double truth = kept_among_largest(k, passes);
+    const Estimate counted = ask(*executor, points, top(k), noise, "mc:20000")[0];
+    EXPECT_NEAR(counted.p, truth, 4.5 * *counted.std_error) << k;
+    EXPECT_LE(*counted.ci_low, counted.p);
+    EXPECT_EQ(counted.p + counted.p_fail, 1);
+    const Estimate narrow = ask(*executor, points, top(k), noise, "mc:±0.02")[0];
+    EXPECT_NEAR(narrow.p, truth, 0.05) << k;
+    EXPECT_NEAR(ask(*executor, points, top(k), noise, "auto:20000")[0].p, truth, 0.02) << k;
+  }
+  const double second = kept_among_largest(2, passes);
+  EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second - 0.1))[0].status, "decided: yes");
+  EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second + 0.1))[0].status, "decided: no");
+  EXPECT_EQ(ask(*executor, points, top(4), noise, "mc:100")[0].p, 1);
+}
+
+// The two ways of counting agree to the copy where they count the same.
+TEST(Top, TheFirstPlaceIsTheAnswer) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
+  const Noise noise{isotropic_gaussian(), 0.4};
+  const auto counts = executor->sample(points, noise, 500).value();
+  const auto placed = ask(*executor, points, top(3, true), noise, "mc:500");
+  for (std::size_t i = 0; i < 2; ++i) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 4; ++c) {
+      EXPECT_GE(placed[i].classes[c], static_cast<double>(counts[i][c]) / 500);
+      sum += placed[i].classes[c];
+    }
+    EXPECT_NEAR(sum, 3, 1e-12);
+    EXPECT_EQ(placed[i].p, placed[i].classes[points.target[i]]);
+  }
+}
+
+// What a run holds at once is no part of the answer.
+TEST(Top, CountsAreTheSameForAnyThreadsAndMemory) {
+  const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
+  std::vector<double> p;
+  for (const ExecutorOptions& options : {ExecutorOptions{}, ExecutorOptions{.threads = 3, .memory = 1 << 18}}) {
+    const auto executor = make_executor("cpu", test::small_cnn(), options).value();
+    for (const Estimate& one : ask(*executor, points, top(2), {isotropic_gaussian(), 0.4}, "mc:3000")) p.push_back(one.p);
+  }
+  EXPECT_EQ(p[0], p[2]);
+  EXPECT_EQ(p[1], p[3]);
+}
+
+TEST(Top, TiesGoToTheLowerIndexAndNanFails) {
+  const auto executor =
+      make_executor("cpu", test::linear_classifier(Tensor({3, 1}, {0, 0, 0}), Tensor({3}, {1, 1, 1})), {}).value();
+  for (const std::int64_t target : {0, 1, 2}) {
+    const Points points{Tensor({1, 1}, {0.5F}), {0}, {target}, 0};
+    EXPECT_EQ(ask(*executor, points, top(2), {isotropic_gaussian(), 1}, "mc:50")[0].p, target < 2 ? 1 : 0);
+  }
+  // log x is NaN for half of the copies around 0.
+  Graph g;
+  const ValueId x = append_input(g, {1}, Extent::example, "x");
+  g.outputs = {append(g, Op::concat, {append(g, Op::log, {x}), append_constant(g, Tensor({2}, {-100, -200}))}, AxisAttribute{0})};
+  const auto logarithm = make_executor("cpu", g, {}).value();
+  const Points points{Tensor({1, 1}, {1e-6F}), {0}, {0}, 0};
+  EXPECT_NEAR(ask(*logarithm, points, top(2), {isotropic_gaussian(), 1}, "mc:2000")[0].p, 0.5, 0.06);
+}
+
+TEST(Top, OthersRefuseAndNameWhatAnswers) {
+  const auto executor = make_executor("cpu", kIndependent, {}).value();
+  const Points points{Tensor({1, 3}), {0}, {0}, 0};
+  const auto refusal = [&](const Event& event, const std::string& text) {
+    Evaluation evaluation(*executor, points, executor->logits(points.x).value(), event);
+    const auto result = estimate(evaluation, {isotropic_gaussian(), 1}, parse_estimator(text));
+    return result ? std::string() : result.error().message();
+  };
+  for (const char* text : {"taylor", "adf", "mmse:3", "probit:10", "regression:20", "subset:500", "softmax"})
+    EXPECT_NE(refusal(top(2), text).find("mc:N"), std::string::npos) << text;
+  EXPECT_NE(refusal(top(5), "mc:10"), "");
+  EXPECT_NE(refusal(top(0), "mc:10"), "");
+  EXPECT_NE(refusal({{0, 0, 1, 1}, false, 2}, "mc:10"), "");
+  EXPECT_NE(refusal({{}, true, 1}, "mc:±0.1"), "");
+  EXPECT_EQ(refusal({{0, 0, 1, 1}, false, 1}, "mc:±0.1"), "");
+}
+
+// f(x) = w x + b, [K], whose change is normal with the standard deviations sigma |w_k|.
+struct Regression {
+  explicit Regression(const Tensor& weights, const Tensor& bias, double gamma)
+      : model(test::linear_classifier(weights, bias)),
+        executor(make_executor("cpu", within_tolerance(model, gamma), {}).value()),
+        outputs(weights.shape[0]) {}
+
+  std::vector<Estimate> at(const Tensor& x, const std::shared_ptr<const NoiseShape>& shape, double sigma, const std::string& text,
+                           bool per_class = false) {
+    const Tensor f = make_executor("cpu", model, {}).value()->logits(x).value();
+    const auto n = static_cast<std::size_t>(x.shape[0]);
+    std::vector<std::int64_t> index(n, 5);
+    const Points points{with_outputs(x, f), index, std::vector<std::int64_t>(n, 2 * outputs), 11};
+    return ask(*executor, points, {{}, per_class}, {on_inputs(shape, x.size() / x.shape[0], outputs), sigma}, text);
+  }
+
+  Graph model;
+  std::unique_ptr<Executor> executor;
+  std::int64_t outputs;
+};
+
+TEST(Tolerance, IsTheIntervalOfANormalOnALinearModel) {
+  Regression regression(Tensor({1, 3}, {1, -2, 2}), Tensor({1}, {100}), 0.6);
+  const Tensor x({2, 3}, {0.3F, -0.7F, 4, -1, 0, 0.5F});
+  for (const double sigma : {0.02, 0.1, 0.3, 2.0}) {
+    const double q = 2 * normal::complement(0.6 / (3 * sigma));
+    for (const char* text : {"taylor", "adf", "mmse:5:centered"}) {
+      for (const Estimate& one : regression.at(x, isotropic_gaussian(), sigma, text)) {
+        EXPECT_NEAR(one.p_fail / q, 1, 2e-4) << text << sigma << one.status;
+        EXPECT_NEAR(one.p, 1 - q, 2e-5) << text << sigma;
+      }
+    }
+  }
+  const double q = 2 * normal::complement(2.0);
+  for (const char* text : {"mc:20000", "probit:4000", "regression:400", "subset:4000"}) {
+    const Estimate one = regression.at(x, isotropic_gaussian(), 0.1, text)[1];
+    EXPECT_NEAR(one.p_fail, q, 0.015) << text;
+    EXPECT_LE(*one.ci_low, 1 - q) << text;
+    EXPECT_GE(*one.ci_high, 1 - q) << text;
+  }
+  const auto sides = regression.at(x, isotropic_gaussian(), 0.1, "taylor", true)[0].classes;
+  ASSERT_EQ(sides.size(), 3U);
+  EXPECT_NEAR(sides[0], q / 2, 1e-5);
+  EXPECT_NEAR(sides[1], q / 2, 1e-5);
+}
+
+// The mean of the noise's change is not zero where the model is curved: f = x² with P(|2 x e + e²| < gamma) in closed form.
+TEST(Tolerance, KnowsASkewedModel) {
+  Graph square;
+  const ValueId x = append_input(square, {1}, Extent::example, "x");
+  square.outputs = {build::multiply(square, x, x)};
+  const auto executor = make_executor("cpu", within_tolerance(square, 0.5), {}).value();
+  const Points points{with_outputs(Tensor({1, 1}, {1}), Tensor({1, 1}, {1})), {0}, {2}, 0};
+  const Noise noise{on_inputs(isotropic_gaussian(), 1, 1), 0.3};
+  const auto within = [](double z) { return normal::cdf((z - 1) / 0.3); };
+  const double truth = within(std::sqrt(1.5)) - within(std::sqrt(0.5)) + within(-std::sqrt(0.5)) - within(-std::sqrt(1.5));
+  const Estimate counted = ask(*executor, points, {}, noise, "mc:40000")[0];
+  EXPECT_NEAR(counted.p, truth, 4.5 * *counted.std_error);
+}
+
+TEST(Tolerance, HoldsForSeveralOutputsAndAnyNoise) {
+  // Two outputs of two features: both must stay, and they are independent.
+  Regression regression(Tensor({2, 2}, {1, 0, 0, 2}), Tensor({2}, {1, -1}), 0.5);
+  const auto diagonal = diagonal_gaussian({{2}, {0.5, 1}, ""}, "gaussian:std=file");
+  const double kept = (1 - 2 * normal::complement(0.5 / 0.2)) * (1 - 2 * normal::complement(0.5 / 0.8));
+  EXPECT_NEAR(regression.at(Tensor({1, 2}, {3, 4}), diagonal, 0.4, "taylor")[0].p, kept, 1e-4);
+  EXPECT_NEAR(regression.at(Tensor({1, 2}, {3, 4}), diagonal, 0.4, "mc:20000")[0].p, kept, 0.015);
+  // Uniform noise is no Gaussian: counted exactly, and said where it is taken as one.
+  Regression one(Tensor({1, 1}, {2}), Tensor({1}), 0.5);
+  EXPECT_NEAR(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "mc:20000")[0].p, 0.5, 0.02);
+  EXPECT_EQ(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "taylor")[0].status.substr(0, 11), "approximate");
+}
+
+// A change of exactly gamma is not below it.
+TEST(Tolerance, IsStrict) {
+  Graph steps;
+  const ValueId x = append_input(steps, {1}, Extent::example, "x");
+  steps.outputs = {append(steps, Op::step, {x})};
+  const auto p = [&](double gamma) {
+    const auto executor = make_executor("cpu", within_tolerance(steps, gamma), {}).value();
+    const Points points{with_outputs(Tensor({1, 1}, {0.5F}), Tensor({1, 1}, {1})), {0}, {2}, 0};
+    return ask(*executor, points, {}, {on_inputs(isotropic_gaussian(), 1, 1), 1}, "mc:4000")[0].p;
+  };
+  EXPECT_NEAR(p(1), normal::cdf(0.5), 0.04);
+  EXPECT_EQ(p(1.001), 1);
+}
+
+TEST(Tolerance, RefusesWhatIsNoTolerance) {
+  const Graph model = test::linear_classifier(Tensor({1, 1}, {1}), Tensor({1}));
+  for (const double gamma : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e-60})
+    EXPECT_THROW((void)within_tolerance(model, gamma), Error) << gamma;
+}
+
+TEST(Tolerance, ANonfiniteOutputIsNonfinite) {
+  Regression regression(Tensor({1, 1}, {1}), Tensor({1}), 0.5);
+  const Tensor x({2, 1}, {std::numeric_limits<float>::quiet_NaN(), 1});
+  for (const char* text : {"taylor", "mc:20", "probit:20"}) {
+    const auto both = regression.at(x, isotropic_gaussian(), 0.1, text);
+    EXPECT_EQ(both[0].status, "nonfinite") << text;
+    EXPECT_EQ(both[1].status, "ok") << text;
+  }
+}
+
+}  // namespace
+}  // namespace probust
