@@ -276,7 +276,7 @@ TEST(Curve, SharesAreNotSmoothed) {
   EXPECT_EQ(shares[2][0].status, "ok");
   const auto chosen =
       estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("auto:24")).value();
-  EXPECT_EQ(chosen[2][0].status, "ok: by probit:24, smoothed over 3 scales");
+  EXPECT_EQ(chosen[2][0].status, "ok: by probit:24:pooled, smoothed over 3 scales");
 }
 
 // ---- boundaries
