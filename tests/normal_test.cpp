@@ -499,24 +499,38 @@ TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
   Arena arena;
   const double one = polygon({z.data(), sides}, U.topLeftCorner(sides, 2), arena).p;
   const Goal goal{2e-3, 1.0, 0, 1000000};
-  const Integral all = directions(z, U, goal, arena);
+  const Integral all = directions(z, U, goal, arena).value();
   EXPECT_NEAR(all.p, std::pow(one, planes), all.error_p);
   EXPECT_LE(all.error_p, goal.abs);
   EXPECT_NEAR(all.p + all.q, 1.0, 1e-12);
 }
 
-TEST(NormalDirections, LimitsOfZeroAndFarOnes) {
-  const Index d = 3, m = 60;
+// Where few directions carry p, or few faces bind, the method leaves: no scatter would show what it missed.
+TEST(NormalDirections, LeavesWhatItCannotSee) {
+  const Index d = 11, m = 16 * d;
   MatrixXd U = random_factor(m, d, 3);
   U.topRows(d).setIdentity();
-  std::vector<double> z(m, 30.0);
+  std::vector<double> z(m, 8.0);
   std::fill_n(z.begin(), d, 0.0);
   Arena arena;
-  const Integral octant = directions(z, U, {1e-4, 1.0, 1, 1000000}, arena);
-  EXPECT_NEAR(octant.p, 0.125, octant.error_p);
-  std::fill_n(z.begin(), d, 1.5);
-  const Integral corner = directions(z, U, {1e-4, 1.0, 1, 1000000}, arena);
-  EXPECT_NEAR(corner.p, std::pow(cdf(1.5), 3), corner.error_p);
+  EXPECT_FALSE(directions(z, U, {1e-4, 1.0, 1, 1000000}, arena).has_value());  // an orthant: 2^-11
+  const Probability orthant = mvn_cdf_factor(z, U);
+  EXPECT_NEAR(orthant.p, std::pow(0.5, 11), orthant.error);
+  const MatrixXd cube = U.topRows(d).replicate(16, 1);
+  EXPECT_EQ(mvn_cdf_factor(std::vector<double>(m, 1.5), cube).method, "blocks");
+}
+
+TEST(NormalDirections, InfiniteLimitsAreNone) {
+  MatrixXd U = random_factor(200, 4, 11);
+  std::vector<double> z = spread(200, 2.2, 4.0);
+  const Probability all = mvn_cdf_factor(z, U);
+  MatrixXd more(201, 4);
+  more << U, U.row(0);
+  z.push_back(INFINITY);
+  const Probability same = mvn_cdf_factor(z, more);
+  EXPECT_EQ(all.method, "directions");
+  EXPECT_EQ(same.p, all.p);
+  EXPECT_EQ(same.points, all.points);
 }
 
 TEST(NormalMultivariate, FewColumnsAreSampledByDirectionWhicheverFormTheyComeIn) {

@@ -140,10 +140,10 @@ class Level {
 
   const LatticeMean& mean() const { return mean_; }
 
-  /// Variance that the next level may save, for each evaluation of a face.
-  double worth(Index faces) const {
+  /// What the next level may save of a squared error, for each evaluation of a face.
+  double worth(double error, Index faces) const {
     const double cost = static_cast<double>(mean_.next_points()) * static_cast<double>(faces);
-    return mean_.exhausted() ? 0.0 : mean_.standard_error() * mean_.standard_error() / cost;
+    return mean_.exhausted() ? 0.0 : error * error / cost;
   }
 
  private:
@@ -160,12 +160,17 @@ Faces scaled(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>&
   return {faces.data(), faces.rows(), faces.cols()};
 }
 
-/// The faces that a first look finds to be nearest somewhere.
-Faces binding(const Faces& faces, std::uint64_t seed, Arena& arena) {
-  constexpr int kLooks = 3;
+/// The faces that a first look finds to be nearest somewhere, and how many points it took.
+struct Look {
+  Faces binding;
+  std::int64_t points;
+};
+
+Look first_look(const Faces& faces, std::uint64_t seed, Arena& arena) {
+  constexpr int kLevels = 3;
   const std::span<char> binds = arena.take<char>(faces.cols(), 0);
   Level look(faces.rows(), seed, arena);
-  for (int i = 0; i < kLooks; ++i) {
+  for (int i = 0; i < kLevels; ++i) {
     look.refine([&](const Directions& y, Lanes& q) {
       mark_nearest(faces, y, binds);
       q.fill(0.0);
@@ -176,43 +181,85 @@ Faces binding(const Faces& faces, std::uint64_t seed, Arena& arena) {
   for (Index k = 0; k < faces.cols(); ++k) {
     if (binds[k]) kept.col(count++) = faces.col(k);
   }
-  return {kept.data(), kept.rows(), count};
+  return {{kept.data(), kept.rows(), count}, look.mean().points()};
 }
+
+/// p as that of the faces that bind, less what all of them change.
+class TwoLevels {
+ public:
+  TwoLevels(const Faces& all, const Look& look, std::uint64_t seed, Arena& arena)
+      : all_(all), few_(look.binding), looked_(look.points), main_(all.rows(), seed, arena), rest_(all.rows(), ~seed, arena) {
+    refine_main();
+    refine_rest();
+  }
+
+  double p() const { return main_.mean().p() - rest_.mean().q(); }
+  double q() const { return main_.mean().q() + rest_.mean().q(); }
+  double error() const { return std::hypot(main_error(), sampling(rest_)) + hidden() + rounding(); }
+  std::int64_t points() const { return looked_ + main_.mean().points() + rest_.mean().points(); }
+
+  /// Refines where it pays more; false where neither level may be or the points would be more than allowed.
+  bool refine(std::int64_t max_points) {
+    const double worth_main = main_.worth(main_error(), few_.cols());
+    const double worth_rest = rest_.worth(std::hypot(sampling(rest_), hidden()), few_.cols() + all_.cols());
+    const bool first = worth_main >= worth_rest;
+    const LatticeMean& next = (first ? main_ : rest_).mean();
+    if (std::max(worth_main, worth_rest) <= 0.0 || points() + next.next_points() > max_points) return false;
+    first ? refine_main() : refine_rest();
+    return true;
+  }
+
+ private:
+  static double sampling(const Level& level) { return kErrorFactor * level.mean().standard_error(); }
+  double main_error() const { return sampling(main_); }
+
+  /// Faces that bind in none of n directions bind in fewer than 3 / n of them, with 95% confidence (the rule of three), and can
+  /// take no more there than all that is left.
+  double hidden() const {
+    return 3.0 * std::max(0.0, main_.mean().p()) / static_cast<double>(2 * (looked_ + rest_.mean().points()));
+  }
+
+  /// A radius r off by a factor 1 + delta moves q by r times its density: at most sqrt(d), and r^2 q far out.
+  double rounding() const {
+    const auto d = static_cast<double>(all_.rows());
+    return d * std::numeric_limits<float>::epsilon() * std::min(std::sqrt(d), 40.0 * q());
+  }
+
+  void refine_main() {
+    main_.refine([&](const Directions& y, Lanes& q) { beyond(few_, y, q); });
+  }
+
+  void refine_rest() {
+    rest_.refine([&](const Directions& y, Lanes& q) {
+      Lanes without;
+      beyond(all_, y, q);
+      beyond(few_, y, without);
+      for (int i = 0; i < kLanes; ++i) q[i] -= without[i];
+    });
+  }
+
+  Faces all_, few_;
+  std::int64_t looked_;
+  Level main_, rest_;
+};
 
 }  // namespace
 
-Integral directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal, Arena& arena) {
+std::optional<Integral> directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal,
+                                   Arena& arena) {
   constexpr std::uint64_t kNextStream = 0x9e3779b97f4a7c15ULL;
+  constexpr Index kFewFaces = 4;  // a column
+  constexpr double kLeast = 0.05;
   const Arena::Scope scope(arena);
-  const Faces all = scaled(z, U, arena), few = binding(all, goal.seed, arena);
-  Level main(all.rows(), goal.seed + kNextStream, arena), rest(all.rows(), goal.seed + 2 * kNextStream, arena);
-  const auto refine_main = [&] { main.refine([&](const Directions& y, Lanes& q) { beyond(few, y, q); }); };
-  const auto refine_rest = [&] {
-    rest.refine([&](const Directions& y, Lanes& q) {
-      Lanes without;
-      beyond(all, y, q);
-      beyond(few, y, without);
-      for (int i = 0; i < kLanes; ++i) q[i] -= without[i];
-    });
-  };
-  const auto q = [&] { return main.mean().q() + rest.mean().q(); };
-  const auto error = [&] {
-    // A radius r off by a factor 1 + delta moves q by r times its density: at most sqrt(d), and r^2 q far out.
-    const auto d = static_cast<double>(all.rows());
-    const double rounding = d * std::numeric_limits<float>::epsilon() * std::min(std::sqrt(d), 40.0 * q());
-    return kErrorFactor * std::hypot(main.mean().standard_error(), rest.mean().standard_error()) + rounding;
-  };
-  refine_main();
-  refine_rest();
-  while (error() > goal.target(q())) {
-    const double worth_main = main.worth(few.cols()), worth_rest = rest.worth(few.cols() + all.cols());
-    const bool first = worth_main >= worth_rest;
-    const LatticeMean& next = first ? main.mean() : rest.mean();
-    const std::int64_t points = main.mean().points() + rest.mean().points() + next.next_points();
-    if (std::max(worth_main, worth_rest) <= 0.0 || points > goal.max_points) break;
-    first ? refine_main() : refine_rest();
+  const Faces all = scaled(z, U, arena);
+  const Look look = first_look(all, goal.seed, arena);
+  if (look.binding.cols() < kFewFaces * all.rows()) return std::nullopt;
+  TwoLevels levels(all, look, goal.seed + kNextStream, arena);
+  if (levels.p() < kLeast) return std::nullopt;
+  while (levels.error() > goal.target(levels.q())) {
+    if (!levels.refine(goal.max_points)) break;
   }
-  return {main.mean().p() - rest.mean().q(), q(), error(), error(), main.mean().points() + rest.mean().points()};
+  return Integral{levels.p(), levels.q(), levels.error(), levels.error(), levels.points()};
 }
 
 }  // namespace probust::normal

@@ -226,40 +226,45 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
+/// What residual variances that rounding left, taken as zero, may change.
+double left_by_rounding(const Orthant& orthant, const GrowingCholesky& cholesky) {
+  double bias = 0.0;
+  for (Index i = 0; i < orthant.size; ++i) bias += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
+  return bias;
+}
+
 std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
   const Arena::Scope scope(arena);
   const GrowingCholesky cholesky = pivoted_cholesky(orthant, arena, 2);
   if (!cholesky.complete() || cholesky.rank() < 2) return std::nullopt;
   Eigen::Map<MatrixXd> factor(arena.take<double>(2 * orthant.size).data(), orthant.size, 2);
-  double bias = 0.0;  // of residual variances that rounding left
-  for (Index i = 0; i < orthant.size; ++i) {
-    factor.row(i) << cholesky.entry(i, 0), cholesky.entry(i, 1);
-    bias += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
-  }
+  for (Index i = 0; i < orthant.size; ++i) factor.row(i) << cholesky.entry(i, 0), cholesky.entry(i, 1);
+  const double bias = left_by_rounding(orthant, cholesky);
   return from_integral(polygon({orthant.limits, static_cast<std::size_t>(orthant.size)}, factor, arena), bias, "polygon");
 }
 
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points}; }
 
-/// For ascending limits and rows of U of length 1.
-std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
+/// For ascending limits and rows of U of length 1; `bias`: what U leaves out.
+std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, double bias, const Options& options,
+                                          Arena& arena) {
   constexpr double kFinest = 2e-6;  // single precision does not allow for less
-  const auto limits = static_cast<Index>(z.size());
-  const bool narrow = U.cols() >= 3 && U.cols() <= kMostColumns && limits >= kLimitsPerColumn * U.cols();
-  if (!narrow || z[0] < 0.0) return std::nullopt;
+  const auto narrow = [&](Index limits) { return U.cols() <= kMostColumns && limits >= kLimitsPerColumn * U.cols(); };
+  if (z[0] < 0.0 || U.cols() < 3 || !narrow(static_cast<Index>(z.size()))) return std::nullopt;
   const double finest = std::min(options.abs, options.rel_q * complement(z[0]));
   const Dropped dropped = droppable(z, kShareToDrop * finest);
   const std::span<const double> kept = z.first(dropped.kept);
   const double sum =
       std::accumulate(kept.begin(), kept.end(), 0.0, [](double all, double limit) { return all + complement(limit); });
-  if (finest < kFinest || sum < kDirectionTails) return std::nullopt;
+  if (!narrow(dropped.kept) || finest < kFinest || sum < kDirectionTails) return std::nullopt;
   Goal goal = goal_of(options);
   goal.abs *= 1.0 - kShareToDrop;
   goal.rel_q *= 1.0 - kShareToDrop;
-  Integral integral = directions(kept, U.topRows(dropped.kept), goal, arena);
-  integral.p -= 0.5 * dropped.mass;
-  integral.q += 0.5 * dropped.mass;
-  return from_integral(integral, 0.5 * dropped.mass, "directions");
+  std::optional<Integral> integral = directions(kept, U.topRows(dropped.kept), goal, arena);
+  if (!integral) return std::nullopt;
+  integral->p -= 0.5 * dropped.mass;
+  integral->q += 0.5 * dropped.mass;
+  return from_integral(*integral, 0.5 * dropped.mass + bias, "directions");
 }
 
 std::optional<Probability> try_directions(const Orthant& orthant, const Options& options, Arena& arena) {
@@ -271,7 +276,8 @@ std::optional<Probability> try_directions(const Orthant& orthant, const Options&
   for (Index axis = 0; axis < factor.cols(); ++axis) {
     for (Index i = 0; i < factor.rows(); ++i) factor(i, axis) = cholesky.entry(i, axis);
   }
-  return try_directions({orthant.limits, static_cast<std::size_t>(orthant.size)}, factor, options, arena);
+  const double bias = left_by_rounding(orthant, cholesky);
+  return try_directions({orthant.limits, static_cast<std::size_t>(orthant.size)}, factor, bias, options, arena);
 }
 
 Probability solve_rare(const Orthant& orthant, const Options& options, bool few, Arena& arena) {
@@ -414,22 +420,23 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   return judged(result, options);
 }
 
-/// A factor of few columns, before any correlation is formed; nothing where a simpler step of the ladder would do.
+/// A factor of few columns, before any correlation is formed. Nothing where its rank is below three, or few limits matter.
 std::optional<Probability> climb_directly(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
   const Index d = U.cols();
   if (d < 2 || d > kMostColumns || z.size() < 4) return std::nullopt;
-  if (std::any_of(z.begin(), z.end(), [](double limit) { return !std::isfinite(limit); })) return std::nullopt;
-  if (d == 2) return from_integral(polygon(z, U, arena), 0.0, "polygon");
+  if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; })) return std::nullopt;
   const Arena::Scope scope(arena);
   const std::span<Index> order = ascending(z, arena);
-  const std::span<double> limits = arena.take<double>(z.size());
-  Eigen::Map<MatrixXd> rows(arena.take<double>(U.size()).data(), U.rows(), d);
-  for (Index i = 0; i < U.rows(); ++i) {
+  if (order.size() < 4) return std::nullopt;
+  const std::span<double> limits = arena.take<double>(order.size());
+  Eigen::Map<MatrixXd> rows(arena.take<double>(order.size() * d).data(), static_cast<Index>(order.size()), d);
+  for (Index i = 0; i < rows.rows(); ++i) {
     limits[i] = z[order[i]];
     rows.row(i) = U.row(order[i]);
   }
+  if (d == 2) return from_integral(polygon(limits, rows, arena), 0.0, "polygon");
   if (rank_below_three(rows)) return std::nullopt;
-  return try_directions(limits, rows, options, arena);
+  return try_directions(limits, rows, 0.0, options, arena);
 }
 
 /// Runs the body and turns what it throws (there is only want of memory) into a status.

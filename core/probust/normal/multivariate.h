@@ -46,7 +46,7 @@ struct Options {
   double rel_q = 1e-2;     ///< and wanted: error_fail <= rel_q * p_fail
   std::uint64_t seed = 0;  ///< of the random shifts
   /// Integrand evaluations after which `not_reached` is the honest answer. A first look (some 64 for each limit) is always taken;
-  /// no sample of one integral exceeds 262,144, and where one method has used them up another may take as many.
+  /// no mean over one lattice exceeds 262,144, and where one method has used them up another may take as many.
   std::int64_t max_points = 250000;
 };
 
