@@ -18,6 +18,10 @@ namespace {
 constexpr std::uint32_t kChoice = 0xc407;  ///< the stream of the scales that are asked beyond a change
 constexpr double kTwoSided95 = 1.959963984540054;
 
+// Of linear models Phi^-1(p) is d / sigma, convex in ln sigma, and of networks less so: the ridge draws the square term towards
+// -kBend times the slope. Far out a quadratic does not fit any of them: kMisfit is the variance of that, in z^4. Both measured.
+constexpr double kBend = 0.2, kMisfit = 0.002;
+
 // Phi^-1(p) from whichever of p and 1 - p is small.
 double probit_of(const CurvePoint& point) {
   constexpr double kLeast = 1e-12;  // beyond, a curve would follow what no sample can know
@@ -59,10 +63,11 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
     const double t = std::log(points[i].sigma) - centre;
     X.row(i) << 1, t, t * t;
     z[i] = probit_of(points[i]);
-    weight[i] = points[i].samples / (1 + 0.5 * z[i] * z[i]);
+    weight[i] = 1 / ((1 + 0.5 * z[i] * z[i]) / points[i].samples + kMisfit * std::pow(z[i], 4));
   }
   Eigen::Matrix3d normal_matrix = X.transpose() * weight.asDiagonal() * X;
-  normal_matrix(2, 2) += 1;  // the ridge
+  const Eigen::Vector3d bend(0, kBend, 1);
+  normal_matrix += bend * bend.transpose();  // the ridge
   const Eigen::LDLT<Eigen::Matrix3d> solver(normal_matrix);
   const Eigen::Vector3d beta = solver.solve(X.transpose() * (weight.array() * z.array()).matrix());
   const Eigen::Matrix3d covariance = solver.solve(Eigen::Matrix3d::Identity());

@@ -25,9 +25,9 @@ struct CurveValue {
 };
 
 /// The curve that independent estimates at several scales have in common: a quadratic in ln sigma for z = Phi^-1(p), weighted by
-/// the variance (1 + z² / 2) / samples that normal margins give z, with a ridge of 1 on the square term. At fewer than three
-/// scales, or where a number is not finite, values stay as they are. The interval widens where points scatter about the curve by
-/// more than their variance.
+/// the variance (1 + z² / 2) / samples that normal margins give z and that of no quadratic fitting far out, with a ridge that
+/// draws the square term towards what networks have. At fewer than three scales, or where a number is not finite, values stay as
+/// they are. The interval widens where points scatter about the curve by more than their variance.
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
 /// Estimates at several scales of one noise shape: [scales][points]. From three scales on, those of estimators that allow it
