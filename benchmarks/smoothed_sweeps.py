@@ -4,8 +4,9 @@
 
     smoothed_sweeps.py PROBUST MODEL DATA SIGMAS [OPTION ...]
 
-SIGMAS is a list such as 0.05,0.07,0.1; further options go to `probust estimate`. Runs probit:24 at every scale, with and without
---smooth, for some seeds, and mc:20000 as the truth; prints both mean absolute errors and their ratio.
+SIGMAS is a list such as 0.05,0.07,0.1; further options go to `probust estimate`. Runs probit:24 at every scale by
+itself, and probit:24 and auto:24 with --smooth, for some seeds, and mc:50000 as the truth; prints the mean absolute errors and
+their ratios to the first.
 """
 
 import csv
@@ -36,11 +37,17 @@ def main():
         sys.exit(__doc__)
     program, model, data, sigmas, *options = sys.argv[1:]
     command = [program, "estimate", model, data, "--sigma", sigmas, *options]
-    truth = probabilities(command, "mc:20000", 1000)
-    separate = [mean_error(probabilities(command, "probit:24", seed), truth) for seed in SEEDS]
-    smoothed = [mean_error(probabilities(command, "probit:24", seed, "--smooth"), truth) for seed in SEEDS]
-    a, b = sum(separate) / len(separate), sum(smoothed) / len(smoothed)
-    print(f"{model}: {len(truth)} probabilities, separate {a:.4f}, smoothed {b:.4f}, ratio {b / a:.2f}")
+    truth = probabilities(command, "mc:50000", 1000)
+
+    def error(estimator, *how):
+        return sum(mean_error(probabilities(command, estimator, seed, *how), truth) for seed in SEEDS) / len(SEEDS)
+
+    separate = error("probit:24")
+    print(f"{model}: {len(truth)} probabilities, separate {separate:.4f}", end="", flush=True)
+    for estimator in ("probit:24", "auto:24"):
+        smoothed = error(estimator, "--smooth")
+        print(f"; {estimator} smoothed {smoothed:.4f}, ratio {smoothed / separate:.2f}", end="", flush=True)
+    print()
 
 
 if __name__ == "__main__":
