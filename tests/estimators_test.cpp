@@ -3,6 +3,8 @@
 // gradients, ties, one and two classes, singular Gram matrices and NaN.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -11,6 +13,8 @@
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
+#include "probust/estimators/pairs.h"
+#include "probust/normal/univariate.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -568,6 +572,36 @@ TEST(Binomial, IntervalsCoverAtLeastAsOftenAsTheySay) {
     EXPECT_GE(covered, 0.95) << p;
     EXPECT_LT(covered, 0.995) << p;
   }
+}
+
+// Of very many rivals only those that decide go on, and no more is left out than what cannot matter.
+TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
+  const Eigen::Index m = 300, h = 40;
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal;
+  Pairs pairs{Eigen::MatrixXd(m, h), Eigen::MatrixXd(m, h)};
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const double mean = i % 3 == 0 ? 2 : 6;  // in standard deviations
+    for (Eigen::Index j = 0; j < h; ++j) {
+      const double eps = normal(random);
+      pairs.plus(i, j) = mean + eps;
+      pairs.minus(i, j) = mean - eps;
+    }
+  }
+  const Rivals all = decisive({pairs.plus.topRows(64), pairs.minus.topRows(64)}, 7);
+  EXPECT_EQ(all.rows.size(), 64U);
+  EXPECT_EQ(all.target, 7);
+  const Rivals some = decisive(pairs, 150, std::array<std::int64_t, 1>{1});
+  EXPECT_EQ(some.rows.size(), 101U);  // every third, and the one that must be there
+  EXPECT_EQ(some.rows[1], 1);
+  EXPECT_EQ(some.target, 51);  // 50 of the rows 0, 3, ... and row 1 are before the target
+  EXPECT_EQ(some.pairs.plus.row(2), pairs.plus.row(3));
+  const Eigen::VectorXd z = scores(pairs);
+  double left = 0;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    if (!std::binary_search(some.rows.begin(), some.rows.end(), i)) left += normal::complement(z[i]);
+  }
+  EXPECT_LE(left, 1e-3);
 }
 
 }  // namespace

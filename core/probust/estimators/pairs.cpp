@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "probust/estimators/common.h"
 #include "probust/estimators/linearization.h"
@@ -15,6 +16,8 @@ namespace probust {
 namespace {
 
 constexpr std::int64_t kGroups = 25;          // of the jackknife
+constexpr std::int64_t kAlwaysKept = 64;      // rivals
+constexpr std::int64_t kJackknifed = 24;      // rivals, which is enough for a standard error
 constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
 constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
 constexpr double kCounted = 0.9;              // and never exclude what the counts alone would keep at this confidence
@@ -47,8 +50,15 @@ double rough_z(const Linearization& linearization, std::int64_t target) {
   return z_of(estimate);
 }
 
-// The standard error of z = Phi^-1(p) by the jackknife that leaves out a group of pairs at a time (Efron 1982).
-double jackknife(const Pairs& pairs, const CovarianceModel& model, std::int64_t target) {
+// The standard error of z = Phi^-1(p) by the jackknife that leaves out a group of pairs at a time (Efron 1982), from the rivals
+// that threaten most.
+double jackknife(const Pairs& every, const CovarianceModel& model_of_every, std::int64_t target_of_every) {
+  std::vector<std::int64_t> order = by_threat(every);
+  order.resize(std::min<std::size_t>(order.size(), kJackknifed));
+  const Rivals rivals = some_rivals(every, target_of_every, std::move(order));
+  const Pairs& pairs = rivals.pairs;
+  const CovarianceModel model = model_of_every.of(rivals.rows);
+  const std::int64_t target = rivals.target;
   const PairMoments all(pairs, 0, 1);
   const std::int64_t groups = std::min(kGroups, pairs.size());
   std::vector<double> z;
@@ -85,6 +95,46 @@ std::int64_t count_kept(const Pairs& pairs, std::int64_t target) {
   for (std::int64_t j = 0; j < pairs.size(); ++j)
     count += (kept(pairs.plus.col(j), target) ? 1 : 0) + (kept(pairs.minus.col(j), target) ? 1 : 0);
   return count;
+}
+
+Eigen::VectorXd scores(const Pairs& pairs) {
+  const auto h = static_cast<double>(pairs.size());
+  const Eigen::MatrixXd even = (pairs.plus + pairs.minus) / 2, odd = (pairs.plus - pairs.minus) / 2;
+  const Eigen::VectorXd mean = even.rowwise().mean();
+  const Eigen::VectorXd variance =
+      odd.rowwise().squaredNorm() / h + (even.colwise() - mean).rowwise().squaredNorm() / std::max(1.0, h - 1);
+  return mean.array() / variance.array().sqrt();
+}
+
+std::vector<std::int64_t> by_threat(const Pairs& pairs) {
+  const Eigen::VectorXd z = scores(pairs);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(z.size()));
+  std::iota(order.begin(), order.end(), 0);
+  const auto key = [&](std::int64_t row) { return std::isnan(z[row]) ? -INFINITY : z[row]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
+  return order;
+}
+
+Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  const auto before = std::lower_bound(rows.begin(), rows.end(), target) - rows.begin();
+  return {{pairs.plus(rows, Eigen::all), pairs.minus(rows, Eigen::all)}, std::move(rows), before};
+}
+
+Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must) {
+  constexpr double kLeftOut = 1e-3;
+  const std::vector<std::int64_t> order = by_threat(pairs);
+  if (pairs.rivals() <= kAlwaysKept) return some_rivals(pairs, target, order);
+  const Eigen::VectorXd z = scores(pairs);
+  std::size_t kept = order.size();
+  for (double left = 0; static_cast<std::int64_t>(kept) > kAlwaysKept; --kept) {
+    left += normal::complement(z[order[kept - 1]]);
+    if (!(left <= kLeftOut)) break;  // NaN stays
+  }
+  std::vector<std::int64_t> rows(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
+  rows.insert(rows.end(), must.begin(), must.end());
+  return some_rivals(pairs, target, std::move(rows));
 }
 
 PairMoments::PairMoments(const Pairs& pairs, std::int64_t begin, std::int64_t stride)
@@ -126,6 +176,8 @@ Linearization CovarianceModel::with(Linearization sampled) const {
   sampled.gram += known;
   return sampled;
 }
+
+CovarianceModel CovarianceModel::of(const std::vector<std::int64_t>& rows) const { return {weight, known(rows, rows)}; }
 
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {

@@ -4,6 +4,8 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "probust/estimators/estimator.h"
 
@@ -18,6 +20,26 @@ bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target)
 
 /// How many of the 2h copies keep the target.
 std::int64_t count_kept(const Pairs& pairs, std::int64_t target);
+
+/// Every margin's mean in units of its standard deviation: [m], NaN where it is not finite.
+Eigen::VectorXd scores(const Pairs& pairs);
+
+/// Rows by their scores, the smallest first, and before them those without a finite one.
+std::vector<std::int64_t> by_threat(const Pairs& pairs);
+
+/// The margins of some rivals. Rows, ascending, are those of the pairs that it was made from, and `target` is the target's place
+/// among them.
+struct Rivals {
+  Pairs pairs;
+  std::vector<std::int64_t> rows;
+  std::int64_t target;
+};
+
+Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows);
+
+/// Those that decide, for algebra that grows with the cube of their number: all of up to 64, else the 64 of the smallest scores
+/// and as many more as it takes for the normal tails of the others to add up to at most 1e-3, with those of `must`.
+Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
 /// Sums over pairs from which mean and covariance of the margins follow, for any subset of the pairs. The even part of a pair is
 /// e = (g+ + g-)/2, the odd part o = (g+ - g-)/2.
@@ -46,6 +68,9 @@ struct CovarianceModel {
 
   /// The mean of the pairs with that covariance.
   Linearization with(Linearization sampled) const;
+
+  /// The same for some rows.
+  CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 
 /// Confronts `estimate`, whose p rests on the mean of `pairs` and the covariance of `model`, with the copies that were `kept`

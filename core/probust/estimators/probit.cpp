@@ -13,10 +13,10 @@
 namespace probust {
 namespace {
 
-Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target) {
+Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target, std::int64_t kept) {
   const Linearization normal = model.with(PairMoments(pairs, 0, 1).normal());
   Estimate estimate = from_linearization(normal, target, 1, NormalCdf::exact, 0);
-  judge(estimate, pairs, model, count_kept(pairs, target), target, 1);
+  judge(estimate, pairs, model, kept, target, 1);
   estimate.forwards = 2 * pairs.size();
   return estimate;
 }
@@ -49,8 +49,10 @@ std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
     const std::vector<Pairs> sampled = executor.pairs(part, noise, pairs).value();
-    parallel_for(part.size(), executor.options().threads,
-                 [&](std::int64_t i, int) { estimates[first + i] = probit(sampled[i], own_alone(sampled[i]), part.target[i]); });
+    parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
+      const Rivals rivals = decisive(sampled[i], part.target[i]);
+      estimates[first + i] = probit(rivals.pairs, own_alone(rivals.pairs), rivals.target, count_kept(sampled[i], part.target[i]));
+    });
   }
   return estimates;
 }
@@ -64,8 +66,9 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
   const std::vector<CovarianceModel> models = pooled(sampled, points.target);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
-  parallel_for(points.size(), executor.options().threads,
-               [&](std::int64_t i, int) { estimates[i] = probit(sampled[i], models[i], points.target[i]); });
+  parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
+    estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]));
+  });
   return estimates;
 }
 

@@ -48,19 +48,6 @@ Budget split(std::int64_t cost, std::int64_t classes, Around around) {
   return {gradients, (cost - cost_of(gradients, around)) / 2, cost <= kFrugal ? 0.5 : 0.7};
 }
 
-// The classes whose margins are smallest in units of their standard deviation.
-std::vector<std::int64_t> most_threatening(const Pairs& pairs, std::int64_t target, std::int64_t count) {
-  const Linearization normal = PairMoments(pairs, 0, 1).normal();
-  std::vector<double> z;
-  for (Eigen::Index i = 0; i < normal.margins.size(); ++i) z.push_back(normal.margins[i] / std::sqrt(normal.gram(i, i)));
-  std::vector<std::int64_t> rows(z.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) { return z[a] < z[b]; });
-  rows.resize(static_cast<std::size_t>(count));
-  for (std::int64_t& row : rows) row += row >= target ? 1 : 0;
-  return rows;
-}
-
 struct Explained {
   Eigen::MatrixXd slopes;       // B [m, r]
   Eigen::MatrixXd coordinates;  // w_j [r, h] of the first of each pair
@@ -68,8 +55,9 @@ struct Explained {
 };
 
 // Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients themselves give.
-Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rivals, std::int64_t target,
-                          std::int64_t margins, double sigma) {
+// `rows`: of the margins that the gradients are of.
+Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rows, std::int64_t margins,
+                          double sigma) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(projection.gram);
   const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
   Eigen::Index rank = 0;
@@ -80,8 +68,7 @@ Explained along_gradients(const Projection& projection, const std::vector<std::i
                    (lengths * sigma).cwiseInverse().asDiagonal() * basis.transpose() * projection.along,
                    {}};
   const Eigen::MatrixXd known = sigma * basis * lengths.asDiagonal();
-  for (std::size_t a = 0; a < rivals.size(); ++a)
-    result.slopes.row(rivals[a] < target ? rivals[a] : rivals[a] - 1) = known.row(static_cast<Eigen::Index>(a));
+  for (std::size_t a = 0; a < rows.size(); ++a) result.slopes.row(rows[a]) = known.row(static_cast<Eigen::Index>(a));
   return result;
 }
 
@@ -169,9 +156,11 @@ double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatte
   return sum / static_cast<double>(all);
 }
 
-// A point's regression: margins = mean + slopes w + residual.
+// A point's regression: margins = mean + slopes w + residual, for the rivals that decide.
 struct Fit {
-  Pairs left;  // margins without what the slopes explain
+  Rivals rivals;
+  std::int64_t kept;  // of all copies
+  Pairs left;         // margins without what the slopes explain
   Explained explained;
   Eigen::VectorXd mean;      // [m]
   Eigen::MatrixXd scatter;   // residuals [m, 2h]
@@ -179,15 +168,20 @@ struct Fit {
   bool finite = true;
 };
 
-Fit fit(const Pairs& pairs, const Projection& projection, const std::vector<std::int64_t>& rivals, std::int64_t target,
-        double sigma) {
+// `rows`: of the margins whose gradients are projected.
+Fit fit(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows, double sigma) {
   Fit result;
+  result.rivals = std::move(rivals);
+  result.kept = kept;
+  const Pairs& pairs = result.rivals.pairs;
   result.finite = pairs.plus.allFinite() && pairs.minus.allFinite() && projection.gram.allFinite();
   if (!result.finite) {
     result.residual = Eigen::MatrixXd::Constant(pairs.rivals(), pairs.rivals(), NAN);
     return result;
   }
-  result.explained = along_gradients(projection, rivals, target, pairs.rivals(), sigma);
+  const std::vector<std::int64_t>& all = result.rivals.rows;
+  for (std::int64_t& row : rows) row = std::lower_bound(all.begin(), all.end(), row) - all.begin();
+  result.explained = along_gradients(projection, rows, pairs.rivals(), sigma);
   regress(pairs, result.explained);
   result.left = residuals(pairs, result.explained);
   result.mean = PairMoments(result.left, 0, 1).normal().margins;
@@ -207,7 +201,7 @@ Fit fit(const Pairs& pairs, const Projection& projection, const std::vector<std:
 Eigen::MatrixXd explained_covariance(const Fit& fit) { return fit.explained.slopes * fit.explained.slopes.transpose(); }
 
 // `model` says what the covariance of the margins is taken to be: the point's own, or shrunk towards that of others.
-Estimate conclude(const Pairs& pairs, const Fit& fit, const CovarianceModel& model, std::int64_t target, double roughness) {
+Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness) {
   if (!fit.finite) return nonfinite_estimate();
   const Eigen::MatrixXd explained = explained_covariance(fit);
   const double unexplained = fit.residual.trace(), share = unexplained / std::max(unexplained + explained.trace(), 1e-300);
@@ -216,7 +210,7 @@ Estimate conclude(const Pairs& pairs, const Fit& fit, const CovarianceModel& mod
     Linearization exact;
     exact.margins = fit.mean;
     exact.gram = explained;
-    estimate = from_linearization(exact, target, 1, NormalCdf::exact, 0);
+    estimate = from_linearization(exact, fit.rivals.target, 1, NormalCdf::exact, 0);
   } else {
     const double rough = roughness * std::sqrt(model.weight);  // of the total, what the sampled residuals keep
     const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
@@ -224,7 +218,7 @@ Estimate conclude(const Pairs& pairs, const Fit& fit, const CovarianceModel& mod
     estimate.p = 1 - estimate.p_fail;
   }
   judge(estimate, left_out(fit.left, fit.mean, fit.explained.leverage), {model.weight, model.weight * explained + model.known},
-        count_kept(pairs, target), target, std::sqrt(share));
+        fit.kept, fit.rivals.target, std::sqrt(share));
   return estimate;
 }
 
@@ -266,21 +260,29 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   if (learning == Learning::from_others) step = points.size();  // what is learnt must not depend on the memory
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
-    std::vector<Pairs> pairs = executor.pairs(part, noise, budget.pilot()).value();
-    std::vector<std::vector<std::int64_t>> rivals;
+    const std::vector<Pairs> pairs = executor.pairs(part, noise, budget.pilot()).value();
+    std::vector<std::vector<std::int64_t>> rows, rivals;  // of the gradients: in the margins, and as classes
+    rows.reserve(pairs.size());
     rivals.reserve(pairs.size());
-    for (std::size_t i = 0; i < pairs.size(); ++i) rivals.push_back(most_threatening(pairs[i], part.target[i], budget.gradients));
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      rows.push_back(by_threat(pairs[i]));
+      rows[i].resize(static_cast<std::size_t>(budget.gradients));
+      rivals.push_back(rows[i]);
+      for (std::int64_t& rival : rivals[i]) rival += rival >= part.target[i] ? 1 : 0;
+    }
     const std::vector<Projection> projections =
         executor.project(part, rivals, noise, budget.pairs, budget.pilot(), around).value();
     std::vector<Fit> fits(pairs.size());
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
-      pairs[i] = joined(pairs[i], projections[i].pairs);
-      fits[i] = fit(pairs[i], projections[i], rivals[i], part.target[i], noise.scale);
+      const Pairs all = joined(pairs[i], projections[i].pairs);
+      const std::int64_t target = part.target[i];
+      Rivals deciding = learning == Learning::alone ? decisive(all, target, rows[i]) : some_rivals(all, target, by_threat(all));
+      fits[i] = fit(std::move(deciding), count_kept(all, target), projections[i], rows[i], noise.scale);
     });
     const std::vector<CovarianceModel> models = models_of(fits, part.target, learning);
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       Estimate& estimate = estimates[first + i];
-      estimate = conclude(pairs[i], fits[i], models[i], part.target[i], budget.roughness);
+      estimate = conclude(fits[i], models[i], budget.roughness);
       const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
       estimate.forwards = 2 * budget.pairs + each;
       estimate.backwards = budget.gradients * each;
