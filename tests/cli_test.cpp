@@ -197,7 +197,7 @@ TEST(Cli, SweepsAreSmoothedWhereAsked) {
     for (const char* key : {"index", "noise", "estimator", "forwards"}) EXPECT_EQ(plain[i][key], smooth[i][key]);
     const bool sampled = plain[i]["estimator"] == "probit:24";
     EXPECT_EQ(smooth[i]["status"], sampled ? "ok: smoothed over 5 scales" : "ok");
-    EXPECT_EQ(plain[i]["p"] == smooth[i]["p"], !sampled);
+    EXPECT_EQ(plain[i]["p_fail"] == smooth[i]["p_fail"], !sampled);
     EXPECT_TRUE(!sampled || smooth[i]["ci_low"] <= smooth[i]["p"]);
   }
 }

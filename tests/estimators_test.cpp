@@ -574,6 +574,19 @@ TEST(Binomial, IntervalsCoverAtLeastAsOftenAsTheySay) {
   }
 }
 
+// Two classes with the same logits: the higher one never wins, whatever the noise leaves of the margins.
+TEST(Estimators, TiesAreLostToTheLowerClassByEveryEstimator) {
+  const Graph graph = test::linear_classifier(Tensor({3, 2}, {1, 0.5F, 1, 0.5F, -1, 0.2F}), Tensor({3}));
+  const auto executor = make_executor("cpu", graph, {}).value();
+  const Points points{Tensor({1, 2}, {0.2F, 0.5F}), {0}, {1}, 3};
+  Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+  for (const char* text : {"mc:200", "taylor", "probit:30", "regression:60", "regression:60:pooled"}) {
+    const Estimate clipped_too =
+        estimate(evaluation, {clipped(isotropic_gaussian(), {-1, 1}), 1}, parse_estimator(text)).value()[0];
+    EXPECT_LT(clipped_too.p, 0.02) << text;
+  }
+}
+
 // Of very many rivals only those that decide go on, and no more is left out than what cannot matter.
 TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
   const Eigen::Index m = 300, h = 40;

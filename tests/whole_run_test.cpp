@@ -30,6 +30,7 @@ TEST(Schedule, CopiesGoWithTheCubeRootOfTheVariance) {
   EXPECT_EQ(allocate(variances, 40), (std::vector<std::int64_t>(5, 8)));
   EXPECT_THROW((void)allocate(variances, 39), Error);
   EXPECT_EQ(allocate(std::vector<double>{0, 0}, 1000), (std::vector<std::int64_t>{8, 8}));
+  EXPECT_EQ(allocate(std::vector<double>{1, 0}, std::int64_t{1} << 40)[0], std::int64_t{1} << 30);  // no point gets more
 }
 
 // Points of a linear classifier of two classes between its boundary and fifteen standard deviations away: most are sure.

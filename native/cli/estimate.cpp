@@ -52,6 +52,10 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   if (texts.empty()) texts.emplace_back("auto");
   const std::pair<const char*, bool> budgets[] = {{"--budget", arguments.budget.has_value()},
                                                   {"--total-budget", arguments.total_budget.has_value()}};
+  for (const auto& [option, value] :
+       {std::pair{"--budget", arguments.budget}, std::pair{"--total-budget", arguments.total_budget}}) {
+    if (value && !std::isfinite(*value)) throw Error{ErrorCode::usage, option, "is not a number", "give forwards, as 100"};
+  }
   for (const auto& [option, given] : budgets) {
     if (given && std::find(texts.begin(), texts.end(), "auto") == texts.end())
       throw Error{ErrorCode::usage, option, "is for auto, which is not among the estimators", "leave it out, or add auto"};
@@ -67,6 +71,10 @@ void check_options(const Arguments& arguments, const Plan& plan) {
     throw Error{ErrorCode::usage, option, what, hint};
   };
   if (arguments.total_budget && arguments.budget) refuse("--total-budget", "does not go with --budget", "leave one out");
+  const auto autos = std::count_if(plan.estimators.begin(), plan.estimators.end(),
+                                   [](const EstimatorSpec& estimator) { return estimator.definition->name == "auto"; });
+  if (arguments.total_budget && autos > 1)
+    refuse("--total-budget", "is for one auto, which several are asked for", "leave out auto:N");
   if (arguments.total_budget && arguments.smooth) refuse("--total-budget", "does not go with --smooth", "leave one out");
   const bool modelled = std::any_of(plan.estimators.begin(), plan.estimators.end(),
                                     [](const EstimatorSpec& estimator) { return estimator.definition->smooths; });

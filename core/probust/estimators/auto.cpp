@@ -19,16 +19,21 @@ constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
 
-// Covariances of logits of very many classes, one a point, are more than they are worth.
-constexpr std::int64_t kMostClassesToPool = 200;
+// Covariances of logits of very many classes, one a point, are more memory than they are worth; and from very many copies there
+// is nothing left to learn.
+constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
 
+// Whether every operator has a rule for moments; one point's gradient tells.
 bool propagates(Executor& executor, const Points& points, const Noise& noise) {
-  return static_cast<bool>(executor.linearize_smoothed(slice(points, 0, 0), noise));
+  const std::int64_t rival = points.target[0] == 0 ? 1 : 0;
+  const auto tried = executor.project(slice(points, 0, 1), {{rival}}, noise, 0, 0, Around::noise);
+  if (!tried && tried.error().code != ErrorCode::unsupported) throw tried.error();
+  return static_cast<bool>(tried);
 }
 
 // What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
 std::string for_budget(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
-  const std::string pooled = executor.classes() <= kMostClassesToPool ? ":pooled" : "";
+  const std::string pooled = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool ? ":pooled" : "";
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
   if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
     return fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled);

@@ -73,13 +73,25 @@ double jackknife(const Pairs& every, const CovarianceModel& model_of_every, std:
 
 }  // namespace
 
-std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
+namespace {
+
+std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::string& whose) {
   const std::int64_t budget = executor.options().memory / 4;
   if (bytes > budget) {
-    throw Error{ErrorCode::resources, "--memory", "the samples of one point take " + std::to_string(bytes >> 10) + "K",
+    throw Error{ErrorCode::resources, "--memory", "the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
                 "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
   }
-  return budget / std::max<std::int64_t>(1, bytes);
+  return budget;
+}
+
+}  // namespace
+
+std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
+  return budget_of(executor, bytes, "one point") / std::max<std::int64_t>(1, bytes);
+}
+
+void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes) {
+  (void)budget_of(executor, points * bytes, std::to_string(points) + " points that learn from each other");
 }
 
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
@@ -188,8 +200,8 @@ void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model,
   const double std_error = pairs.size() > 2 ? jackknife(pairs, model, target) : NAN;
   if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it
     const Interval interval = clopper_pearson(kept, 2 * pairs.size());
-    estimate.ci_low = interval.low;
-    estimate.ci_high = interval.high;
+    estimate.ci_low = std::min(interval.low, estimate.p);
+    estimate.ci_high = std::max(interval.high, estimate.p);
     return;
   }
   const double model_error = share * (kModelError + kModelErrorInTails * std::fabs(z));

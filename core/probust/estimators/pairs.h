@@ -15,6 +15,10 @@ namespace probust {
 /// Error{resources} where not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
+/// Throws Error{resources} where `bytes` for `points` points that learn from each other are more than that: what they learn must
+/// not depend on the memory.
+void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes);
+
 /// Whether margins keep the target: all positive, or zero against rivals of higher index. NaN does not keep it.
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 

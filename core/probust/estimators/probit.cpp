@@ -61,8 +61,7 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2, classes = executor.classes();
-  // What is pooled must not depend on the memory: all points or none.
-  (void)points_at_once(executor, points.size() * (bytes_per_point(pairs, classes) + 32 * classes * classes));
+  check_all_fit(executor, points.size(), bytes_per_point(pairs, classes) + 32 * classes * classes);
   const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
   const std::vector<CovarianceModel> models = pooled(sampled, points.target);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));

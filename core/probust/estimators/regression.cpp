@@ -109,13 +109,14 @@ Eigen::MatrixXd factor(const Eigen::MatrixXd& covariance) {
   return columns.rowwise().reverse();
 }
 
-// P[c + f y > 0 does not hold for all rows], y standard normal; rows with f = 0 decide by the sign of c.
-double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f) {
+// P[c + f y > 0 does not hold for all rows], y standard normal; rows with f = 0 decide by the sign of c, and ties go to the
+// lower class: those of rows before the target's place are lost.
+double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f, std::int64_t target) {
   double low = -INFINITY, high = INFINITY;
   for (Eigen::Index i = 0; i < c.size(); ++i) {
     if (f[i] > 0) low = std::max(low, -c[i] / f[i]);
     if (f[i] < 0) high = std::min(high, -c[i] / f[i]);
-    if (f[i] == 0 && c[i] < 0) return 1;
+    if (f[i] == 0 && (c[i] < 0 || (c[i] == 0 && i < target))) return 1;
   }
   return low >= high ? 1 : normal::cdf(low) + normal::complement(high);
 }
@@ -144,14 +145,15 @@ Block normal_points(std::int64_t first, Eigen::Index axes) {
 }
 
 // mean_j P[centre + a r_j + F w fails], the first coordinate of w exactly, the others by points of their own for every j.
-double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F) {
+double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F,
+                    std::int64_t target) {
   const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols(), all = each * scatter.cols();
   const Eigen::MatrixXd others = F.rightCols(F.cols() - 1);
   double sum = 0;
   for (std::int64_t first = 0; first < all; first += normal::kLanes) {
     const Eigen::MatrixXd moved = others * normal_points(first, others.cols()).transpose();
     for (std::int64_t n = first; n < std::min(all, first + normal::kLanes); ++n)
-      sum += failure_on_a_line(centre + scatter.col(n / each) + moved.col(n - first), F.col(0));
+      sum += failure_on_a_line(centre + scatter.col(n / each) + moved.col(n - first), F.col(0), target);
   }
   return sum / static_cast<double>(all);
 }
@@ -214,7 +216,7 @@ Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness
   } else {
     const double rough = roughness * std::sqrt(model.weight);  // of the total, what the sampled residuals keep
     const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
-    estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F);
+    estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F, fit.rivals.target);
     estimate.p = 1 - estimate.p_fail;
   }
   judge(estimate, left_out(fit.left, fit.mean, fit.explained.leverage), {model.weight, model.weight * explained + model.known},
@@ -255,9 +257,13 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()), certain);
   if (executor.classes() == 1) return estimates;
   const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes(), around);
-  const std::int64_t bytes = (64 * budget.pairs + 32 * executor.classes()) * executor.classes();
-  std::int64_t step = points_at_once(executor, learning == Learning::alone ? bytes : points.size() * bytes);
-  if (learning == Learning::from_others) step = points.size();  // what is learnt must not depend on the memory
+  const std::int64_t bytes = 64 * budget.pairs * executor.classes();
+  std::int64_t step = points.size();
+  if (learning == Learning::alone) {
+    step = points_at_once(executor, bytes);
+  } else {
+    check_all_fit(executor, points.size(), bytes + 32 * executor.classes() * executor.classes());
+  }
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
     const std::vector<Pairs> pairs = executor.pairs(part, noise, budget.pilot()).value();

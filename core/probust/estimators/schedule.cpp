@@ -22,10 +22,11 @@ constexpr std::size_t kBlock = 128;  // points that are estimated at once
 constexpr double kMost = 1 << 30;    // of any point: samples are numbered by 32 bits
 
 // The nearest even number among 8 to an octave: points of equal n run together.
-std::int64_t rounded(double copies) {
-  if (copies <= kLeast) return kLeast;
+std::int64_t rounded(double wanted) {
+  const double copies = std::min(wanted, kMost);
+  if (!(copies > kLeast)) return kLeast;
   const double step = std::max(2.0, std::exp2(std::floor(std::log2(copies)) - 3));
-  return std::llround(std::round(std::min(copies, kMost) / step) * step);
+  return std::llround(std::round(copies / step) * step);
 }
 
 std::int64_t allot(std::span<const double> weights, double scale, std::vector<std::int64_t>& copies) {
@@ -99,11 +100,13 @@ std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64
   weights.reserve(variances.size());
   for (const double v : variances) weights.push_back(std::cbrt(v));
   std::vector<std::int64_t> copies(variances.size());
+  if (copies.empty()) return copies;
   if (allot(weights, 0, copies) > total)
     throw Error{ErrorCode::usage, "--total-budget",
                 std::to_string(total) + " copies for " + std::to_string(copies.size()) + " estimates",
                 "give at least " + std::to_string(kLeast) + " for each"};
-  double low = 0, high = static_cast<double>(total) / std::max(1e-300, *std::max_element(weights.begin(), weights.end()));
+  if (*std::max_element(weights.begin(), weights.end()) < 1e-100) return copies;  // all are certain: the least for each
+  double low = 0, high = static_cast<double>(total) / *std::max_element(weights.begin(), weights.end());
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;
     (allot(weights, middle, copies) <= total ? low : high) = middle;

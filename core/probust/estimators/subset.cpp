@@ -198,6 +198,10 @@ Rare simulate(Response& response, std::int64_t samples) {
   Population population{response.draw(n), {}, n};
   population.margin = response.smallest_margins(population.w);
   Rare rare{1, 0, false};
+  // Where margins are so alike that no level goes down, the first sample still bounds p_fail: the rule of three.
+  const auto failed =
+      std::count_if(population.margin.begin(), population.margin.end(), [](double margin) { return !(margin > 0); });
+  const double seen = std::max(3.0, static_cast<double>(failed)) / static_cast<double>(n);
   double rho = 0.6;
   for (std::int64_t level_number = 0;; ++level_number) {
     std::vector<double> sorted = population.margin;
@@ -209,6 +213,7 @@ Rare simulate(Response& response, std::int64_t samples) {
     rare.reached = quantile <= 0;
     if (rare.reached || response.forwards() + n > samples) {
       rare.variation *= 1 + kShared * static_cast<double>(level_number);
+      if (!rare.reached) rare.p_fail = std::min(rare.p_fail, seen);
       return rare;
     }
     population = descend(population, threshold, rho, response);

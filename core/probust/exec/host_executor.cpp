@@ -105,7 +105,7 @@ class HostExecutor final : public Executor {
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override {
     return guarded("model", [&] {
       const std::int64_t n = checked_rows(x);
-      prepare_gradient();
+      prepare_jacobian();
       std::vector<float> rows(static_cast<std::size_t>(classes_ * elements_));
       for (std::int64_t i = 0; i < n; ++i) {
         Buffers& buffers = workspaces_[0];
@@ -126,7 +126,7 @@ class HostExecutor final : public Executor {
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
     return guarded("model", [&] {
       check_points(points, shape);
-      prepare_gradient();
+      prepare_jacobian();
       return linearized(points, shape, {gradient_.get(), gradient_batch_});
     });
   }
@@ -134,15 +134,14 @@ class HostExecutor final : public Executor {
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
-      prepare_smoothed();
-      return linearized(points, *noise.shape, {smoothed_.get(), smoothed_batch_, &noise});
+      return linearized(points, *noise.shape, prepared(Around::noise, noise, classes_ - 1));
     });
   }
 
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&] {
       check_points(points, *noise.shape);
-      prepare_gradient();
+      prepare_jacobian();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
       parallel_for(points.size(), options_.threads,
                    [&](std::int64_t i, int worker) { result[i] = average_at(points, i, noise, samples, workspaces_[worker]); });
@@ -343,6 +342,11 @@ class HostExecutor final : public Executor {
     const Graph gradient = simplify(sweep.graph);
     check_values_fit(gradient);
     gradient_ = compile_(gradient);
+  }
+
+  // For the gradients of all margins at once, which take more memory than those of a few.
+  void prepare_jacobian() {
+    prepare_gradient();
     gradient_batch_ = fit_gradient(*gradient_, classes_ - 1);
   }
 
@@ -354,7 +358,6 @@ class HostExecutor final : public Executor {
     const Graph gradient = simplify(sweep.graph);
     check_values_fit(gradient);
     smoothed_ = compile_(gradient);
-    smoothed_batch_ = fit_gradient(*smoothed_, classes_ - 1);
   }
 
   // A program that gives logits and pulled-back cotangents: of the classifier, or of its mean under noise.
@@ -604,12 +607,12 @@ class HostExecutor final : public Executor {
     return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
   }
 
-  std::int64_t gradient_bytes(const Program& program, const Batch& batch) const {
+  std::int64_t gradient_bytes(const Program& program, const Batch& batch, std::int64_t rows) const {
     const std::int64_t lanes = batch.examples * batch.seeds;
     return program.workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
            2 * elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
-           // gradients of all rivals in double, for the Gram matrix
-           elements_ * batch.examples * (classes_ - 1) * static_cast<std::int64_t>(sizeof(double));
+           // whitened gradients in double, for the Gram matrix
+           elements_ * batch.examples * rows * static_cast<std::int64_t>(sizeof(double));
   }
 
   // Compiling makes tables as long as a value: a small file may ask for values that no machine holds.
@@ -640,12 +643,12 @@ class HostExecutor final : public Executor {
     const std::int64_t budget = options_.memory / options_.threads, seeds = std::max<std::int64_t>(1, rows);
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / seeds), seeds};
     const auto too_large = [&] {
-      const std::int64_t bytes = gradient_bytes(program, batch);
+      const std::int64_t bytes = gradient_bytes(program, batch, seeds);
       return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > 192 && bytes > 2 * kCacheBytes);
     };
     while (batch.examples > 1 && too_large()) batch.examples /= 2;
     while (batch.seeds > 1 && too_large()) batch.seeds = (batch.seeds + 1) / 2;
-    if (gradient_bytes(program, batch) > budget) too_little_memory(gradient_bytes(program, batch));
+    if (gradient_bytes(program, batch, seeds) > budget) too_little_memory(gradient_bytes(program, batch, seeds));
     return batch;
   }
 
@@ -657,7 +660,7 @@ class HostExecutor final : public Executor {
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
-  Batch forward_batch_, gradient_batch_, smoothed_batch_;
+  Batch forward_batch_, gradient_batch_;
   std::vector<Buffers> workspaces_;
 };
 
