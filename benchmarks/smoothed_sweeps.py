@@ -5,7 +5,7 @@
     smoothed_sweeps.py PROBUST MODEL DATA SIGMAS [OPTION ...]
 
 SIGMAS is a list such as 0.05,0.07,0.1; further options go to `probust estimate`. Runs probit:24 at every scale by
-itself, and probit:24 and auto:24 with --smooth, for some seeds, and mc:50000 as the truth; prints the mean absolute errors and
+itself, and probit:24 and auto:24 with --smooth, for some seeds, and mc:10000 as the truth; prints the mean absolute errors and
 their ratios to the first.
 """
 
@@ -37,7 +37,7 @@ def main():
         sys.exit(__doc__)
     program, model, data, sigmas, *options = sys.argv[1:]
     command = [program, "estimate", model, data, "--sigma", sigmas, *options]
-    truth = probabilities(command, "mc:50000", 1000)
+    truth = probabilities(command, "mc:10000", 1000)
 
     def error(estimator, *how):
         return sum(mean_error(probabilities(command, estimator, seed, *how), truth) for seed in SEEDS) / len(SEEDS)
