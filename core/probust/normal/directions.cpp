@@ -195,12 +195,12 @@ class TwoLevels {
 
   double p() const { return main_.mean().p() - rest_.mean().q(); }
   double q() const { return main_.mean().q() + rest_.mean().q(); }
-  double error() const { return std::hypot(main_error(), sampling(rest_)) + hidden() + rounding(); }
+  double error() const { return std::hypot(sampling(main_), sampling(rest_)) + hidden() + rounding(); }
   std::int64_t points() const { return looked_ + main_.mean().points() + rest_.mean().points(); }
 
   /// Refines where it pays more; false where neither level may be or the points would be more than allowed.
   bool refine(std::int64_t max_points) {
-    const double worth_main = main_.worth(main_error(), few_.cols());
+    const double worth_main = main_.worth(sampling(main_), few_.cols());
     const double worth_rest = rest_.worth(std::hypot(sampling(rest_), hidden()), few_.cols() + all_.cols());
     const bool first = worth_main >= worth_rest;
     const LatticeMean& next = (first ? main_ : rest_).mean();
@@ -211,7 +211,6 @@ class TwoLevels {
 
  private:
   static double sampling(const Level& level) { return kErrorFactor * level.mean().standard_error(); }
-  double main_error() const { return sampling(main_); }
 
   /// Faces that bind in none of n directions bind in fewer than 3 / n of them, with 95% confidence (the rule of three), and can
   /// take no more there than all that is left.

@@ -373,6 +373,7 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
+/// Whether all but two eigenvalues of UᵀU are rounding: a plane has its own exact method.
 bool rank_below_three(const Matrix& U) {
   constexpr double kNone = 1e-12;
   using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMostColumns, kMostColumns>;

@@ -28,14 +28,6 @@ inline double multiply_add(double a, double b, double c) {
 #endif
 }
 
-inline float multiply_add(float a, float b, float c) {
-#ifdef __FMA__
-  return __builtin_fmaf(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-
 /// Horner's scheme, unrolled by recursion: compilers give up on vectorising a loop around a longer one.
 template <int N, int I = 0>
 inline double horner(const double (&coefficient)[N], double x) {
