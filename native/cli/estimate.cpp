@@ -19,12 +19,11 @@
 #include "probust/analysis/curve.h"
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
+#include "probust/estimators/pooling.h"
 #include "probust/estimators/schedule.h"
 
 namespace probust::cli {
 namespace {
-
-constexpr std::int64_t kBlock = 128;  // points whose rows are written together
 
 struct Plan {
   std::vector<Noise> noises;
@@ -50,14 +49,11 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
     for (std::string& item : split(list, ',')) texts.push_back(std::move(item));
   }
   if (texts.empty()) texts.emplace_back("auto");
-  const std::pair<const char*, bool> budgets[] = {{"--budget", arguments.budget.has_value()},
-                                                  {"--total-budget", arguments.total_budget.has_value()}};
   for (const auto& [option, value] :
        {std::pair{"--budget", arguments.budget}, std::pair{"--total-budget", arguments.total_budget}}) {
-    if (value && !std::isfinite(*value)) throw Error{ErrorCode::usage, option, "is not a number", "give forwards, as 100"};
-  }
-  for (const auto& [option, given] : budgets) {
-    if (given && std::find(texts.begin(), texts.end(), "auto") == texts.end())
+    if (!value) continue;
+    if (!std::isfinite(*value)) throw Error{ErrorCode::usage, option, "is not a number", "give forwards, as 100"};
+    if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
       throw Error{ErrorCode::usage, option, "is for auto, which is not among the estimators", "leave it out, or add auto"};
   }
   if (!arguments.budget) return texts;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "probust/estimators/common.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -16,10 +17,6 @@ constexpr std::int64_t kFewest = 30;
 constexpr std::size_t kFolds = 10;
 constexpr double kReach = 3;           // the polynomial is constant beyond: copies say nothing of the tails
 constexpr double kExpectedBias = 0.1;  // of z: the standard deviation of each coefficient that is expected
-
-double z_of(const Estimate& estimate) {
-  return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
-}
 
 Eigen::Vector3d powers(double z) {
   const double within = std::clamp(z, -kReach, kReach);

@@ -74,6 +74,10 @@ Estimate invalid_problem(normal::Status status) {
 
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 
+double z_of(const Estimate& estimate) {
+  return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
+}
+
 Estimate nonfinite_estimate() {
   Estimate estimate;
   estimate.p = estimate.p_fail = std::numeric_limits<double>::quiet_NaN();

@@ -12,6 +12,9 @@ namespace probust {
 /// An estimate of NaN with the status "nonfinite".
 Estimate nonfinite_estimate();
 
+/// z = Phi^-1(p), from whichever of p and 1 - p is small.
+double z_of(const Estimate& estimate);
+
 /// A number for a status, as "1.2e-06".
 std::string short_text(double value);
 

@@ -24,32 +24,24 @@ void place(std::span<const float> logits, std::int64_t top, std::vector<std::int
   for (std::int64_t k = 0; k < top; ++k) ++counts[order[k]];
 }
 
-// Copies first .. first + count - 1 of one point.
-Tensor copies(const Points& point, const Noise& noise, std::int64_t first, std::int64_t count, int threads) {
-  const auto index = static_cast<std::uint32_t>(point.index[0]);
-  return noisy_rows(point.x, count, threads, [&](std::int64_t begin, std::int64_t lanes, float* x) {
-    const std::vector<std::uint32_t> points(static_cast<std::size_t>(lanes), index);
-    std::vector<std::uint32_t> samples(points.size());
-    std::iota(samples.begin(), samples.end(), static_cast<std::uint32_t>(first + begin));
-    noise.shape->add({point.seed, points, samples}, point.x.size(), static_cast<float>(noise.scale), x);
-  });
-}
-
 }  // namespace
 
-Tensor noisy_rows(const Tensor& x, std::int64_t count, int threads,
-                  const std::function<void(std::int64_t, std::int64_t, float*)>& fill) {
-  const std::int64_t elements = x.size();
-  Shape shape = x.shape;
+Tensor noisy_rows(const Points& point, std::int64_t first, std::int64_t count, int threads,
+                  const std::function<void(const NoiseLanes&, float*)>& make_noisy) {
+  const std::int64_t elements = point.x.size();
+  Shape shape = point.x.shape;
   shape[0] = count;
   Tensor result(shape);
   parallel_for((count + kLanes - 1) / kLanes, threads, [&](std::int64_t task, int) {
-    const std::int64_t first = task * kLanes, lanes = std::min(kLanes, count - first);
-    const Eigen::Map<const Eigen::RowVectorXf> at(x.data.data(), elements);
+    const std::int64_t begin = task * kLanes, lanes = std::min(kLanes, count - begin);
+    const std::vector<std::uint32_t> points(static_cast<std::size_t>(lanes), static_cast<std::uint32_t>(point.index[0]));
+    std::vector<std::uint32_t> samples(points.size());
+    std::iota(samples.begin(), samples.end(), static_cast<std::uint32_t>(first + begin));
+    const Eigen::Map<const Eigen::RowVectorXf> at(point.x.data.data(), elements);
     Eigen::MatrixXf noisy = at.replicate(lanes, 1);  // by columns: [elements][lanes]
-    fill(first, lanes, noisy.data());
+    make_noisy({point.seed, points, samples}, noisy.data());
     using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    Eigen::Map<Rows>(result.data.data() + first * elements, lanes, elements) = noisy;
+    Eigen::Map<Rows>(result.data.data() + begin * elements, lanes, elements) = noisy;
   });
   return result;
 }
@@ -62,16 +54,31 @@ std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Po
   std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(points.size()),
                                                 std::vector<std::int64_t>(static_cast<std::size_t>(classes), 0));
   std::vector<std::int64_t> order(static_cast<std::size_t>(classes));
+  const auto noisy = [&](const NoiseLanes& lanes, float* x) {
+    noise.shape->add(lanes, element_count(executor.point_shape()), static_cast<float>(noise.scale), x);
+  };
   const std::int64_t step = points_at_once(executor, 8 * (element_count(executor.point_shape()) + classes));
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const Points point = slice(points, i, 1);
     for (std::int64_t done = 0; done < samples; done += step) {
       const std::int64_t count = std::min(step, samples - done);
-      const Tensor logits = executor.logits(copies(point, noise, first + done, count, executor.options().threads)).value();
+      const Tensor logits = executor.logits(noisy_rows(point, first + done, count, executor.options().threads, noisy)).value();
       for (std::int64_t j = 0; j < count; ++j) place(logits.row(j), top, order, counts[i]);
     }
   }
   return counts;
+}
+
+Estimate from_counts(std::int64_t kept, std::int64_t trials, const Interval& p95) {
+  const auto n = static_cast<double>(trials);
+  Estimate estimate;
+  estimate.p = static_cast<double>(kept) / n;
+  estimate.p_fail = static_cast<double>(trials - kept) / n;
+  estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / n);
+  estimate.ci_low = p95.low;
+  estimate.ci_high = p95.high;
+  estimate.forwards = trials;
+  return estimate;
 }
 
 bool keeps(const Event& event, std::span<const float> logits, std::int64_t target) {

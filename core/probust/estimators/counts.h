@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
 
 namespace probust {
@@ -21,9 +22,12 @@ bool keeps(const Event& event, std::span<const float> logits, std::int64_t targe
 /// How many of the copies counted so for the event's `top` keep what it asks of `target`.
 std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target);
 
-/// `count` copies of x [1, ...] as rows [count, ...]. fill(first, lanes, x) makes copies first .. first + lanes - 1, laid out
-/// [elements][lanes], noisy; it is called by several threads.
-Tensor noisy_rows(const Tensor& x, std::int64_t count, int threads,
-                  const std::function<void(std::int64_t first, std::int64_t count, float* x)>& fill);
+/// The share `kept` / `trials` with its binomial standard error, 95% between the interval's ends, and a forward for each trial.
+Estimate from_counts(std::int64_t kept, std::int64_t trials, const Interval& p95);
+
+/// Copies first .. first + count - 1 of one point as rows [count, ...]. make_noisy(lanes, x) does that to some of them, laid out
+/// [elements][lanes]; it is called by several threads.
+Tensor noisy_rows(const Points& point, std::int64_t first, std::int64_t count, int threads,
+                  const std::function<void(const NoiseLanes& lanes, float* x)>& make_noisy);
 
 }  // namespace probust

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mc:N, the share of N noisy copies that keep the answer (Han et al., section 3.1), with its binomial standard error and the
 // Clopper-Pearson interval. A copy whose logits are NaN has not kept it.
-#include <cmath>
-
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/counts.h"
@@ -16,17 +14,10 @@ std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& 
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::int64_t kept = kept_of(event, counts[i], evaluation.points().target[i]);
-    Estimate estimate;
+    Estimate estimate = from_counts(kept, trials, clopper_pearson(kept, trials));
     if (event.per_class) {
       for (const std::int64_t count : counts[i]) estimate.classes.push_back(static_cast<double>(count) / samples);
     }
-    estimate.p = static_cast<double>(kept) / samples;
-    estimate.p_fail = static_cast<double>(trials - kept) / samples;
-    estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / samples);
-    const Interval interval = clopper_pearson(kept, trials);
-    estimate.ci_low = interval.low;
-    estimate.ci_high = interval.high;
-    estimate.forwards = trials;
     estimates.push_back(estimate);
   }
   return estimates;

@@ -23,10 +23,6 @@ constexpr double kModelErrorInTails = 0.015;  // and this much more for every st
 constexpr double kCounted = 0.9;              // and never exclude what the counts alone would keep at this confidence
 constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
 
-double z_of(const Estimate& estimate) {
-  return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
-}
-
 Evidence doubting(Evidence evidence) {
   evidence.model_error *= kDoubt;
   evidence.efficiency = 0;
@@ -118,14 +114,24 @@ Eigen::VectorXd scores(const Pairs& pairs) {
   return mean.array() / variance.array().sqrt();
 }
 
-std::vector<std::int64_t> by_threat(const Pairs& pairs) {
-  const Eigen::VectorXd z = scores(pairs);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(z.size()));
-  std::iota(order.begin(), order.end(), 0);
+namespace {
+
+std::vector<std::int64_t> every_rival(const Pairs& pairs) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(pairs.rivals()));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+std::vector<std::int64_t> ascending(const Pairs& pairs, const Eigen::VectorXd& z) {
+  std::vector<std::int64_t> order = every_rival(pairs);
   const auto key = [&](std::int64_t row) { return std::isnan(z[row]) ? -INFINITY : z[row]; };
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
   return order;
 }
+
+}  // namespace
+
+std::vector<std::int64_t> by_threat(const Pairs& pairs) { return ascending(pairs, scores(pairs)); }
 
 Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows) {
   std::sort(rows.begin(), rows.end());
@@ -134,11 +140,13 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
   return {{pairs.plus(rows, Eigen::all), pairs.minus(rows, Eigen::all)}, std::move(rows), before};
 }
 
+Rivals all_rivals(const Pairs& pairs, std::int64_t target) { return {pairs, every_rival(pairs), target}; }
+
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must) {
   constexpr double kLeftOut = 1e-3;
-  const std::vector<std::int64_t> order = by_threat(pairs);
-  if (pairs.rivals() <= kAlwaysKept) return some_rivals(pairs, target, order);
+  if (pairs.rivals() <= kAlwaysKept) return all_rivals(pairs, target);
   const Eigen::VectorXd z = scores(pairs);
+  const std::vector<std::int64_t> order = ascending(pairs, z);
   std::size_t kept = order.size();
   for (double left = 0; static_cast<std::int64_t>(kept) > kAlwaysKept; --kept) {
     left += normal::complement(z[order[kept - 1]]);

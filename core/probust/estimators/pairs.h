@@ -41,6 +41,8 @@ struct Rivals {
 
 Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows);
 
+Rivals all_rivals(const Pairs& pairs, std::int64_t target);
+
 /// Those that decide, for algebra that grows with the cube of their number: all of up to 64, else the 64 of the smallest scores
 /// and as many more as it takes for the normal tails of the others to add up to at most 1e-3, with those of `must`.
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});

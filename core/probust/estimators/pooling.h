@@ -14,6 +14,9 @@
 
 namespace probust {
 
+/// Points that are estimated together where there are more: what is pooled over them depends on which they are.
+inline constexpr std::int64_t kBlock = 128;
+
 /// For each point the prior mean of the covariance of its margins [m, m], given what every point's own copies say, and the
 /// targets that the margins are of; empty where no other point says anything.
 std::vector<Eigen::MatrixXd> prior_covariances(const std::vector<Eigen::MatrixXd>& own, const std::vector<std::int64_t>& targets);

@@ -282,7 +282,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       const Pairs all = joined(pairs[i], projections[i].pairs);
       const std::int64_t target = part.target[i];
-      Rivals deciding = learning == Learning::alone ? decisive(all, target, rows[i]) : some_rivals(all, target, by_threat(all));
+      Rivals deciding = learning == Learning::alone ? decisive(all, target, rows[i]) : all_rivals(all, target);
       fits[i] = fit(std::move(deciding), count_kept(all, target), projections[i], rows[i], noise.scale);
     });
     const std::vector<CovarianceModel> models = models_of(fits, part.target, learning);

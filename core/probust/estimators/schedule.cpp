@@ -10,16 +10,15 @@
 #include <set>
 
 #include "probust/estimators/common.h"
-#include "probust/normal/univariate.h"
+#include "probust/estimators/pooling.h"
 
 namespace probust {
 namespace {
 
 constexpr std::int64_t kPilot = 12;
 constexpr std::uint64_t kPilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;   // copies of a point that the pilot takes as certain
-constexpr std::size_t kBlock = 128;  // points that are estimated at once
-constexpr double kMost = 1 << 30;    // of any point: samples are numbered by 32 bits
+constexpr std::int64_t kLeast = 8;  // copies of a point that the pilot takes as certain
+constexpr double kMost = 1 << 30;   // of any point: samples are numbered by 32 bits
 
 // The nearest even number among 8 to an octave: points of equal n run together.
 std::int64_t rounded(double wanted) {
@@ -38,7 +37,7 @@ std::int64_t allot(std::span<const double> weights, double scale, std::vector<st
 // The variance of p = Phi(z) from one copy by way of normal margins, phi(z)² (1 + z² / 2), in the mean over what the pilot's own
 // error leaves open: z ~ N(m, s²).
 double normal_variance(const Estimate& pilot) {
-  const double m = pilot.p_fail < 0.5 ? normal::quantile_complement(pilot.p_fail) : normal::quantile(pilot.p);
+  const double m = z_of(pilot);
   if (!std::isfinite(m)) return 0;
   const double s2 = (1 + m * m / 2) / kPilot, narrowed = 1 + 2 * s2;
   const double density = std::exp(-m * m / narrowed) / std::sqrt(narrowed) / (2 * std::numbers::pi);
@@ -86,7 +85,7 @@ std::vector<Estimate> estimate_each(Executor& executor, const Points& points, co
       if (copies[i] == n) equal.push_back(static_cast<std::int64_t>(i));
     }
     for (std::size_t first = 0; first < equal.size(); first += kBlock) {
-      const auto which = std::span(equal).subspan(first, std::min(kBlock, equal.size() - first));
+      const auto which = std::span(equal).subspan(first, std::min<std::size_t>(kBlock, equal.size() - first));
       estimate_block({executor, select(points, which), rows(logits, which), event}, noise, n, which, estimates);
     }
   }

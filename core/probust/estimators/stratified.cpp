@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
@@ -67,22 +66,17 @@ void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<do
 // Copies first .. first + count - 1 of `of`, spread along v.
 Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first, std::int64_t count,
               std::int64_t of, int threads) {
-  const auto index = static_cast<std::uint32_t>(point.index[0]);
-  const std::int64_t elements = point.x.size();
-  return noisy_rows(point.x, count, threads, [&](std::int64_t begin, std::int64_t lanes, float* x) {
-    const std::vector<std::uint32_t> points(static_cast<std::size_t>(lanes), index);
-    std::vector<std::uint32_t> samples(points.size());
-    std::iota(samples.begin(), samples.end(), static_cast<std::uint32_t>(first + begin));
-    Eigen::MatrixXf w = Eigen::MatrixXf::Zero(lanes, v.size());
-    isotropic_gaussian()->add({point.seed, points, samples}, v.size(), 1, w.data());
+  return noisy_rows(point, first, count, threads, [&](const NoiseLanes& lanes, float* x) {
+    Eigen::MatrixXf w = Eigen::MatrixXf::Zero(static_cast<Eigen::Index>(lanes.samples.size()), v.size());
+    isotropic_gaussian()->add(lanes, v.size(), 1, w.data());
     std::vector<double> quantiles;
-    quantiles.reserve(samples.size());
-    for (const std::uint32_t sample : samples) {
-      const double within = NoiseStream(point.seed, index, sample, kStream).uniform();
+    quantiles.reserve(lanes.samples.size());
+    for (const std::uint32_t sample : lanes.samples) {
+      const double within = NoiseStream(lanes.seed, lanes.points[0], sample, kStream).uniform();
       quantiles.push_back(normal::quantile((static_cast<double>(sample) + within) / static_cast<double>(of)));
     }
     stratify(w, v, quantiles);
-    noise.shape->add_normals(points, elements, static_cast<float>(noise.scale), w.data(), x);
+    noise.shape->add_normals(lanes.points, point.x.size(), static_cast<float>(noise.scale), w.data(), x);
   });
 }
 

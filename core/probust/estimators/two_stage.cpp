@@ -46,13 +46,6 @@ double careful_share(std::int64_t kept) {
   return std::min(std::max(0.5, interval.low), interval.high);
 }
 
-void set_binomial(Estimate& estimate, std::int64_t kept_copies, std::int64_t trials) {
-  const auto n = static_cast<double>(trials);
-  estimate.p = static_cast<double>(kept_copies) / n;
-  estimate.p_fail = static_cast<double>(trials - kept_copies) / n;
-  estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / n);
-}
-
 // One point, its noise, and what its copies are to keep.
 struct Question {
   Executor& executor;
@@ -100,33 +93,25 @@ Estimate to_half_width(const Question& asked, double h) {
   const std::int64_t pilot = kept_among(asked, 0, kPilot);
   const std::int64_t trials = trials_for(careful_share(pilot), h);
   const std::int64_t kept_copies = kept_among(asked, kPilot, trials);
-  Estimate estimate;
-  set_binomial(estimate, kept_copies, trials);
-  const Interval interval = clopper_pearson(kept_copies, trials, kLevel);
-  estimate.ci_low = interval.low;
-  estimate.ci_high = interval.high;
-  estimate.forwards = kPilot + trials;
+  Estimate estimate = from_counts(kept_copies, trials, clopper_pearson(kept_copies, trials, kLevel));
+  estimate.forwards += kPilot;
   if (trials >= kMostSamples) estimate.status = "capped: the half-width was not reached";
   return estimate;
 }
 
 Estimate decide(const Question& asked, double tau) {
   std::int64_t kept_copies = 0, trials = 0;
-  Estimate estimate;
-  estimate.status = "undecided";
+  std::string status = "undecided";
   for (std::int64_t next = 64; trials < kDecisionCap; next = std::max<std::int64_t>(64, trials / 8)) {
     next = std::min(next, kDecisionCap - trials);
     kept_copies += kept_among(asked, trials, next);
     trials += next;
     if (!ConfidenceSequence(kept_copies, trials).rejects(tau)) continue;
-    estimate.status = static_cast<double>(kept_copies) > tau * static_cast<double>(trials) ? "decided: yes" : "decided: no";
+    status = static_cast<double>(kept_copies) > tau * static_cast<double>(trials) ? "decided: yes" : "decided: no";
     break;
   }
-  set_binomial(estimate, kept_copies, trials);
-  const Interval interval = ConfidenceSequence(kept_copies, trials).interval();
-  estimate.ci_low = interval.low;
-  estimate.ci_high = interval.high;
-  estimate.forwards = trials;
+  Estimate estimate = from_counts(kept_copies, trials, ConfidenceSequence(kept_copies, trials).interval());
+  estimate.status = status;
   return estimate;
 }
 
