@@ -5,8 +5,8 @@
     smoothed_sweeps.py PROBUST MODEL DATA SIGMAS [OPTION ...]
 
 SIGMAS is a list such as 0.05,0.07,0.1; further options go to `probust estimate`. Runs probit:24 at every scale by
-itself, and probit:24 and auto:24 with --smooth, for some seeds, and mc:10000 as the truth; prints the mean absolute errors and
-their ratios to the first.
+itself and with --smooth, for some seeds, and mc:10000 as the truth; prints the mean absolute errors, their ratio, and how many
+of the smoothed 95% intervals hold the truth.
 """
 
 import csv
@@ -15,21 +15,33 @@ import subprocess
 import sys
 import tempfile
 
-SEEDS = range(4)
+SEEDS = range(8)
 
 
-def probabilities(command, estimator, seed, *options):
-    """{(index, noise): p}"""
+def rows(command, estimator, seed, *options):
+    """{(index, noise): row}"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rows.csv")
         subprocess.run([*command, "--estimator", estimator, "--seed", str(seed), "--quiet", "-o", path, *options],
                        check=True, stdout=subprocess.DEVNULL)
         with open(path, newline="") as file:
-            return {(row["index"], row["noise"]): float(row["p"]) for row in csv.DictReader(file) if row["p"]}
+            return {(row["index"], row["noise"]): row for row in csv.DictReader(file) if row["p"]}
 
 
 def mean_error(estimates, truth):
-    return sum(abs(p - truth[key]) for key, p in estimates.items()) / len(estimates)
+    return sum(abs(float(row["p"]) - float(truth[key]["p"])) for key, row in estimates.items()) / len(estimates)
+
+
+def coverage(estimates, truth):
+    def covers(row, true):
+        return float(row["ci_low"]) <= float(true["ci_high"]) and float(true["ci_low"]) <= float(row["ci_high"])
+
+    return sum(covers(row, truth[key]) for key, row in estimates.items()) / len(estimates)
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
 
 
 def main():
@@ -37,17 +49,12 @@ def main():
         sys.exit(__doc__)
     program, model, data, sigmas, *options = sys.argv[1:]
     command = [program, "estimate", model, data, "--sigma", sigmas, *options]
-    truth = probabilities(command, "mc:10000", 1000)
-
-    def error(estimator, *how):
-        return sum(mean_error(probabilities(command, estimator, seed, *how), truth) for seed in SEEDS) / len(SEEDS)
-
-    separate = error("probit:24")
-    print(f"{model}: {len(truth)} probabilities, separate {separate:.4f}", end="", flush=True)
-    for estimator in ("probit:24", "auto:24"):
-        smoothed = error(estimator, "--smooth")
-        print(f"; {estimator} smoothed {smoothed:.4f}, ratio {smoothed / separate:.2f}", end="", flush=True)
-    print()
+    truth = rows(command, "mc:10000", 1000)
+    separate = mean(mean_error(rows(command, "probit:24", seed), truth) for seed in SEEDS)
+    runs = [rows(command, "probit:24", 100 + seed, "--smooth") for seed in SEEDS]
+    smoothed = mean(mean_error(run, truth) for run in runs)
+    print(f"{os.path.basename(model)}: {len(truth)} probabilities, separate {separate:.4f}, smoothed {smoothed:.4f}, "
+          f"ratio {smoothed / separate:.2f}, coverage {mean(coverage(run, truth) for run in runs):.3f}", flush=True)
 
 
 if __name__ == "__main__":

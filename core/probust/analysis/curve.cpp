@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/curve.h"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
 
+#include "probust/analysis/margin_curve.h"
+#include "probust/analysis/scale_process.h"
+#include "probust/base/parallel.h"
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/pairs.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -17,10 +20,6 @@ namespace {
 
 constexpr std::uint32_t kChoice = 0xc407;  ///< the stream of the scales that are asked beyond a change
 constexpr double kTwoSided95 = 1.959963984540054;
-
-// Of linear models Phi^-1(p) is d / sigma, convex in ln sigma, and of networks less so: the ridge draws the square term towards
-// -kBend times the slope. Far out a quadratic does not fit any of them: kMisfit is the variance of that, in z^4. Both measured.
-constexpr double kBend = 0.2, kMisfit = 0.002;
 
 // Phi^-1(p) from whichever of p and 1 - p is small.
 double probit_of(const CurvePoint& point) {
@@ -55,28 +54,16 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
     for (const CurvePoint& point : points) values.push_back(as_it_is(point));
     return values;
   }
-  Eigen::MatrixX3d X(n, 3);
-  Eigen::VectorXd z(n), weight(n);
-  double centre = 0;
-  for (const CurvePoint& point : points) centre += std::log(point.sigma) / static_cast<double>(n);
+  std::vector<double> sigmas;
+  Eigen::VectorXd z(n), variance(n);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const double t = std::log(points[i].sigma) - centre;
-    X.row(i) << 1, t, t * t;
+    sigmas.push_back(points[i].sigma);
     z[i] = probit_of(points[i]);
-    weight[i] = 1 / ((1 + 0.5 * z[i] * z[i]) / points[i].samples + kMisfit * std::pow(z[i], 4));
+    variance[i] = (1 + 0.5 * z[i] * z[i]) / points[i].samples;
   }
-  Eigen::Matrix3d normal_matrix = X.transpose() * weight.asDiagonal() * X;
-  const Eigen::Vector3d bend(0, kBend, 1);
-  normal_matrix += bend * bend.transpose();  // the ridge
-  const Eigen::LDLT<Eigen::Matrix3d> solver(normal_matrix);
-  const Eigen::Vector3d beta = solver.solve(X.transpose() * (weight.array() * z.array()).matrix());
-  const Eigen::Matrix3d covariance = solver.solve(Eigen::Matrix3d::Identity());
-
-  const double chi2 = (weight.array() * (z - X * beta).array().square()).sum();
-  const double inflation = std::sqrt(std::max(1.0, n > 3 ? chi2 / static_cast<double>(n - 3) : 1.0));
+  const ScaleProcess::Posterior posterior = ScaleProcess(sigmas).smooth(z, variance, 1);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const double fitted = X.row(i) * beta,
-                 error = inflation * std::sqrt(std::max(0.0, (X.row(i) * covariance * X.row(i).transpose())(0)));
+    const double fitted = posterior.mean(i, 0), error = std::sqrt(posterior.variance[i]);
     values.push_back({normal::cdf(fitted), normal::complement(fitted), normal::cdf(fitted - kTwoSided95 * error),
                       normal::cdf(fitted + kTwoSided95 * error), normal::pdf(fitted) * error});
   }
@@ -109,8 +96,101 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
     one.ci_low = smooth[s].ci_low;
     one.ci_high = smooth[s].ci_high;
     one.std_error = smooth[s].std_error;
-    one.status += (one.status == "ok" ? ": smoothed over " : ", smoothed over ") + std::to_string(sigmas.size()) + " scales";
+    add_to_status(one, "smoothed over " + std::to_string(sigmas.size()) + " scales");
   }
+}
+
+using Curves = std::vector<std::vector<Estimate>>;  // [scales][points]
+
+// A block of points over the scales of one noise, with noise of its own at each: else errors would be shared and nothing would
+// average out.
+struct Sweep {
+  Executor& executor;
+  const Points& points;
+  const Tensor& logits;
+  const std::shared_ptr<const NoiseShape>& shape;
+  std::span<const double> sigmas;
+
+  Points at(std::size_t scale) const {
+    Points own = points;
+    own.seed = seed_of(points.seed, scale);
+    return own;
+  }
+  Noise noise(std::size_t scale) const { return {shape, sigmas[scale]}; }
+};
+
+bool finite(const Sweep& sweep, std::int64_t i) {
+  const auto all = [](std::span<const float> values) {
+    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+  };
+  return all(sweep.points.x.row(i)) && all(sweep.logits.row(i));
+}
+
+// Points first .. first + count - 1, of which the pairs at all scales are held at once.
+void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first, std::int64_t count, Curves& curves) {
+  std::vector<std::vector<Pairs>> pairs;
+  for (std::size_t s = 0; s < sweep.sigmas.size(); ++s)
+    pairs.push_back(sweep.executor.pairs(slice(sweep.at(s), first, count), sweep.noise(s), copies / 2).value());
+  parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
+    std::vector<Pairs> own;
+    for (auto& scale : pairs) own.push_back(std::move(scale[i]));
+    const std::int64_t target = sweep.points.target[first + i];
+    std::vector<Estimate> column(own.size(), nonfinite_estimate());
+    if (finite(sweep, first + i))
+      column = estimate_margin_curve(own, sweep.sigmas, margins_of(sweep.logits.row(first + i), target), target);
+    for (std::size_t s = 0; s < own.size(); ++s) curves[s][first + i] = std::move(column[s]);
+  });
+}
+
+Curves margin_curves(const Sweep& sweep, std::int64_t copies) {
+  Curves curves(sweep.sigmas.size(), std::vector<Estimate>(static_cast<std::size_t>(sweep.points.size())));
+  const auto scales = static_cast<std::int64_t>(sweep.sigmas.size());
+  const std::int64_t step = points_at_once(sweep.executor, bytes_of_pairs(copies / 2, sweep.executor.classes()) * scales);
+  for (std::int64_t first = 0; first < sweep.points.size(); first += step)
+    smooth_margins(sweep, copies, first, std::min(step, sweep.points.size() - first), curves);
+  return curves;
+}
+
+// By each scale's own estimates of p.
+Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
+  Curves curves;
+  for (std::size_t s = 0; s < sweep.sigmas.size(); ++s) {
+    Evaluation evaluation(sweep.executor, sweep.at(s), sweep.logits);
+    curves.push_back(estimate(evaluation, sweep.noise(s), estimator).value());
+  }
+  for (std::int64_t i = 0; i < sweep.points.size(); ++i) {
+    std::vector<Estimate*> column;
+    column.reserve(curves.size());
+    for (auto& estimates : curves) column.push_back(&estimates[i]);
+    smooth_point(sweep.sigmas, estimator, column);
+  }
+  return curves;
+}
+
+// What auto stands for, where that is one estimator for all points.
+EstimatorSpec chosen(const EstimatorSpec& estimator) {
+  const auto budget = static_cast<std::int64_t>(estimator.parameter);
+  if (estimator.definition->name != "auto" || budget >= kRareBudget) return estimator;
+  return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, budget)));  // of sweeps none is better
+}
+
+// Says which estimator was chosen.
+void name(Curves& curves, const EstimatorSpec& used) {
+  constexpr std::string_view kOk = "ok";
+  for (auto& estimates : curves) {
+    for (Estimate& one : estimates) {
+      if (!one.status.starts_with(kOk)) continue;
+      const bool more = one.status.starts_with("ok: ");
+      one.status = "ok: by " + used.text() + (more ? ", " + one.status.substr(kOk.size() + 2) : "");
+    }
+  }
+}
+
+Curves unsmoothed(Evaluation evaluation, const std::shared_ptr<const NoiseShape>& shape, std::span<const double> sigmas,
+                  const EstimatorSpec& estimator) {
+  Curves curves;
+  for (const double sigma : sigmas) curves.push_back(estimate(evaluation, {shape, sigma}, estimator).value());
+  return curves;
 }
 
 }  // namespace
@@ -119,27 +199,17 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event) {
+  constexpr double kFewestCopies = 6;  // for the standard errors of margins
   return guarded("sweep", [&] {
-    const bool smooth = sigmas.size() >= 3 && estimator.definition->smooths && event.plain();
-    std::vector<std::vector<Estimate>> curve;
-    Evaluation together(executor, points, logits, event);  // shares what does not depend on the scale
-    for (std::size_t s = 0; s < sigmas.size(); ++s) {
-      if (!smooth) {
-        curve.push_back(estimate(together, {shape, sigmas[s]}, estimator).value());
-        continue;
-      }
-      Points own = points;
-      own.seed = seed_of(points.seed, s);
-      Evaluation evaluation(executor, std::move(own), logits, event);
-      curve.push_back(estimate(evaluation, {shape, sigmas[s]}, estimator).value());
-    }
-    for (std::int64_t i = 0; smooth && i < points.size(); ++i) {
-      std::vector<Estimate*> column;
-      column.reserve(curve.size());
-      for (auto& estimates : curve) column.push_back(&estimates[i]);
-      smooth_point(sigmas, estimator, column);
-    }
-    return curve;
+    if (sigmas.size() < 3 || !estimator.definition->smooths || !event.plain() || points.size() == 0)
+      return unsmoothed({executor, points, logits, event}, shape, sigmas, estimator);
+    const Sweep sweep{executor, points, logits, shape, sigmas};
+    const EstimatorSpec used = chosen(estimator);
+    if (!used.definition->pairs_alone || !shape->additive() || used.parameter < kFewestCopies)
+      return probability_curves(sweep, estimator);
+    Curves curves = margin_curves(sweep, static_cast<std::int64_t>(used.parameter));
+    if (used.definition != estimator.definition) name(curves, used);
+    return curves;
   });
 }
 

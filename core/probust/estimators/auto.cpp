@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::int64_t kGradientsPay = 50;      ///< below, gradients and their projections take most of the budget
 constexpr std::int64_t kPropagationPays = 100;  ///< and below this moment propagation
-constexpr std::int64_t kRareBudget = 1000;      ///< from here on a pilot looks whether failures are too rare to count
 constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
@@ -32,24 +31,24 @@ bool propagates(Executor& executor, const Points& points, const Noise& noise) {
 }
 
 // What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
-std::string for_budget(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
+EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
   const std::string pooled = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool ? ":pooled" : "";
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
   if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
-    return fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled);
+    return parse_estimator(fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled));
   const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);
-  return fmt::format("regression:{}{}", budget, propagation ? ":adf" : pooled);
+  return parse_estimator(fmt::format("regression:{}{}", budget, propagation ? ":adf" : pooled));
 }
 
-void use(Evaluation& evaluation, const Noise& noise, const std::string& text, const std::vector<std::int64_t>& which,
+void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator, const std::vector<std::int64_t>& which,
          std::vector<Estimate>& estimates) {
   if (which.empty()) return;
   Evaluation part(evaluation.executor(), select(evaluation.points(), which), rows(evaluation.logits(), which));
-  std::vector<Estimate> own = estimate(part, noise, parse_estimator(text)).value();
+  std::vector<Estimate> own = estimate(part, noise, estimator).value();
   for (std::size_t k = 0; k < which.size(); ++k) {
     Estimate& chosen = estimates[which[k]];
     own[k].forwards += chosen.forwards;  // the pilot's
-    if (own[k].status == "ok") own[k].status = "ok: by " + text;
+    if (own[k].status == "ok") own[k].status = "ok: by " + estimator.text();
     chosen = own[k];
   }
 }
@@ -80,8 +79,8 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
       (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);
     }
   }
-  use(evaluation, noise, for_budget(evaluation.executor(), evaluation.points(), noise, budget), common, estimates);
-  use(evaluation, noise, "subset:" + std::to_string(budget), rare, estimates);
+  use(evaluation, noise, choice(evaluation.executor(), evaluation.points(), noise, budget), common, estimates);
+  if (!rare.empty()) use(evaluation, noise, parse_estimator("subset:" + std::to_string(budget)), rare, estimates);
   return estimates;
 }
 

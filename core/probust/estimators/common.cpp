@@ -74,6 +74,10 @@ Estimate invalid_problem(normal::Status status) {
 
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 
+void add_to_status(Estimate& estimate, const std::string& what) {
+  estimate.status += (estimate.status.find(':') == std::string::npos ? ": " : ", ") + what;
+}
+
 double z_of(const Estimate& estimate) {
   return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
 }

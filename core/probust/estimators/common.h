@@ -15,6 +15,9 @@ Estimate nonfinite_estimate();
 /// z = Phi^-1(p), from whichever of p and 1 - p is small.
 double z_of(const Estimate& estimate);
 
+/// Adds to what a status says: "ok" becomes "ok: calibrated", "ok: by mc:10" becomes "ok: by mc:10, calibrated".
+void add_to_status(Estimate& estimate, const std::string& what);
+
 /// A number for a status, as "1.2e-06".
 std::string short_text(double value);
 
@@ -34,6 +37,9 @@ Linearization retargeted(const Linearization& linearization, std::int64_t target
 /// p_fail); for per_class, each class's own probability.
 Estimate from_linearization(const Event& event, const Linearization& linearization, std::int64_t target, double sigma,
                             NormalCdf cdf, std::int64_t samples);
+
+/// From this budget on a pilot of auto:N looks at which points failures are too rare to count.
+inline constexpr std::int64_t kRareBudget = 1000;
 
 // Each estimator's function, by file.
 std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, double budget);

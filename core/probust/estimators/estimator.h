@@ -99,6 +99,9 @@ struct EstimatorDefinition {
 
   /// Whether its Phi^-1(p) errs about as that of normal margins does, by sqrt((1 + z² / 2) / forwards): sweeps may be smoothed.
   bool smooths = false;
+
+  /// Whether it rests on the margins of pairs of copies and nothing else: sweeps then smooth those.
+  bool pairs_alone = false;
 };
 
 /// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.

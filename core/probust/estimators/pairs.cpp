@@ -29,7 +29,8 @@ Evidence doubting(Evidence evidence) {
   return evidence;
 }
 
-// z = Phi^-1(p), roughly: differences between similar problems are what counts.
+}  // namespace
+
 double rough_z(const Linearization& linearization, std::int64_t target) {
   const NormalProblem problem = normal_problem(linearization, target, 1);
   if (problem.always_fails || problem.z.empty()) return problem.always_fails ? -INFINITY : INFINITY;
@@ -46,30 +47,35 @@ double rough_z(const Linearization& linearization, std::int64_t target) {
   return z_of(estimate);
 }
 
-// The standard error of z = Phi^-1(p) by the jackknife that leaves out a group of pairs at a time (Efron 1982), from the rivals
-// that threaten most.
-double jackknife(const Pairs& every, const CovarianceModel& model_of_every, std::int64_t target_of_every) {
-  std::vector<std::int64_t> order = by_threat(every);
-  order.resize(std::min<std::size_t>(order.size(), kJackknifed));
-  const Rivals rivals = some_rivals(every, target_of_every, std::move(order));
-  const Pairs& pairs = rivals.pairs;
-  const CovarianceModel model = model_of_every.of(rivals.rows);
-  const std::int64_t target = rivals.target;
-  const PairMoments all(pairs, 0, 1);
-  const std::int64_t groups = std::min(kGroups, pairs.size());
-  std::vector<double> z;
-  double mean = 0, squares = 0;
-  for (std::int64_t group = 0; group < groups; ++group) {
-    z.push_back(rough_z(model.with(all.without(PairMoments(pairs, group, groups)).normal()), target));
-    mean += z.back() / static_cast<double>(groups);
-  }
-  for (const double value : z) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares * static_cast<double>(groups - 1) / static_cast<double>(groups));
+Eigen::ArrayXd jackknife(std::int64_t pairs, const std::function<Eigen::ArrayXd(std::int64_t, std::int64_t)>& without) {
+  const std::int64_t groups = std::min(kGroups, pairs);
+  std::vector<Eigen::ArrayXd> values;
+  values.reserve(static_cast<std::size_t>(groups));
+  for (std::int64_t group = 0; group < groups; ++group) values.push_back(without(group, groups));
+  Eigen::ArrayXd mean = Eigen::ArrayXd::Zero(values[0].size()), squares = mean;
+  for (const Eigen::ArrayXd& value : values) mean += value / static_cast<double>(groups);
+  for (const Eigen::ArrayXd& value : values) squares += (value - mean).square();
+  return (squares * (static_cast<double>(groups - 1) / static_cast<double>(groups))).sqrt();
 }
 
-}  // namespace
+std::vector<std::int64_t> most_threatening(const Pairs& pairs) {
+  std::vector<std::int64_t> order = by_threat(pairs);
+  order.resize(std::min<std::size_t>(order.size(), kJackknifed));
+  return order;
+}
 
 namespace {
+
+double std_error_of_z(const Pairs& every, const CovarianceModel& model_of_every, std::int64_t target_of_every) {
+  const Rivals rivals = some_rivals(every, target_of_every, most_threatening(every));
+  const CovarianceModel model = model_of_every.of(rivals.rows);
+  const PairMoments all(rivals.pairs, 0, 1);
+  const auto without = [&](std::int64_t group, std::int64_t groups) {
+    const PairMoments rest = all.without(PairMoments(rivals.pairs, group, groups));
+    return Eigen::ArrayXd::Constant(1, rough_z(model.with(rest.normal()), rivals.target)).eval();
+  };
+  return jackknife(rivals.pairs.size(), without)[0];
+}
 
 std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::string& whose) {
   const std::int64_t budget = executor.options().memory / 4;
@@ -85,6 +91,8 @@ std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
   return budget_of(executor, bytes, "one point") / std::max<std::int64_t>(1, bytes);
 }
+
+std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes) { return 32 * pairs * classes; }
 
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes) {
   (void)budget_of(executor, points * bytes, std::to_string(points) + " points that learn from each other");
@@ -191,6 +199,11 @@ Linearization PairMoments::normal() const {
   return result;
 }
 
+Eigen::VectorXd PairMoments::mean_variance() const {
+  const auto h = static_cast<double>(count_);
+  return (even_squares_.diagonal().array() - even_.array().square() / h) / ((h - 1) * h);
+}
+
 Linearization CovarianceModel::with(Linearization sampled) const {
   sampled.gram *= weight;
   sampled.gram += known;
@@ -202,24 +215,28 @@ CovarianceModel CovarianceModel::of(const std::vector<std::int64_t>& rows) const
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {
   if (std::isnan(estimate.p)) return;
-  estimate.copies = 2 * pairs.size();
+  judge(estimate, pairs.size() > 2 ? std_error_of_z(pairs, model, target) : NAN, kept, 2 * pairs.size(), share);
+}
+
+void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share) {
+  if (std::isnan(estimate.p)) return;
+  estimate.copies = copies;
   estimate.kept = kept;
   const double z = z_of(estimate);
-  const double std_error = pairs.size() > 2 ? jackknife(pairs, model, target) : NAN;
   if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it
-    const Interval interval = clopper_pearson(kept, 2 * pairs.size());
+    const Interval interval = clopper_pearson(kept, copies);
     estimate.ci_low = std::min(interval.low, estimate.p);
     estimate.ci_high = std::max(interval.high, estimate.p);
     return;
   }
   const double model_error = share * (kModelError + kModelErrorInTails * std::fabs(z));
-  const Evidence evidence{z, std_error, kept, 2 * pairs.size(), model_error};
+  const Evidence evidence{z, std_error, kept, copies, model_error};
   const Reconciled reconciled = reconcile(evidence), cautious = reconcile(doubting(evidence));
   estimate.p = normal::cdf(reconciled.z);
   estimate.p_fail = normal::complement(reconciled.z);
   estimate.std_error = reconciled.std_error;
   // A model that is surely wrong can still be sure of itself where few copies, or none, were lost.
-  const Interval counted = clopper_pearson(kept, 2 * pairs.size(), kCounted);
+  const Interval counted = clopper_pearson(kept, copies, kCounted);
   estimate.ci_low = std::min({cautious.p95.low, counted.low, estimate.p});
   estimate.ci_high = std::max({cautious.p95.high, counted.high, estimate.p});
 }

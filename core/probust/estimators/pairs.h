@@ -15,6 +15,9 @@ namespace probust {
 /// Error{resources} where not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
+/// What the pairs of one point take.
+std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes);
+
 /// Throws Error{resources} where `bytes` for `points` points that learn from each other are more than that: what they learn must
 /// not depend on the memory.
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes);
@@ -61,6 +64,11 @@ class PairMoments {
   /// Mean of e, and cov(e) + mean o oᵀ, as margins and Gram matrix (at noise scale 1).
   Linearization normal() const;
 
+  std::int64_t count() const { return count_; }
+
+  /// The variance of each margin's mean, of two pairs or more: var(e) / count.
+  Eigen::VectorXd mean_variance() const;
+
  private:
   std::int64_t count_ = 0;
   Eigen::VectorXd origin_, even_;
@@ -84,5 +92,22 @@ struct CovarianceModel {
 /// 95% interval. `share` in [0, 1] is how much of the margins' standard deviation is sampled at all.
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share);
+
+/// The same where the standard error of z = Phi^-1(p) is known: NaN where it is not.
+void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share);
+
+/// probit:N's estimate from one point's pairs alone.
+Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target);
+
+/// The standard errors of what is computed from pairs, by the jackknife that leaves out a group of pairs at a time (Efron 1982):
+/// without(group, groups) leaves out pairs group, group + groups, ... .
+Eigen::ArrayXd jackknife(std::int64_t pairs,
+                         const std::function<Eigen::ArrayXd(std::int64_t group, std::int64_t groups)>& without);
+
+/// z = Phi^-1(p) of margins at noise scale 1, roughly: for differences between similar problems.
+double rough_z(const Linearization& linearization, std::int64_t target);
+
+/// The rivals that a standard error needs: those that threaten most.
+std::vector<std::int64_t> most_threatening(const Pairs& pairs);
 
 }  // namespace probust

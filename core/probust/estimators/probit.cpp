@@ -36,23 +36,24 @@ std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const std
   return models;
 }
 
-std::int64_t bytes_per_point(std::int64_t pairs, std::int64_t classes) { return 32 * pairs * classes; }
-
 }  // namespace
+
+Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target) {
+  const Rivals rivals = decisive(pairs, target);
+  return probit(rivals.pairs, own_alone(rivals.pairs), rivals.target, count_kept(pairs, target));
+}
 
 std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise, double samples) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2;
-  const std::int64_t step = points_at_once(executor, bytes_per_point(pairs, executor.classes()));
+  const std::int64_t step = points_at_once(executor, bytes_of_pairs(pairs, executor.classes()));
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
     const std::vector<Pairs> sampled = executor.pairs(part, noise, pairs).value();
-    parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
-      const Rivals rivals = decisive(sampled[i], part.target[i]);
-      estimates[first + i] = probit(rivals.pairs, own_alone(rivals.pairs), rivals.target, count_kept(sampled[i], part.target[i]));
-    });
+    parallel_for(part.size(), executor.options().threads,
+                 [&](std::int64_t i, int) { estimates[first + i] = estimate_from_pairs(sampled[i], part.target[i]); });
   }
   return estimates;
 }
@@ -61,7 +62,7 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2, classes = executor.classes();
-  check_all_fit(executor, points.size(), bytes_per_point(pairs, classes) + 32 * classes * classes);
+  check_all_fit(executor, points.size(), bytes_of_pairs(pairs, classes) + 32 * classes * classes);
   const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
   const std::vector<CovarianceModel> models = pooled(sampled, points.target);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
