@@ -269,6 +269,7 @@ TEST(Cli, APlaceAmongTheLargestLogitsIsEnoughWhereAsked) {
   }
   EXPECT_GT(gained, 0);
   expect_refusal(test::probust(base + "taylor --top 3"), 2, "mc:N");
+  expect_refusal(test::probust(base + "mc:10 --top 0"), 2, "'0' is not a whole number of at least 1");
   for (const char* wrong : {"--top 0", "--top 11", "--top x", "--top 2 --groups 0,1"})
     expect_refusal(test::probust(base + "mc:10 " + wrong), 2, "--top");
 }

@@ -38,10 +38,9 @@ void describe_bench(CLI::App& app, Arguments& arguments, Command& chosen) {
        bench->add_option("--estimator", arguments.estimators, "for --frontier: these instead of its own list")->delimiter(',')});
   bench->add_option("--references", arguments.references, "for --frontier: a file that keeps the reference probabilities");
   bench->add_option("--reference-samples", arguments.reference_samples, "for --frontier: of mc:N")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
-  bench->add_option("--seeds", arguments.seeds, "for --frontier: repetitions with noise of their own")
-      ->check(CLI::PositiveNumber);
+  bench->add_option("--seeds", arguments.seeds, "for --frontier: repetitions with noise of their own")->check(at_least(1));
   bench->add_option("--seed", arguments.seed, "for --frontier: the first of them")->capture_default_str();
   bench->add_flag("--quiet", arguments.quiet, "no progress on stderr");
 }
@@ -87,7 +86,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4; the others stand alone");
   estimate->add_flag("--per-class", arguments.per_class, "also the probability of every class to win, as `classes` in JSON");
   estimate->add_option("--top", arguments.top, "the class need only stay among the K largest logits: mc and auto answer")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   estimate->add_option("--tolerance", arguments.tolerance,
                        "regression models: the probability that every output changes by less than this");
   estimate->add_flag("--smooth", arguments.smooth,
@@ -100,7 +99,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   estimate->add_flag("--quiet", arguments.quiet, "no accuracy and no progress on stderr");
 
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
-  mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(CLI::PositiveNumber);
+  mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
 
   describe_bench(app, arguments, chosen);
 

@@ -5,6 +5,15 @@
 
 namespace probust::cli {
 
+CLI::Validator at_least(std::int64_t least) {
+  const auto check = [least](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least) return {};
+    return "'" + text + "' is not a whole number of at least " + std::to_string(least);
+  };
+  return {check, ">= " + std::to_string(least)};
+}
+
 void one_argument_each(std::initializer_list<CLI::Option*> lists) {
   for (CLI::Option* list : lists) list->allow_extra_args(false);
 }
@@ -29,14 +38,13 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")
       ->capture_default_str();
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
-  command.add_option("--limit", data.limit, "at most this many points")->check(CLI::NonNegativeNumber);
-  command.add_option("--offset", data.offset, "skip this many points")->check(CLI::NonNegativeNumber);
+  command.add_option("--limit", data.limit, "at most this many points")->check(at_least(0));
+  command.add_option("--offset", data.offset, "skip this many points")->check(at_least(0));
 }
 
 void add_device_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--device", arguments.device.device, "cpu, reference or auto")->capture_default_str();
-  command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")
-      ->check(CLI::PositiveNumber);
+  command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
   command.add_option("--memory", arguments.device.memory, "for activations and gradients, e.g. 512M")->capture_default_str();
 }
 

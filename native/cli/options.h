@@ -2,12 +2,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 
 #include "cli/arguments.h"
 
 namespace probust::cli {
+
+/// Whole numbers from `least` on.
+CLI::Validator at_least(std::int64_t least);
 
 /// A list stands in one argument, "a,b,c", or comes by giving the option again: what follows it may be the model.
 void one_argument_each(std::initializer_list<CLI::Option*> lists);

@@ -283,7 +283,7 @@ EstimatorSpec parse_estimator(const std::string& text) {
   for (const EstimatorDefinition& entry : kEstimators) {
     if (parts.name != entry.name) continue;
     if (of_name == nullptr) of_name = &entry;
-    if (parts.variant != entry.variant) continue;
+    if (parts.variant != entry.variant || text.ends_with(':')) continue;
     if (!parts.parameter) return without_parameter(entry, where);
     const Written written = read_kind(*parts.parameter);
     if (takes(entry, written.kind)) return {&entry, parse_parameter(entry, written.number, where)};
