@@ -210,6 +210,8 @@ Linearization CovarianceModel::with(Linearization sampled) const {
   return sampled;
 }
 
+CovarianceModel own_alone(std::int64_t m) { return {1, Eigen::MatrixXd::Zero(m, m)}; }
+
 CovarianceModel CovarianceModel::of(const std::vector<std::int64_t>& rows) const { return {weight, known(rows, rows)}; }
 
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,

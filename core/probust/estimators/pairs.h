@@ -87,6 +87,9 @@ struct CovarianceModel {
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 
+/// The covariance of m margins that their own pairs have.
+CovarianceModel own_alone(std::int64_t m);
+
 /// Confronts `estimate`, whose p rests on the mean of `pairs` and the covariance of `model`, with the copies that were `kept`
 /// (reconcile.h): p moves towards their share as far as it is evidence against normal margins, and gets its standard error and
 /// 95% interval. `share` in [0, 1] is how much of the margins' standard deviation is sampled at all.

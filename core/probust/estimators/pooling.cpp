@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/pooling.h"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 #include <cmath>
+#include <iterator>
 
 namespace probust {
 namespace {
 
-constexpr double kPriorPairs = 12;  // that the others' shape counts for
+constexpr double kAlike = 4;  // shapes are weighed by e to this times the cosine between centred logits; measured
+
+// Numbers of pairs that the others' shape may count for, and what it counts for where nothing tells.
+constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
+constexpr double kUnknownWorth = 6;
 
 // Class of row i of the margins of `target`.
 Eigen::Index rival(Eigen::Index i, std::int64_t target) { return i < target ? i : i + 1; }
@@ -33,55 +40,108 @@ Eigen::MatrixXd of_margins(const Eigen::MatrixXd& logits, std::int64_t target) {
   return result;
 }
 
-// The mean shape and scale of the covariances of logits in a block, with or without one point.
+// The covariances of the logits of a block, as sizes and shapes, and how alike their points are.
 class Pool {
  public:
-  explicit Pool(Eigen::Index classes) : shapes_(Eigen::MatrixXd::Zero(classes, classes)) {}
-
-  void add(const Eigen::MatrixXd& logits) {
-    if (!usable(logits)) return;
-    shapes_ += logits / logits.trace();
-    log_scales_ += std::log(logits.trace());
-    ++count_;
+  Pool(const std::vector<Eigen::MatrixXd>& margins, const std::vector<std::int64_t>& targets, const Tensor& logits)
+      : alike_(static_cast<Eigen::Index>(margins.size()), logits.shape[1]) {
+    shapes_.reserve(margins.size());
+    for (std::size_t i = 0; i < margins.size(); ++i) {
+      const auto row = logits.row(static_cast<std::int64_t>(i));
+      Eigen::VectorXd at = Eigen::Map<const Eigen::VectorXf>(row.data(), alike_.cols()).cast<double>();
+      at.array() -= at.mean();
+      alike_.row(static_cast<Eigen::Index>(i)) = at.normalized();
+      shapes_.push_back(of_logits(margins[i], targets[i]));
+      log_sizes_.push_back(at.allFinite() && shapes_[i].allFinite() ? std::log(shapes_[i].trace()) : NAN);
+      shapes_[i] /= shapes_[i].trace();
+    }
   }
 
-  // The prior mean for a point whose own logits have this covariance; nothing where no other point says anything.
-  Eigen::MatrixXd prior(const Eigen::MatrixXd& logits) const {
-    if (count_ < 2 || !usable(logits)) return {};
-    const double own = logits.trace(), others = count_ - 1;
-    const double log_scale = (std::log(own) + (log_scales_ - std::log(own)) / others) / 2;
-    return std::exp(log_scale) * (shapes_ - logits / own) / others;
+  // The covariance of point i's logits that the others let expect; empty where none says anything.
+  Eigen::MatrixXd prior(std::size_t i) const {
+    if (!usable(i)) return {};
+    Eigen::MatrixXd shape = Eigen::MatrixXd::Zero(alike_.cols(), alike_.cols());
+    double log_size = 0, weights = 0;
+    for (std::size_t j = 0; j < shapes_.size(); ++j) {
+      if (j == i || !usable(j)) continue;
+      const auto a = static_cast<Eigen::Index>(i), b = static_cast<Eigen::Index>(j);
+      const double weight = std::exp(kAlike * alike_.row(a).dot(alike_.row(b)));
+      shape += weight * shapes_[j];
+      log_size += weight * log_sizes_[j];
+      weights += weight;
+    }
+    if (weights == 0) return {};
+    return std::exp((log_sizes_[i] + log_size / weights) / 2) / weights * shape;
   }
 
  private:
-  static bool usable(const Eigen::MatrixXd& logits) { return logits.allFinite() && logits.trace() > 0; }
-  Eigen::MatrixXd shapes_;
-  double log_scales_ = 0, count_ = 0;
+  bool usable(std::size_t i) const { return std::isfinite(log_sizes_[i]); }
+
+  Eigen::MatrixXd alike_;  // centred logits of unit length, by rows
+  std::vector<Eigen::MatrixXd> shapes_;
+  std::vector<double> log_sizes_;
 };
+
+// ln of the multivariate gamma function, up to what depends on m alone.
+double log_gamma(Eigen::Index m, double a) {
+  double sum = 0;
+  for (Eigen::Index j = 0; j < m; ++j) sum += std::lgamma(a - static_cast<double>(j) / 2);
+  return sum;
+}
+
+// The eigenvalues of a covariance relative to its prior; empty where that is singular.
+Eigen::VectorXd relative(const Eigen::MatrixXd& own, const Eigen::MatrixXd& prior) {
+  const Eigen::LLT<Eigen::MatrixXd> root(prior);
+  if (prior.size() == 0 || root.info() != Eigen::Success || root.rcond() < 1e-12) return {};
+  const Eigen::MatrixXd half = root.matrixL().solve(own);
+  const Eigen::MatrixXd whitened = root.matrixL().solve(half.transpose());
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(whitened, Eigen::EigenvaluesOnly).eigenvalues().cwiseMax(0);
+}
+
+// The log likelihood of a covariance from `freedom` degrees whose prior counts for `worth`, up to what does not depend on it: of
+// a Wishart matrix over an inverse Wishart prior.
+double log_likelihood(const Eigen::VectorXd& eigenvalues, double freedom, double worth) {
+  const Eigen::Index m = eigenvalues.size();
+  const double v = worth + static_cast<double>(m) + 1;
+  return v / 2 * static_cast<double>(m) * std::log(worth) -
+         (v + freedom) / 2 * (worth + freedom * eigenvalues.array()).log().sum() + log_gamma(m, (v + freedom) / 2) -
+         log_gamma(m, v / 2);
+}
+
+// The weight of the priors in what is expected of the covariances, the mean over what they may count for.
+double prior_weight(const std::vector<Eigen::MatrixXd>& own, const std::vector<Eigen::MatrixXd>& priors, std::int64_t pairs) {
+  const auto h = static_cast<double>(pairs);
+  const Eigen::Map<const Eigen::ArrayXd> worths(kWorths, static_cast<Eigen::Index>(std::size(kWorths)));
+  Eigen::ArrayXd logs = Eigen::ArrayXd::Zero(worths.size());
+  bool told = false;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const Eigen::VectorXd eigenvalues = relative(own[i], priors[i]);
+    told = told || eigenvalues.size() > 0;
+    for (Eigen::Index k = 0; k < worths.size() && eigenvalues.size() > 0; ++k)
+      logs[k] += log_likelihood(eigenvalues, 2 * h - 1, worths[k]);
+  }
+  if (!told) return kUnknownWorth / (h + kUnknownWorth);
+  const Eigen::ArrayXd likelihoods = (logs - logs.maxCoeff()).exp();
+  return (likelihoods * worths / (h + worths)).sum() / likelihoods.sum();
+}
 
 }  // namespace
 
-std::vector<Eigen::MatrixXd> prior_covariances(const std::vector<Eigen::MatrixXd>& own,
-                                               const std::vector<std::int64_t>& targets) {
-  std::vector<Eigen::MatrixXd> logits;
-  logits.reserve(own.size());
-  Pool pool(own.empty() ? 0 : own[0].rows() + 1);
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    logits.push_back(of_logits(own[i], targets[i]));
-    pool.add(logits.back());
-  }
+std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixXd>& own, const std::vector<std::int64_t>& targets,
+                                                const Tensor& logits, std::int64_t pairs) {
   std::vector<Eigen::MatrixXd> priors;
   priors.reserve(own.size());
+  const Pool pool(own, targets, logits);
   for (std::size_t i = 0; i < own.size(); ++i) {
-    const Eigen::MatrixXd prior = pool.prior(logits[i]);
+    const Eigen::MatrixXd prior = pool.prior(i);
     priors.push_back(prior.size() == 0 ? prior : of_margins(prior, targets[i]));
   }
-  return priors;
-}
-
-CovarianceModel shrunk(std::int64_t pairs, const Eigen::MatrixXd& prior) {
-  const auto h = static_cast<double>(pairs);
-  return {h / (h + kPriorPairs), kPriorPairs / (h + kPriorPairs) * prior};
+  const double weight = prior_weight(own, priors, pairs);
+  std::vector<CovarianceModel> models;
+  models.reserve(own.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    models.push_back(priors[i].size() == 0 ? own_alone(own[i].rows()) : CovarianceModel{1 - weight, weight * priors[i]});
+  return models;
 }
 
 }  // namespace probust

@@ -21,26 +21,18 @@ Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t t
   return estimate;
 }
 
-CovarianceModel own_alone(const Pairs& pairs) { return {1, Eigen::MatrixXd::Zero(pairs.rivals(), pairs.rivals())}; }
-
-std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets) {
+std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const Evaluation& evaluation) {
   std::vector<Eigen::MatrixXd> own;
   own.reserve(sampled.size());
   for (const Pairs& pairs : sampled) own.push_back(PairMoments(pairs, 0, 1).normal().gram);
-  std::vector<CovarianceModel> models;
-  models.reserve(sampled.size());
-  for (const Eigen::MatrixXd& prior : prior_covariances(own, targets)) {
-    const Pairs& pairs = sampled[models.size()];
-    models.push_back(prior.size() == 0 ? own_alone(pairs) : shrunk(pairs.size(), prior));
-  }
-  return models;
+  return pooled_covariances(own, evaluation.points().target, evaluation.logits(), sampled.empty() ? 0 : sampled[0].size());
 }
 
 }  // namespace
 
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target) {
   const Rivals rivals = decisive(pairs, target);
-  return probit(rivals.pairs, own_alone(rivals.pairs), rivals.target, count_kept(pairs, target));
+  return probit(rivals.pairs, own_alone(rivals.pairs.rivals()), rivals.target, count_kept(pairs, target));
 }
 
 std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise, double samples) {
@@ -64,7 +56,7 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2, classes = executor.classes();
   check_all_fit(executor, points.size(), bytes_of_pairs(pairs, classes) + 32 * classes * classes);
   const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
-  const std::vector<CovarianceModel> models = pooled(sampled, points.target);
+  const std::vector<CovarianceModel> models = pooled(sampled, evaluation);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
     estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]));

@@ -234,19 +234,17 @@ Pairs joined(const Pairs& a, const Pairs& b) {
 enum class Learning { alone, from_others };
 
 std::vector<CovarianceModel> models_of(const std::vector<Fit>& fits, const std::vector<std::int64_t>& targets,
-                                       Learning learning) {
-  std::vector<CovarianceModel> models;
-  models.reserve(fits.size());
-  for (const Fit& each : fits) models.push_back({1, Eigen::MatrixXd::Zero(each.residual.rows(), each.residual.cols())});
-  if (learning == Learning::alone) return models;
+                                       const Tensor& logits, Learning learning) {
+  if (learning == Learning::alone) {
+    std::vector<CovarianceModel> models;
+    models.reserve(fits.size());
+    for (const Fit& each : fits) models.push_back(own_alone(each.residual.rows()));
+    return models;
+  }
   std::vector<Eigen::MatrixXd> own;
   own.reserve(fits.size());
   for (const Fit& each : fits) own.push_back(each.finite ? explained_covariance(each) + each.residual : each.residual);
-  const std::vector<Eigen::MatrixXd> priors = prior_covariances(own, targets);
-  for (std::size_t i = 0; i < fits.size(); ++i) {
-    if (priors[i].size() > 0) models[i] = shrunk(fits[i].left.size(), priors[i]);
-  }
-  return models;
+  return pooled_covariances(own, targets, logits, fits.empty() ? 0 : fits[0].left.size());
 }
 
 std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around, Learning learning) {
@@ -285,7 +283,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
       Rivals deciding = learning == Learning::alone ? decisive(all, target, rows[i]) : all_rivals(all, target);
       fits[i] = fit(std::move(deciding), count_kept(all, target), projections[i], rows[i], noise.scale);
     });
-    const std::vector<CovarianceModel> models = models_of(fits, part.target, learning);
+    const std::vector<CovarianceModel> models = models_of(fits, part.target, evaluation.logits(), learning);
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       Estimate& estimate = estimates[first + i];
       estimate = conclude(fits[i], models[i], budget.roughness);

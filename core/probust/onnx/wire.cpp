@@ -6,6 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <protozero/exception.hpp>
+
+// What protozero leaves to assert(), such as a field whose type on the wire is not that of its number, damaged files do contain.
+#define protozero_assert(condition) ((condition) ? static_cast<void>(0) : throw protozero::unknown_pbf_wire_type_exception{})
 #include <protozero/pbf_reader.hpp>
 
 #include "probust/base/error.h"
