@@ -118,7 +118,7 @@ double prior_weight(const std::vector<Eigen::MatrixXd>& own, const std::vector<E
     const Eigen::VectorXd eigenvalues = relative(own[i], priors[i]);
     told = told || eigenvalues.size() > 0;
     for (Eigen::Index k = 0; k < worths.size() && eigenvalues.size() > 0; ++k)
-      logs[k] += log_likelihood(eigenvalues, 2 * h - 1, worths[k]);
+      logs[k] += log_likelihood(eigenvalues, 2 * h - 1, worths[k]);  // h differences and h - 1 deviations of sums; measured
   }
   if (!told) return kUnknownWorth / (h + kUnknownWorth);
   const Eigen::ArrayXd likelihoods = (logs - logs.maxCoeff()).exp();

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// What points tell each other: where covariances are alike they are shared, where they are not each keeps its own.
+#include "probust/estimators/pooling.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kPairs = 12, kClasses = 5;
+
+/// A covariance of margins from as many draws of N(0, root rootᵀ) as kPairs pairs have differences and deviations of sums.
+Eigen::MatrixXd sampled(const Eigen::MatrixXd& root, std::mt19937& random) {
+  std::normal_distribution<double> normal;
+  Eigen::MatrixXd draws(root.cols(), 2 * kPairs - 1);
+  for (double& draw : draws.reshaped()) draw = normal(random);
+  return root * draws * draws.transpose() * root.transpose() / static_cast<double>(draws.cols());
+}
+
+Eigen::MatrixXd random_root(std::mt19937& random) {
+  std::normal_distribution<double> normal;
+  Eigen::MatrixXd root(kClasses - 1, kClasses - 1);
+  for (double& entry : root.reshaped()) entry = normal(random);
+  return root;
+}
+
+struct Block {
+  std::vector<Eigen::MatrixXd> own;
+  std::vector<std::int64_t> targets;
+  Tensor logits;
+};
+
+/// n points, all of class 0, whose logits point along that axis, or every second along the last.
+Block block(std::int64_t n, std::mt19937& random, const std::function<Eigen::MatrixXd(std::int64_t)>& root, bool two = false) {
+  Block result{{}, std::vector<std::int64_t>(static_cast<std::size_t>(n), 0), Tensor({n, kClasses})};
+  for (std::int64_t i = 0; i < n; ++i) {
+    result.own.push_back(sampled(root(i), random));
+    result.logits.row(i)[two && i % 2 == 1 ? kClasses - 1 : 0] = 1;
+  }
+  return result;
+}
+
+std::vector<CovarianceModel> pooled(const Block& block) {
+  return pooled_covariances(block.own, block.targets, block.logits, kPairs);
+}
+
+TEST(Pooling, SharesWhatIsAlikeAndNothingElse) {
+  std::mt19937 random(3);
+  const Eigen::MatrixXd one = random_root(random);
+  const auto alike = pooled(block(40, random, [&](std::int64_t) { return one; }));
+  EXPECT_LT(alike[0].weight, 0.25);
+  const Eigen::MatrixXd truth = one * one.transpose();
+  EXPECT_LT((alike[0].known / (1 - alike[0].weight) - truth).norm(), 0.6 * truth.norm());
+  const auto unlike = pooled(block(40, random, [&](std::int64_t) { return random_root(random); }));
+  EXPECT_GT(unlike[0].weight, 0.7);
+}
+
+TEST(Pooling, ListensToPointsOfLikeLogits) {
+  std::mt19937 random(5);
+  const Eigen::MatrixXd even = random_root(random), odd = random_root(random);
+  const auto of_two = [&](std::int64_t i) { return i % 2 == 0 ? even : odd; };
+  const auto models = pooled(block(60, random, of_two, true));
+  const auto distance = [](const CovarianceModel& model, const Eigen::MatrixXd& root) {
+    const Eigen::MatrixXd a = model.known / model.known.trace(), b = root * root.transpose();
+    return (a - b / b.trace()).norm();
+  };
+  EXPECT_LT(distance(models[0], even), 0.3 * distance(models[0], odd));
+  EXPECT_LT(distance(models[1], odd), 0.3 * distance(models[1], even));
+}
+
+TEST(Pooling, ThoseWithoutOthersOrNumbersKeepTheirOwn) {
+  std::mt19937 random(7);
+  const Eigen::MatrixXd one = random_root(random);
+  Block alone = block(1, random, [&](std::int64_t) { return one; });
+  EXPECT_EQ(pooled(alone)[0].weight, 1);
+  Block broken = block(3, random, [&](std::int64_t) { return one; });
+  broken.own[1].setConstant(NAN);
+  const auto models = pooled(broken);
+  EXPECT_EQ(models[1].weight, 1);
+  EXPECT_LT(models[0].weight, 1);
+  EXPECT_TRUE(models[0].known.allFinite() && models[2].known.allFinite());
+  Block flat = block(3, random, [&](std::int64_t) { return Eigen::MatrixXd::Zero(kClasses - 1, kClasses - 1).eval(); });
+  EXPECT_EQ(pooled(flat)[0].weight, 1);  // no size, nothing to learn
+}
+
+}  // namespace
+}  // namespace probust
