@@ -133,6 +133,7 @@ void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first,
     pairs.push_back(sweep.executor.pairs(slice(sweep.at(s), first, count), sweep.noise(s), copies / 2).value());
   parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
     std::vector<Pairs> own;
+    own.reserve(pairs.size());
     for (auto& scale : pairs) own.push_back(std::move(scale[i]));
     const std::int64_t target = sweep.points.target[first + i];
     std::vector<Estimate> column(own.size(), nonfinite_estimate());
