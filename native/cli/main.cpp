@@ -90,7 +90,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   estimate->add_option("--tolerance", arguments.tolerance,
                        "regression models: the probability that every output changes by less than this");
   estimate->add_flag("--smooth", arguments.smooth,
-                     "fit each sweep of three scales or more by a smooth curve: half the error for the same passes");
+                     "fit each sweep of three scales or more by a smooth curve: six tenths of the error for the same passes");
   estimate->add_flag("--calibrate", arguments.calibrate,
                      "move probit, regression and auto by the bias that the copies of all points show, at each noise model");
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
