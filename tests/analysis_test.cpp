@@ -330,6 +330,7 @@ TEST(Curve, BrokenScalesAndPointsStayAlone) {
   EXPECT_EQ(curve[0][0].status, "ok");
   EXPECT_EQ(curve[2][0].status, "nonfinite");
   EXPECT_EQ(curve[0][1].status, "nonfinite");
+  EXPECT_EQ(curve[0][1].forwards, 50);
   EXPECT_TRUE(std::isnan(curve[0][1].p));
 }
 
@@ -348,6 +349,45 @@ TEST(Curve, ClippedNoiseIsSmoothedByItsProbabilities) {
   }
 }
 
+// Over a wide sweep margins are no simple function of the scale: smoothing must not cost more than it brings, nor intervals lie.
+TEST(Curve, WideSweepsAreNoWorse) {
+  Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}, {0.2F, 0.1F, 0}, {0.9F, 0, 0}});
+  const std::vector<double> sigmas = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3, 10};
+  double smooth = 0, single = 0;
+  int covered = 0, count = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    s.points.seed = seed;
+    for (const char* text : {"probit:200", "regression:56"}) {
+      const auto curve =
+          estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator(text)).value();
+      for (std::size_t k = 0; k < sigmas.size(); ++k) {
+        const auto alone = estimates(s, sigmas[k], text);
+        for (std::size_t i = 0; i < 3; ++i) {
+          const double l = Eigen::Map<const Eigen::Vector3f>(s.points.x.row(static_cast<std::int64_t>(i)).data()).norm();
+          const double outside = test::outside_ball(l, 1, sigmas[k]);
+          const double truth = s.points.target[i] == argmax(s.logits.row(static_cast<std::int64_t>(i))) ? 1 - outside : outside;
+          smooth += std::abs(curve[k][i].p - truth);
+          single += std::abs(alone[i].p - truth);
+          covered += *curve[k][i].ci_low <= truth + 1e-9 && truth <= *curve[k][i].ci_high + 1e-9 ? 1 : 0;
+          ++count;
+        }
+      }
+    }
+  }
+  EXPECT_LT(smooth, 1.05 * single) << smooth / count << " against " << single / count;
+  EXPECT_GT(static_cast<double>(covered) / count, 0.9);
+}
+
+// Estimates that are better than their forwards say are not smoothed away.
+TEST(Curve, ExactEstimatesStayExact) {
+  Setting s = setting(test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0})), {{0.3F, 0.4F}});
+  const std::vector<double> sigmas = {0.2, 0.5, 1, 2};
+  const auto curve =
+      estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("regression:40")).value();
+  for (std::size_t k = 0; k < sigmas.size(); ++k)
+    EXPECT_NEAR(curve[k][0].p, estimates(s, sigmas[k], "taylor")[0].p, 2e-3) << sigmas[k];
+}
+
 TEST(ScaleProcess, FollowsWhatIsCertainAndSmoothsWhatIsNot) {
   const std::vector<double> sigmas = {0.1, 0.2, 0.4, 0.8, 1.6};
   const ScaleProcess process(sigmas);
@@ -360,7 +400,8 @@ TEST(ScaleProcess, FollowsWhatIsCertainAndSmoothsWhatIsNot) {
   EXPECT_LT(rough.mean.norm(), 0.7 * values.col(1).norm());
   EXPECT_LT(rough.variance.maxCoeff(), 0.04);
   EXPECT_GT(rough.variance[0], rough.variance[2]);  // the ends know less
-  EXPECT_NEAR(process.slope(2 * process.t(), 1e-12, 1), 2, 1e-9);
+  const Eigen::VectorXd straight = 3 + 2 * process.t().array();
+  EXPECT_LT((process.line(straight) - straight).norm(), 1e-9);
 }
 
 // ---- boundaries

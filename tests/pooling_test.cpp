@@ -6,6 +6,9 @@
 
 #include <random>
 
+#include "support/evaluate.h"
+#include "support/networks.h"
+
 namespace probust {
 namespace {
 
@@ -83,6 +86,31 @@ TEST(Pooling, ThoseWithoutOthersOrNumbersKeepTheirOwn) {
   EXPECT_TRUE(models[0].known.allFinite() && models[2].known.allFinite());
   Block flat = block(3, random, [&](std::int64_t) { return Eigen::MatrixXd::Zero(kClasses - 1, kClasses - 1).eval(); });
   EXPECT_EQ(pooled(flat)[0].weight, 1);  // no size, nothing to learn
+}
+
+// A broken point says nothing, wherever it stands.
+TEST(Pooling, ABrokenPointTakesNothingFromItsNeighbours) {
+  std::mt19937 random(9);
+  const Graph graph = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));
+  const auto executor = make_executor("cpu", graph, {}).value();
+  for (const char* text : {"probit:24:pooled", "regression:40:pooled", "auto:60"}) {
+    for (const std::int64_t broken : {0, 2}) {
+      Points points{test::random_tensor({5, 6}, random), {0, 1, 2, 3, 4}, {}, 1};
+      points.x.row(broken)[3] = NAN;
+      const Tensor logits = executor->logits(points.x).value();
+      for (std::int64_t i = 0; i < 5; ++i) points.target.push_back(std::max<std::int64_t>(0, argmax(logits.row(i))));
+      Evaluation evaluation(*executor, points, logits);
+      const auto taken = estimate(evaluation, {isotropic_gaussian(), 1.0}, parse_estimator(text)).value();
+      const auto truth = estimate(evaluation, {isotropic_gaussian(), 1.0}, parse_estimator("taylor")).value();
+      for (std::int64_t i = 0; i < 5; ++i) {
+        if (i == broken) {
+          EXPECT_EQ(taken[i].status, "nonfinite") << text;
+        } else {
+          EXPECT_NEAR(taken[i].p, truth[i].p, 0.25) << text << ' ' << i;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -79,6 +79,23 @@ const EstimatorDefinition& behind(const EstimatorSpec& estimator, const Estimate
   return *parse_estimator(estimate.status.substr(kBy.size())).definition;
 }
 
+// How many copies an estimate is worth: its forwards, or more where its own standard error says so.
+double worth_of(const Estimate& estimate) {
+  constexpr double kExact = 1e12;
+  const double z = z_of(estimate), variance = 1 + z * z / 2;
+  const double error = estimate.std_error.value_or(NAN) / normal::pdf(z);  // of z
+  const double worth = variance / (error * error);
+  const auto forwards = static_cast<double>(estimate.forwards);
+  return std::isfinite(error) ? std::clamp(worth, forwards, std::max(forwards, kExact)) : forwards;
+}
+
+// What the copies at one scale allow, whatever its neighbours say; the estimate's own interval where none were counted.
+Interval counted(const Estimate& estimate) {
+  constexpr double kCounted = 0.9;
+  if (estimate.copies > 0) return clopper_pearson(estimate.kept, estimate.copies, kCounted);
+  return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
+}
+
 // The estimates of one point at every scale, smoothed where all of them may be.
 void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator, std::span<Estimate* const> column) {
   std::vector<CurvePoint> raw;
@@ -86,15 +103,16 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
     const Estimate& one = *column[s];
     const bool sound = one.status.starts_with("ok") && behind(estimator, one).smooths && std::isfinite(one.p);
     if (!sound) return;
-    raw.push_back({sigmas[s], one.p, one.p_fail, static_cast<double>(one.forwards)});
+    raw.push_back({sigmas[s], one.p, one.p_fail, worth_of(one)});
   }
   const std::vector<CurveValue> smooth = smooth_curve(raw);
   for (std::size_t s = 0; s < column.size(); ++s) {
     Estimate& one = *column[s];
     one.p = smooth[s].p;
     one.p_fail = smooth[s].p_fail;
-    one.ci_low = smooth[s].ci_low;
-    one.ci_high = smooth[s].ci_high;
+    const Interval kept = counted(one);
+    one.ci_low = std::min(smooth[s].ci_low, kept.low);
+    one.ci_high = std::max(smooth[s].ci_high, kept.high);
     one.std_error = smooth[s].std_error;
     add_to_status(one, "smoothed over " + std::to_string(sigmas.size()) + " scales");
   }
@@ -137,6 +155,7 @@ void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first,
     for (auto& scale : pairs) own.push_back(std::move(scale[i]));
     const std::int64_t target = sweep.points.target[first + i];
     std::vector<Estimate> column(own.size(), nonfinite_estimate());
+    for (Estimate& one : column) one.forwards = 2 * own[0].size();
     if (finite(sweep, first + i))
       column = estimate_margin_curve(own, sweep.sigmas, margins_of(sweep.logits.row(first + i), target), target);
     for (std::size_t s = 0; s < own.size(); ++s) curves[s][first + i] = std::move(column[s]);
@@ -168,11 +187,12 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// What auto stands for, where that is one estimator for all points.
+// What a sweep's margins are smoothed from: copies of the point itself, for auto as well; of sweeps no other was found better.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const auto budget = static_cast<std::int64_t>(estimator.parameter);
-  if (estimator.definition->name != "auto" || budget >= kRareBudget) return estimator;
-  return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, budget)));  // of sweeps none is better
+  const bool automatic = estimator.definition->name == "auto" && budget < kRareBudget;
+  if (!automatic && !estimator.definition->pairs_alone) return estimator;
+  return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, budget)));
 }
 
 // Says which estimator was chosen.

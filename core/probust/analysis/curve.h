@@ -24,16 +24,17 @@ struct CurveValue {
   double std_error;        ///< likewise
 };
 
-/// The curve that independent estimates at several scales have in common: a quadratic in ln sigma for z = Phi^-1(p), weighted by
-/// the variance (1 + z² / 2) / samples that normal margins give z and that of no quadratic fitting far out, with a ridge that
-/// draws the square term towards what networks have. At fewer than three scales, or where a number is not finite, values stay as
-/// they are. The interval widens where points scatter about the curve by more than their variance.
+/// The curve that independent estimates at several scales have in common: z = Phi^-1(p) as a function of ln sigma
+/// (scale_process.h), observed with the variance (1 + z² / 2) / samples. At fewer than three scales, or where a number is not
+/// finite, values stay as they are. The interval is that of the curve, if the estimates have no error in common.
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
 /// Estimates at several scales of one noise shape: [scales][points]. From three scales on, those of estimators that allow it
 /// (EstimatorDefinition::smooths) are made with noise of their own at each scale (else errors would be shared and nothing would
-/// average out) and smoothed point by point, where all of a point's are ok; their statuses add "smoothed over N scales". `logits`
-/// [N, C] are those at the points.
+/// average out) and smoothed point by point: the margins of probit (pooled or not) and of auto below a budget of 1,000, which
+/// then is probit, under noise that is additive (margin_curve.h); else Phi^-1(p), where all of a point's estimates are ok.
+/// Statuses add "smoothed over N scales". Intervals hold what the copies at each scale allow by themselves. `logits` [N, C] are
+/// those at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,

@@ -10,8 +10,11 @@
 namespace probust {
 namespace {
 
-constexpr double kWidening = 0.4;  // the standard deviation expected of the trend over ln sigma of ln(total variance / sigma²)
 constexpr double kIndependent = 0.3;  // of a margin's errors: all margins share the target's logit
+constexpr double kLocal = 0.7;        // shapes of covariances are averaged over so much of ln sigma; both measured
+
+// Entries of the covariances of all scales together: rivals that differ from scale to scale have no curve.
+constexpr std::size_t kMostEntries = std::size_t{1} << 21;
 
 // Sums over the pairs at every scale.
 using Moments = std::vector<PairMoments>;
@@ -25,9 +28,18 @@ struct Scales {
 // The variances of errors grow evenly over t, in their logarithms: each alone is known too badly to weigh by.
 Eigen::VectorXd evened(const ScaleProcess& process, const Eigen::VectorXd& variances) {
   constexpr double kLeast = 1e-10;  // of linear models there are none
-  const Eigen::VectorXd logs = variances.array().max(kLeast).log();
-  const double slope = process.slope(logs, 1e-9, 1);
-  return (logs.mean() + slope * process.t().array()).exp();
+  return process.line(variances.array().max(kLeast).log()).array().exp();
+}
+
+// Covariances at unit scale [S] of size one, made of those of near scales.
+std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vector<Eigen::MatrixXd>& own) {
+  std::vector<Eigen::MatrixXd> shapes(own.size(), Eigen::MatrixXd::Zero(own[0].rows(), own[0].cols()));
+  for (std::size_t s = 0; s < own.size(); ++s) {
+    const Eigen::ArrayXd gap = (scales.process.t().array() - scales.process.t()[static_cast<Eigen::Index>(s)]) / kLocal;
+    const Eigen::ArrayXd near = (-gap.square() / 2).exp();
+    for (std::size_t r = 0; r < own.size(); ++r) shapes[s] += near[static_cast<Eigen::Index>(r)] / near.sum() * own[r];
+  }
+  return shapes;
 }
 
 // The margins' normal distributions at every scale (at noise scale 1), from those of all scales; empty where they cannot be one
@@ -42,24 +54,29 @@ std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments
     sizes[s] = std::log(curve[s].gram.trace()) - 2 * std::log(scales.sigma[s]);
     if (!std::isfinite(sizes[s]) || !curve[s].margins.allFinite()) return {};
   }
-  const double widening = scales.process.slope(sizes, 1.0 / static_cast<double>(moments[0].count()), kWidening * kWidening);
-  const Eigen::VectorXd spread = scales.sigma.array() * (widening / 2 * scales.process.t().array()).exp();
-  Eigen::MatrixXd unit = Eigen::MatrixXd::Zero(m, m);
-  for (Eigen::Index s = 0; s < S; ++s) unit += curve[s].gram / (spread[s] * spread[s] * static_cast<double>(S));
+  const Eigen::VectorXd errors = Eigen::VectorXd::Constant(S, 1.0 / static_cast<double>(moments[0].count()));
+  const double level = sizes.mean();
+  const Eigen::VectorXd size = scales.process.smooth(sizes.array() - level, errors, 1).mean.array() + level;
+  const Eigen::VectorXd spread = scales.sigma.array() * (size.array() / 2).exp();
+  std::vector<Eigen::MatrixXd> own;
+  own.reserve(curve.size());
+  for (Eigen::Index s = 0; s < S; ++s) own.push_back(curve[s].gram / (spread[s] * spread[s]));
+  const std::vector<Eigen::MatrixXd> shapes = local_shapes(scales, own);
 
-  const Eigen::ArrayXd deviation = unit.diagonal().array().sqrt();
-  const auto in_deviations = [&](const Eigen::ArrayXd& values) { return (deviation > 0).select(values / deviation, 0.0).eval(); };
-  Eigen::MatrixXd shifts(S, m);
+  Eigen::MatrixXd shifts(S, m), deviations(S, m);
   Eigen::VectorXd variances(S);
+  const auto ratio = [](const Eigen::ArrayXd& a, const Eigen::ArrayXd& b) { return (b > 0).select(a / b, 0.0).eval(); };
   for (Eigen::Index s = 0; s < S; ++s) {
-    shifts.row(s) = in_deviations((curve[s].margins - at_x).array() / spread[s]);
-    variances[s] = in_deviations(in_deviations(moments[s].mean_variance().array())).mean() / (spread[s] * spread[s]);
+    const Eigen::ArrayXd deviation = spread[s] * shapes[s].diagonal().array().sqrt();
+    deviations.row(s) = deviation;
+    shifts.row(s) = ratio((curve[s].margins - at_x).array(), deviation);
+    variances[s] = ratio(moments[s].mean_variance().array(), deviation.square()).mean();
   }
   const Eigen::MatrixXd smooth = scales.process.smooth(shifts, evened(scales.process, variances), kIndependent).mean;
   for (Eigen::Index s = 0; s < S; ++s) {
-    const Eigen::ArrayXd shifted = at_x.array() + spread[s] * deviation * smooth.row(s).transpose().array();
-    curve[s].margins = (deviation > 0).select(shifted, curve[s].margins.array());
-    curve[s].gram = spread[s] * spread[s] * unit;
+    const Eigen::ArrayXd deviation = deviations.row(s), shift = smooth.row(s);
+    curve[s].margins = (deviation > 0).select(at_x.array() + deviation * shift, curve[s].margins.array());
+    curve[s].gram = spread[s] * spread[s] * shapes[s];
   }
   return curve;
 }
@@ -118,7 +135,10 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
     rows.insert(rows.end(), own.begin(), own.end());
   }
   const std::vector<Rivals> rivals = of_rivals(pairs, target, rows);
-  const std::vector<Linearization> curve = smoothed(scales, moments_of(rivals, 0, 1), at_x(rivals[0].rows));
+  const std::size_t m = rivals[0].rows.size();
+  const bool small = m * m * pairs.size() <= kMostEntries;
+  const std::vector<Linearization> curve =
+      small ? smoothed(scales, moments_of(rivals, 0, 1), at_x(rivals[0].rows)) : std::vector<Linearization>{};
   if (curve.empty()) return each_by_itself(pairs, target);
   const Eigen::ArrayXd errors = standard_errors(scales, pairs, at_x, target);
   std::vector<Estimate> estimates;

@@ -4,6 +4,8 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace probust {
 namespace {
@@ -24,30 +26,38 @@ ScaleProcess::ScaleProcess(std::span<const double> sigmas) : t_(static_cast<Eige
   trend_.array() += kLevel * kLevel;
 }
 
-double ScaleProcess::slope(const Eigen::VectorXd& values, double variance, double expected) const {
-  return t_.dot(values) / (t_.squaredNorm() + variance / expected);
+Eigen::VectorXd ScaleProcess::line(const Eigen::VectorXd& values) const {
+  constexpr double kNone = 1e-12;  // of equal scales
+  return values.mean() + t_.dot(values) / (t_.squaredNorm() + kNone) * t_.array();
 }
 
 ScaleProcess::Posterior ScaleProcess::smooth(const Eigen::MatrixXd& values, const Eigen::VectorXd& variances,
                                              double independent) const {
-  Posterior sum{Eigen::MatrixXd::Zero(values.rows(), values.cols()), Eigen::VectorXd::Zero(size())};
-  double weights = 0, first = 0;
+  struct Component {
+    double weight;  // at first its log likelihood
+    Posterior posterior;
+  };
+  std::vector<Component> components;
+  double best = -std::numeric_limits<double>::infinity();
   for (const double wander : kWanders) {
     const Eigen::MatrixXd prior = trend_ + wander * wander * wander_;
     const Eigen::LLT<Eigen::MatrixXd> observed(prior + Eigen::MatrixXd(variances.asDiagonal()));
-    const Eigen::MatrixXd solved = observed.solve(values);
+    const Eigen::MatrixXd solved = observed.solve(values), explained = prior * observed.solve(prior);
     const double log_determinant = 2 * observed.matrixLLT().diagonal().array().log().sum();
     const double misfit = values.cwiseProduct(solved).sum() + static_cast<double>(values.cols()) * log_determinant;
-    const double log_likelihood = -independent * misfit / 2;
-    if (weights == 0) first = log_likelihood;
-    constexpr double kFar = 300;
-    const double weight = std::exp(std::clamp(log_likelihood - first, -kFar, kFar));
-    const Eigen::MatrixXd explained = prior * observed.solve(prior);
-    sum.mean += weight * prior * solved;
-    sum.variance += weight * (prior - explained).diagonal().cwiseMax(0);
-    weights += weight;
+    components.push_back({-independent * misfit / 2, {prior * solved, (prior - explained).diagonal().cwiseMax(0)}});
+    best = std::max(best, components.back().weight);
   }
-  return {sum.mean / weights, sum.variance / weights};
+  Posterior mixed{Eigen::MatrixXd::Zero(values.rows(), values.cols()), Eigen::VectorXd::Zero(size())};
+  double weights = 0;
+  for (Component& each : components) weights += each.weight = std::exp(each.weight - best);
+  for (const Component& each : components) mixed.mean += each.weight / weights * each.posterior.mean;
+  for (const Component& each : components) {
+    const Eigen::VectorXd between =
+        (each.posterior.mean - mixed.mean).rowwise().squaredNorm() / static_cast<double>(values.cols());
+    mixed.variance += each.weight / weights * (each.posterior.variance + between);
+  }
+  return mixed;
 }
 
 }  // namespace probust

@@ -19,13 +19,12 @@ class ScaleProcess {
   /// ln sigma, less its mean.
   const Eigen::VectorXd& t() const { return t_; }
 
-  /// The least squares slope over t of values [S] that err by `variance` each, shrunk towards zero as slopes of the variance
-  /// `expected` would have it.
-  double slope(const Eigen::VectorXd& values, double variance, double expected) const;
+  /// The least squares line through values [S], at the scales.
+  Eigen::VectorXd line(const Eigen::VectorXd& values) const;
 
   struct Posterior {
     Eigen::MatrixXd mean;      ///< [S, m]
-    Eigen::VectorXd variance;  ///< [S] of each function
+    Eigen::VectorXd variance;  ///< [S] of a function, in the mean over all
   };
 
   /// What m functions are at the scales, given values [S, m] there and the variances [S], above zero, of their errors.

@@ -100,7 +100,7 @@ struct EstimatorDefinition {
   /// Whether its Phi^-1(p) errs about as that of normal margins does, by sqrt((1 + z² / 2) / forwards): sweeps may be smoothed.
   bool smooths = false;
 
-  /// Whether it rests on the margins of pairs of copies and nothing else: sweeps then smooth those.
+  /// Whether it rests on the margins of pairs of copies, without gradients: sweeps then smooth those of each point.
   bool pairs_alone = false;
 };
 

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kAlike = 4;  // shapes are weighed by e to this times the cosine between centred logits; measured
 
-// Numbers of pairs that the others' shape may count for, and what it counts for where nothing tells.
+// Degrees of freedom that the others' shape may count for, and what it counts for where nothing tells.
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
-constexpr double kUnknownWorth = 6;
+constexpr double kUnknownWorth = 12;
 
 // Class of row i of the margins of `target`.
 Eigen::Index rival(Eigen::Index i, std::int64_t target) { return i < target ? i : i + 1; }
@@ -108,9 +108,9 @@ double log_likelihood(const Eigen::VectorXd& eigenvalues, double freedom, double
          log_gamma(m, v / 2);
 }
 
-// The weight of the priors in what is expected of the covariances, the mean over what they may count for.
-double prior_weight(const std::vector<Eigen::MatrixXd>& own, const std::vector<Eigen::MatrixXd>& priors, std::int64_t pairs) {
-  const auto h = static_cast<double>(pairs);
+// The weight of the priors in what is expected of covariances that have so many degrees of freedom, the mean over what the priors
+// may count for.
+double prior_weight(const std::vector<Eigen::MatrixXd>& own, const std::vector<Eigen::MatrixXd>& priors, double freedom) {
   const Eigen::Map<const Eigen::ArrayXd> worths(kWorths, static_cast<Eigen::Index>(std::size(kWorths)));
   Eigen::ArrayXd logs = Eigen::ArrayXd::Zero(worths.size());
   bool told = false;
@@ -118,11 +118,11 @@ double prior_weight(const std::vector<Eigen::MatrixXd>& own, const std::vector<E
     const Eigen::VectorXd eigenvalues = relative(own[i], priors[i]);
     told = told || eigenvalues.size() > 0;
     for (Eigen::Index k = 0; k < worths.size() && eigenvalues.size() > 0; ++k)
-      logs[k] += log_likelihood(eigenvalues, 2 * h - 1, worths[k]);  // h differences and h - 1 deviations of sums; measured
+      logs[k] += log_likelihood(eigenvalues, freedom, worths[k]);
   }
-  if (!told) return kUnknownWorth / (h + kUnknownWorth);
+  if (!told) return kUnknownWorth / (freedom + kUnknownWorth);
   const Eigen::ArrayXd likelihoods = (logs - logs.maxCoeff()).exp();
-  return (likelihoods * worths / (h + worths)).sum() / likelihoods.sum();
+  return (likelihoods * worths / (freedom + worths)).sum() / likelihoods.sum();
 }
 
 }  // namespace
@@ -136,7 +136,8 @@ std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixX
     const Eigen::MatrixXd prior = pool.prior(i);
     priors.push_back(prior.size() == 0 ? prior : of_margins(prior, targets[i]));
   }
-  const double weight = prior_weight(own, priors, pairs);
+  // h pairs have h differences and h - 1 deviations of sums; where one of the two rules they tell little more than h.
+  const double weight = prior_weight(own, priors, 1.5 * static_cast<double>(pairs));
   std::vector<CovarianceModel> models;
   models.reserve(own.size());
   for (std::size_t i = 0; i < own.size(); ++i)

@@ -21,11 +21,11 @@ Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t t
   return estimate;
 }
 
-std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const Evaluation& evaluation) {
+std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const Evaluation& evaluation, std::int64_t pairs) {
   std::vector<Eigen::MatrixXd> own;
   own.reserve(sampled.size());
-  for (const Pairs& pairs : sampled) own.push_back(PairMoments(pairs, 0, 1).normal().gram);
-  return pooled_covariances(own, evaluation.points().target, evaluation.logits(), sampled.empty() ? 0 : sampled[0].size());
+  for (const Pairs& each : sampled) own.push_back(PairMoments(each, 0, 1).normal().gram);
+  return pooled_covariances(own, evaluation.points().target, evaluation.logits(), pairs);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2, classes = executor.classes();
   check_all_fit(executor, points.size(), bytes_of_pairs(pairs, classes) + 32 * classes * classes);
   const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
-  const std::vector<CovarianceModel> models = pooled(sampled, evaluation);
+  const std::vector<CovarianceModel> models = pooled(sampled, evaluation, pairs);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
     estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]));

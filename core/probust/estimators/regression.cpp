@@ -234,7 +234,7 @@ Pairs joined(const Pairs& a, const Pairs& b) {
 enum class Learning { alone, from_others };
 
 std::vector<CovarianceModel> models_of(const std::vector<Fit>& fits, const std::vector<std::int64_t>& targets,
-                                       const Tensor& logits, Learning learning) {
+                                       const Tensor& logits, std::int64_t pairs, Learning learning) {
   if (learning == Learning::alone) {
     std::vector<CovarianceModel> models;
     models.reserve(fits.size());
@@ -244,7 +244,7 @@ std::vector<CovarianceModel> models_of(const std::vector<Fit>& fits, const std::
   std::vector<Eigen::MatrixXd> own;
   own.reserve(fits.size());
   for (const Fit& each : fits) own.push_back(each.finite ? explained_covariance(each) + each.residual : each.residual);
-  return pooled_covariances(own, targets, logits, fits.empty() ? 0 : fits[0].left.size());
+  return pooled_covariances(own, targets, logits, pairs);
 }
 
 std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around, Learning learning) {
@@ -283,7 +283,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
       Rivals deciding = learning == Learning::alone ? decisive(all, target, rows[i]) : all_rivals(all, target);
       fits[i] = fit(std::move(deciding), count_kept(all, target), projections[i], rows[i], noise.scale);
     });
-    const std::vector<CovarianceModel> models = models_of(fits, part.target, evaluation.logits(), learning);
+    const std::vector<CovarianceModel> models = models_of(fits, part.target, evaluation.logits(), budget.pairs, learning);
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       Estimate& estimate = estimates[first + i];
       estimate = conclude(fits[i], models[i], budget.roughness);
