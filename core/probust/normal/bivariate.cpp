@@ -117,6 +117,7 @@ struct Conditioned {
 
 Conditioned upper_by_conditioning(double h, double k, double rho) {
   constexpr double kLogRootTwoPi = 0.9189385332046727, kReach = 9.5;
+  constexpr int kMostPanels = 100;  // it is smooth: more are asked for only where s is all rounding
   if (h < k) std::swap(h, k);
   const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
   const Peak peak = find_peak(h, k, rho, s);
@@ -138,7 +139,7 @@ Conditioned upper_by_conditioning(double h, double k, double rho) {
     if (mark > breaks.back() && mark < last) breaks.add(mark);
   }
   breaks.add(last);
-  return {pdf(at) * tail, -0.5 * at * at - kLogRootTwoPi + log_tail, integrate(integrand, breaks, 0.0).q};
+  return {pdf(at) * tail, -0.5 * at * at - kLogRootTwoPi + log_tail, integrate(integrand, breaks, 0.0, kMostPanels).q};
 }
 
 /// P(X > h, Y > k) from the start, or, where its two terms cancel, by conditioning.

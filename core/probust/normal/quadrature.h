@@ -74,10 +74,11 @@ class Breaks {
 };
 
 /// Integrates `f(x)` (anything with members p and q) over the panels between consecutive `breaks`, halving those where one rule
-/// and its two halves disagree: by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`).
+/// and its two halves disagree: by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`); but no more than `most`
+/// of them, where rounding in f never lets them agree.
 template <class F>
-Integral integrate(const F& f, const Breaks& breaks, double q_floor) {
-  constexpr int kPoints = 16, kMaxPanels = 4000;
+Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 4000) {
+  constexpr int kPoints = 16;
   struct Panel {
     double a, b, p, q;
   };
@@ -110,8 +111,7 @@ Integral integrate(const F& f, const Breaks& breaks, double q_floor) {
     const Panel left = measure(whole.a, middle), right = measure(middle, whole.b);
     const double gap_p = std::abs(left.p + right.p - whole.p), gap_q = std::abs(left.q + right.q - whole.q);
     const bool narrow = !(whole.a < middle && middle < whole.b) || whole.b - whole.a < 1e-14 * (1.0 + std::abs(middle));
-    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > kMaxPanels ||
-        count + 2 > static_cast<int>(open.size())) {
+    if ((gap_p <= 1e-13 && gap_q <= 1e-13 * q_scale) || narrow || panels > most || count + 2 > static_cast<int>(open.size())) {
       total.p += left.p + right.p;
       total.q += left.q + right.q;
       total.error_p += gap_p;

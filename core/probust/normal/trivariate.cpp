@@ -64,8 +64,9 @@ Integral trivariate(const Eigen::Vector3d& z, const Eigen::Matrix3d& R) {
     const double density = pdf(x);
     return Bivariate{density * given.p, density * given.q};
   };
+  constexpr int kMostPanels = 1000;
   const double floor = std::max({complement(z[0]), complement(z[1]), complement(z[2])});
-  Integral result = integrate(integrand, density_panels(z[c], floor, sharp_places(one, two).all()), floor);
+  Integral result = integrate(integrand, density_panels(z[c], floor, sharp_places(one, two).all()), floor, kMostPanels);
   result.q += complement(z[c]);
   return result;
 }
