@@ -215,7 +215,7 @@ TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
     }
     EXPECT_EQ(curve[k][0].status, "ok: smoothed over 8 scales");
   }
-  EXPECT_LT(smooth / single, 0.75) << smooth / count << " against " << single / count;
+  EXPECT_LT(smooth / single, 0.7) << smooth / count << " against " << single / count;
   EXPECT_GT(static_cast<double>(covered) / count, 0.8);
   RecordProperty("ratio", std::to_string(smooth / single));
 }
@@ -283,25 +283,33 @@ TEST(Curve, SharesAreNotSmoothed) {
 
 // Exact means and a covariance from all scales: what is left is the error of eight times as many copies.
 TEST(Curve, LinearMarginsHaveOneCovarianceAtEveryScale) {
-  std::mt19937 random(11);
-  const Graph graph = test::linear_classifier(test::random_tensor({5, 8}, random), test::random_tensor({5}, random));
-  std::vector<std::vector<float>> rows(24, std::vector<float>(8));
-  for (auto& row : rows) row = test::random_tensor({8}, random).data;
-  Setting s = setting(graph, rows, 3);
   const std::vector<double> sigmas = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
-  const auto curve =
-      estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("probit:24")).value();
   double smooth = 0, single = 0;
-  for (std::size_t k = 0; k < sigmas.size(); ++k) {
-    const auto truth = estimates(s, sigmas[k], "taylor"), alone = estimates(s, sigmas[k], "probit:24");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      smooth += std::abs(curve[k][i].p - truth[i].p);
-      single += std::abs(alone[i].p - truth[i].p);
-      EXPECT_LE(*curve[k][i].ci_low, truth[i].p);
-      EXPECT_GE(*curve[k][i].ci_high, truth[i].p);
+  int count = 0, covered = 0;
+  for (std::uint32_t problem = 0; problem < 6; ++problem) {
+    NoiseStream random(11, problem, 0, 0);  // the same problems with every standard library
+    const auto drawn = [&](const Shape& shape) {
+      Tensor tensor(shape);
+      for (float& value : tensor.data) value = static_cast<float>(2 * random.uniform() - 1);
+      return tensor;
+    };
+    const Tensor weights = drawn({5, 8}), bias = drawn({5});
+    std::vector<std::vector<float>> rows(24);
+    for (auto& row : rows) row = drawn({8}).data;
+    Setting s = setting(test::linear_classifier(weights, bias), rows, 3);
+    const auto curve =
+        estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("probit:24")).value();
+    for (std::size_t k = 0; k < sigmas.size(); ++k) {
+      const auto truth = estimates(s, sigmas[k], "taylor"), alone = estimates(s, sigmas[k], "probit:24");
+      for (std::size_t i = 0; i < rows.size(); ++i, ++count) {
+        smooth += std::abs(curve[k][i].p - truth[i].p);
+        single += std::abs(alone[i].p - truth[i].p);
+        covered += *curve[k][i].ci_low <= truth[i].p && truth[i].p <= *curve[k][i].ci_high;
+      }
     }
   }
-  EXPECT_LT(smooth / single, 0.6) << smooth / single;  // 0.35 if nothing but the number of copies counted
+  EXPECT_LT(smooth / single, 0.55) << smooth / single;  // 0.35 if nothing but the number of copies counted
+  EXPECT_GT(static_cast<double>(covered) / count, 0.97) << covered << " of " << count;
 }
 
 // Among a hundred classes the same rivals are followed through all scales.

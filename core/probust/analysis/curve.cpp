@@ -91,8 +91,7 @@ double worth_of(const Estimate& estimate) {
 
 // What the copies at one scale allow, whatever its neighbours say; the estimate's own interval where none were counted.
 Interval counted(const Estimate& estimate) {
-  constexpr double kCounted = 0.9;
-  if (estimate.copies > 0) return clopper_pearson(estimate.kept, estimate.copies, kCounted);
+  if (estimate.copies > 0) return counted_interval(estimate.kept, estimate.copies);
   return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
 }
 
@@ -129,34 +128,27 @@ struct Sweep {
   const std::shared_ptr<const NoiseShape>& shape;
   std::span<const double> sigmas;
 
-  Points at(std::size_t scale) const {
-    Points own = points;
-    own.seed = seed_of(points.seed, scale);
-    return own;
+  Points at(std::size_t scale, Points some) const {
+    some.seed = seed_of(points.seed, scale);
+    return some;
   }
   Noise noise(std::size_t scale) const { return {shape, sigmas[scale]}; }
 };
 
-bool finite(const Sweep& sweep, std::int64_t i) {
-  const auto all = [](std::span<const float> values) {
-    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
-  };
-  return all(sweep.points.x.row(i)) && all(sweep.logits.row(i));
-}
-
 // Points first .. first + count - 1, of which the pairs at all scales are held at once.
 void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first, std::int64_t count, Curves& curves) {
+  const Points part = slice(sweep.points, first, count);
   std::vector<std::vector<Pairs>> pairs;
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s)
-    pairs.push_back(sweep.executor.pairs(slice(sweep.at(s), first, count), sweep.noise(s), copies / 2).value());
+    pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), copies / 2).value());
   parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
     std::vector<Pairs> own;
     own.reserve(pairs.size());
     for (auto& scale : pairs) own.push_back(std::move(scale[i]));
-    const std::int64_t target = sweep.points.target[first + i];
+    const std::int64_t target = part.target[i];
     std::vector<Estimate> column(own.size(), nonfinite_estimate());
     for (Estimate& one : column) one.forwards = 2 * own[0].size();
-    if (finite(sweep, first + i))
+    if (finite_at(sweep.points, sweep.logits, first + i))
       column = estimate_margin_curve(own, sweep.sigmas, margins_of(sweep.logits.row(first + i), target), target);
     for (std::size_t s = 0; s < own.size(); ++s) curves[s][first + i] = std::move(column[s]);
   });
@@ -175,7 +167,7 @@ Curves margin_curves(const Sweep& sweep, std::int64_t copies) {
 Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   Curves curves;
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s) {
-    Evaluation evaluation(sweep.executor, sweep.at(s), sweep.logits);
+    Evaluation evaluation(sweep.executor, sweep.at(s, sweep.points), sweep.logits);
     curves.push_back(estimate(evaluation, sweep.noise(s), estimator).value());
   }
   for (std::int64_t i = 0; i < sweep.points.size(); ++i) {

@@ -81,8 +81,14 @@ std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments
   return curve;
 }
 
-// The same rivals at every scale.
-std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const std::vector<std::int64_t>& rows) {
+// The same rivals at every scale: those that are `wanted` at any.
+template <class Wanted>
+std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const Wanted& wanted) {
+  std::vector<std::int64_t> rows;
+  for (const Pairs& one : pairs) {
+    const std::vector<std::int64_t> own = wanted(one);
+    rows.insert(rows.end(), own.begin(), own.end());
+  }
   std::vector<Rivals> some;
   some.reserve(pairs.size());
   for (const Pairs& one : pairs) some.push_back(some_rivals(one, target, rows));
@@ -99,12 +105,7 @@ Moments moments_of(const std::vector<Rivals>& rivals, std::int64_t begin, std::i
 // The standard errors [S] of Phi^-1(p) of the smoothed curve: a group of pairs is left out at every scale at once.
 Eigen::ArrayXd standard_errors(const Scales& scales, std::span<const Pairs> pairs, const Eigen::VectorXd& at_x,
                                std::int64_t target) {
-  std::vector<std::int64_t> rows;
-  for (const Pairs& one : pairs) {
-    const std::vector<std::int64_t> own = most_threatening(one);
-    rows.insert(rows.end(), own.begin(), own.end());
-  }
-  const std::vector<Rivals> rivals = of_rivals(pairs, target, rows);
+  const std::vector<Rivals> rivals = of_rivals(pairs, target, most_threatening);
   const Moments all = moments_of(rivals, 0, 1);
   return jackknife(pairs[0].size(), [&](std::int64_t group, std::int64_t groups) {
     Moments rest = moments_of(rivals, group, groups);
@@ -129,12 +130,7 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
                                             const Eigen::VectorXd& at_x, std::int64_t target) {
   const Eigen::Map<const Eigen::VectorXd> sigma(sigmas.data(), static_cast<Eigen::Index>(sigmas.size()));
   const Scales scales{sigma, ScaleProcess(sigmas)};
-  std::vector<std::int64_t> rows;
-  for (const Pairs& one : pairs) {
-    const std::vector<std::int64_t> own = decisive(one, target).rows;
-    rows.insert(rows.end(), own.begin(), own.end());
-  }
-  const std::vector<Rivals> rivals = of_rivals(pairs, target, rows);
+  const std::vector<Rivals> rivals = of_rivals(pairs, target, [&](const Pairs& one) { return decisive(one, target).rows; });
   const std::size_t m = rivals[0].rows.size();
   const bool small = m * m * pairs.size() <= kMostEntries;
   const std::vector<Linearization> curve =

@@ -368,10 +368,7 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
                                           ? analytical(evaluation, noise, estimator)
                                           : estimator.definition->estimate(evaluation, noise, estimator.parameter);
     for (std::int64_t i = 0; i < points.size(); ++i) {
-      const auto x = points.x.row(i);
-      const auto row = evaluation.logits().row(i);
-      const auto finite = [](float value) { return std::isfinite(value); };
-      if (std::all_of(x.begin(), x.end(), finite) && std::all_of(row.begin(), row.end(), finite)) continue;
+      if (finite_at(points, evaluation.logits(), i)) continue;
       Estimate replaced = nonfinite_estimate();
       replaced.forwards = estimates[i].forwards;
       replaced.backwards = estimates[i].backwards;

@@ -82,6 +82,13 @@ double z_of(const Estimate& estimate) {
   return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
 }
 
+bool finite_at(const Points& points, const Tensor& logits, std::int64_t i) {
+  const auto all = [](std::span<const float> values) {
+    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+  };
+  return all(points.x.row(i)) && all(logits.row(i));
+}
+
 Estimate nonfinite_estimate() {
   Estimate estimate;
   estimate.p = estimate.p_fail = std::numeric_limits<double>::quiet_NaN();

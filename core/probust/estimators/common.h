@@ -12,6 +12,9 @@ namespace probust {
 /// An estimate of NaN with the status "nonfinite".
 Estimate nonfinite_estimate();
 
+/// Whether point i and its logits are all finite.
+bool finite_at(const Points& points, const Tensor& logits, std::int64_t i);
+
 /// z = Phi^-1(p), from whichever of p and 1 - p is small.
 double z_of(const Estimate& estimate);
 

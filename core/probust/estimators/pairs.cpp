@@ -20,7 +20,6 @@ constexpr std::int64_t kAlwaysKept = 64;      // rivals
 constexpr std::int64_t kJackknifed = 24;      // rivals, which is enough for a standard error
 constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
 constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
-constexpr double kCounted = 0.9;              // and never exclude what the counts alone would keep at this confidence
 constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
 
 Evidence doubting(Evidence evidence) {
@@ -214,6 +213,11 @@ CovarianceModel own_alone(std::int64_t m) { return {1, Eigen::MatrixXd::Zero(m, 
 
 CovarianceModel CovarianceModel::of(const std::vector<std::int64_t>& rows) const { return {weight, known(rows, rows)}; }
 
+Interval counted_interval(std::int64_t kept, std::int64_t copies) {
+  constexpr double kCounted = 0.9;
+  return clopper_pearson(kept, copies, kCounted);
+}
+
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {
   if (std::isnan(estimate.p)) return;
@@ -237,8 +241,7 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
   estimate.p = normal::cdf(reconciled.z);
   estimate.p_fail = normal::complement(reconciled.z);
   estimate.std_error = reconciled.std_error;
-  // A model that is surely wrong can still be sure of itself where few copies, or none, were lost.
-  const Interval counted = clopper_pearson(kept, copies, kCounted);
+  const Interval counted = counted_interval(kept, copies);
   estimate.ci_low = std::min({cautious.p95.low, counted.low, estimate.p});
   estimate.ci_high = std::max({cautious.p95.high, counted.high, estimate.p});
 }

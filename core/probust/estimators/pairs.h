@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
 
 namespace probust {
@@ -89,6 +90,10 @@ struct CovarianceModel {
 
 /// The covariance of m margins that their own pairs have.
 CovarianceModel own_alone(std::int64_t m);
+
+/// What no model may exclude, however sure it is of itself where few copies or none were lost: the 90% Clopper-Pearson interval
+/// of the copies that were kept.
+Interval counted_interval(std::int64_t kept, std::int64_t copies);
 
 /// Confronts `estimate`, whose p rests on the mean of `pairs` and the covariance of `model`, with the copies that were `kept`
 /// (reconcile.h): p moves towards their share as far as it is evidence against normal margins, and gets its standard error and
