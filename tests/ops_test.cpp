@@ -14,17 +14,16 @@
 #include "probust/ops/op.h"
 #include "support/evaluate.h"
 #include "support/op_cases.h"
+#include "support/op_graphs.h"
 
 namespace probust {
 namespace {
 
+using test::describe;
+using test::extent_choices;
 using test::OpCase;
-
-std::string describe(const OpCase& row) {
-  std::string text(definition(row.op).name);
-  for (const Shape& shape : row.operands) text += " " + to_string(shape);
-  return text;
-}
+using test::run;
+using test::with_constants;
 
 // The case as a graph whose operands are inputs of the given extents.
 Graph as_graph(const OpCase& row, const std::vector<Extent>& extents) {
@@ -146,54 +145,6 @@ TEST(Ops, DerivativesVanishOnlyWhereTheTableSaysSo) {
     EXPECT_EQ(size_of_outputs(first, row) > 1e-3, mark != Smoothness::flat) << "first derivative of " << describe(row);
     EXPECT_EQ(size_of_outputs(second, row) > 1e-3, mark == Smoothness::curved) << "second derivative of " << describe(row);
   }
-}
-
-// All ways to give the operands extents, at least one of them varying.
-std::vector<std::vector<Extent>> extent_choices(std::size_t operands) {
-  std::vector<std::vector<Extent>> choices{{}};
-  for (std::size_t i = 0; i < operands; ++i) {
-    std::vector<std::vector<Extent>> longer;
-    for (const auto& choice : choices) {
-      for (const Extent extent : {Extent::constant, Extent::example, Extent::seeded}) {
-        longer.push_back(choice);
-        longer.back().push_back(extent);
-      }
-    }
-    choices = longer;
-  }
-  std::erase_if(choices, [](const auto& choice) {
-    return std::all_of(choice.begin(), choice.end(), [](Extent e) { return e == Extent::constant; });
-  });
-  return choices;
-}
-
-// The case with its constant operands as constants of the graph.
-Graph with_constants(const OpCase& row, const std::vector<Extent>& extents, std::mt19937& random) {
-  Graph graph;
-  std::vector<ValueId> operands;
-  for (std::size_t i = 0; i < row.operands.size(); ++i) {
-    operands.push_back(extents[i] == Extent::constant
-                           ? append_constant(graph, test::random_tensor(row.operands[i], random, row.low, row.high))
-                           : append_input(graph, row.operands[i], extents[i], "x"));
-  }
-  graph.outputs = {append(graph, row.op, operands, row.attributes)};
-  return graph;
-}
-
-std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch,
-                                    const std::vector<std::vector<float>>& inputs) {
-  Extent largest = Extent::example;
-  for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
-  std::vector<std::vector<float>> outputs;
-  std::vector<const float*> in;
-  std::vector<float*> out;
-  for (const auto& input : inputs) in.push_back(input.data());
-  for (const ValueId id : graph.outputs)
-    outputs.emplace_back(static_cast<std::size_t>(element_count(graph[id].shape) * batch.lanes(largest)));
-  for (auto& output : outputs) out.push_back(output.data());
-  Workspace workspace;
-  program.run(batch, in, out, workspace);
-  return outputs;
 }
 
 TEST(Ops, KernelsAgreeWithDefinitionsForAllExtents) {

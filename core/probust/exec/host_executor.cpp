@@ -10,9 +10,9 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/base/parallel.h"
+#include "probust/exec/derived.h"
 #include "probust/exec/executor.h"
 #include "probust/graph/simplify.h"
-#include "probust/moments/moments.h"
 
 namespace probust {
 namespace {
@@ -338,8 +338,7 @@ class HostExecutor final : public Executor {
 
   void prepare_gradient() {
     if (gradient_) return;
-    const Vjp sweep = vjp(graph_, graph_.outputs, graph_.inputs());
-    const Graph gradient = simplify(sweep.graph);
+    const Graph gradient = gradient_graph(graph_);
     check_values_fit(gradient);
     gradient_ = compile_(gradient);
   }
@@ -352,10 +351,7 @@ class HostExecutor final : public Executor {
 
   void prepare_smoothed() {
     if (smoothed_) return;
-    MomentGraph moments = propagate_moments(graph_);
-    moments.graph.outputs = {moments.output.mean};
-    const Vjp sweep = vjp(moments.graph, moments.graph.outputs, std::array{moments.input.mean});
-    const Graph gradient = simplify(sweep.graph);
+    const Graph gradient = smoothed_gradient_graph(graph_);
     check_values_fit(gradient);
     smoothed_ = compile_(gradient);
   }

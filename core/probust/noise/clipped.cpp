@@ -5,6 +5,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/noise/clip_math.h"
 #include "probust/noise/noise.h"
 
 namespace probust {
@@ -22,6 +23,13 @@ class Clipped final : public NoiseShape {
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     shape_->add(lanes, elements, scale, x);
     clip(elements * static_cast<std::int64_t>(lanes.points.size()), x);
+  }
+
+  std::optional<ElementNoise> by_element() const override {
+    std::optional<ElementNoise> noise = shape_->by_element();
+    if (!noise || noise->range) return std::nullopt;
+    noise->range = range_;
+    return noise;
   }
 
   bool mirrored() const override { return shape_->mirrored(); }
@@ -50,12 +58,8 @@ class Clipped final : public NoiseShape {
 
  private:
   void clip(std::int64_t count, float* x) const {
-    const auto low = static_cast<float>(range_.low), high = static_cast<float>(range_.high);
-    const float steps = static_cast<float>(range_.levels - 1), step = (high - low) / steps;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float kept = x[i] < low ? low : x[i] > high ? high : x[i];  // NaN stays NaN
-      x[i] = range_.levels > 1 ? low + step * std::nearbyint((kept - low) / step) : kept;
-    }
+    const ClipMath clip(range_);
+    for (std::int64_t i = 0; i < count; ++i) x[i] = clip(x[i]);
   }
 
   std::string suffix() const {

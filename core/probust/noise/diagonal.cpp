@@ -18,6 +18,10 @@ class Diagonal final : public ArrayGaussian {
     for_each(lanes.points, elements, [&](std::int64_t i, float deviation) { x[i] += deviation * z[i]; });
   }
 
+  std::optional<ElementNoise> by_element() const override {
+    return ElementNoise{ElementNoise::Draw::normal, 1, rows().values, rows().varies};
+  }
+
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
     for_each(points, elements, [&](std::int64_t i, float deviation) { gradients[i] *= deviation; });
     return elements;

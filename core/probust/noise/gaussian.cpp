@@ -19,7 +19,7 @@ class Isotropic final : public IndependentNoise {
 }  // namespace
 
 std::shared_ptr<const NoiseShape> isotropic_gaussian() {
-  static const auto shape = std::make_shared<const Isotropic>("gaussian", draws::add_normal, 1.0);
+  static const auto shape = std::make_shared<const Isotropic>("gaussian", ElementNoise::Draw::normal, 1.0);
   return shape;
 }
 

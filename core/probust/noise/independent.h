@@ -11,16 +11,18 @@ namespace probust {
 /// Independent draws of one symmetric distribution with mean zero and a given unit standard deviation.
 class IndependentNoise : public NoiseShape {
  public:
-  IndependentNoise(std::string name, draws::Add draw, double deviation)
-      : name_(std::move(name)), add_(draw), deviation_(static_cast<float>(deviation)) {}
+  IndependentNoise(std::string name, ElementNoise::Draw draw, double deviation)
+      : name_(std::move(name)), draw_(draw), deviation_(static_cast<float>(deviation)) {}
 
   std::string name() const override { return name_; }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
-    add_(lanes, elements, scale, x);
+    draws::add(draw_, lanes, elements, scale, x);
   }
 
   bool mirrored() const override { return true; }
+
+  std::optional<ElementNoise> by_element() const override { return ElementNoise{draw_, deviation_}; }
 
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
     scale_all(points, elements, deviation_, gradients);
@@ -38,7 +40,7 @@ class IndependentNoise : public NoiseShape {
   }
 
   std::string name_;
-  draws::Add add_;
+  ElementNoise::Draw draw_;
   float deviation_;
 };
 

@@ -7,7 +7,7 @@
 namespace probust {
 
 std::shared_ptr<const NoiseShape> laplace_noise() {
-  static const auto shape = std::make_shared<const NearlyGaussian>("laplace", draws::add_laplace, std::numbers::sqrt2);
+  static const auto shape = std::make_shared<const NearlyGaussian>("laplace", ElementNoise::Draw::laplace, std::numbers::sqrt2);
   return shape;
 }
 

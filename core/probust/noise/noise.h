@@ -33,6 +33,24 @@ struct GaussianView {
   std::string reason{};  ///< for the status of an estimate, as in "uniform noise taken as Gaussian"
 };
 
+/// The noisy copies clipped to [low, high], and, where levels > 1, rounded to the nearest of that many evenly spaced values of
+/// this range (256: bytes). Exact in sampling; estimators that take the noise as Gaussian ignore both, and their status says so.
+struct Quantization {
+  double low = 0, high = 1;
+  std::int64_t levels = 0;
+};
+
+/// Noise of independent elements, as a device can draw it by itself: element e of a copy of point i is x[e] + d (scale z), with a
+/// unit draw z and d = deviations[e] (or [i d + e] where they vary from point to point; 1 where there are none), then clipped.
+struct ElementNoise {
+  enum class Draw : std::uint8_t { normal, uniform, laplace };
+  Draw draw = Draw::normal;
+  float deviation = 1;  ///< of a unit draw
+  std::span<const float> deviations{};
+  bool varies = false;
+  std::optional<Quantization> range{};
+};
+
 /// The shape of a noise distribution at unit scale: how to draw from it, and how it turns margin gradients into a covariance.
 /// One file per model; all_noise.cpp lists them.
 class NoiseShape {
@@ -76,6 +94,9 @@ class NoiseShape {
   /// Makes x, laid out [elements][lanes], noisy by the standard normals w [normals][lanes]: adds scale L w.
   virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                            float* x) const;
+
+  /// What it is where its elements are independent; nothing where they are not, or no device should know.
+  virtual std::optional<ElementNoise> by_element() const { return std::nullopt; }
 
   /// Throws Error{unreadable} where the model does not fit points of `elements` elements at positions below `points`.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
@@ -144,12 +165,7 @@ struct NoisePart {
 };
 std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts);
 
-/// The noisy copies clipped to [low, high], and, where levels > 1, rounded to the nearest of that many evenly spaced values of
-/// this range (256: bytes). Exact in sampling; estimators that take the noise as Gaussian ignore both, and their status says so.
-struct Quantization {
-  double low = 0, high = 1;
-  std::int64_t levels = 0;
-};
+/// Noise whose copies are clipped, and rounded where the range has levels.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
 
 /// Random numbers for one sample of one point.

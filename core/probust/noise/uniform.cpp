@@ -7,7 +7,8 @@
 namespace probust {
 
 std::shared_ptr<const NoiseShape> uniform_noise() {
-  static const auto shape = std::make_shared<const NearlyGaussian>("uniform", draws::add_uniform, std::numbers::inv_sqrt3);
+  static const auto shape =
+      std::make_shared<const NearlyGaussian>("uniform", ElementNoise::Draw::uniform, std::numbers::inv_sqrt3);
   return shape;
 }
 

@@ -3,17 +3,19 @@
 
 #include <cmath>
 
+#include "probust/base/everywhere.h"
+
 // The scalar functions behind the unary operators, shared by the reference evaluation and the executors.
 namespace probust::ops {
 
-inline float sigmoid(float x) {
+PROBUST_EVERYWHERE inline float sigmoid(float x) {
   // Two branches, so that neither exponential overflows.
   const float e = std::exp(-std::fabs(x));
   return (x >= 0 ? 1.0F : e) / (1.0F + e);
 }
 
-inline float softplus(float x) { return std::fmax(x, 0.0F) + std::log1p(std::exp(-std::fabs(x))); }
+PROBUST_EVERYWHERE inline float softplus(float x) { return std::fmax(x, 0.0F) + std::log1p(std::exp(-std::fabs(x))); }
 
-inline float sign(float x) { return static_cast<float>((x > 0) - (x < 0)); }
+PROBUST_EVERYWHERE inline float sign(float x) { return static_cast<float>((x > 0) - (x < 0)); }
 
 }  // namespace probust::ops

@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Operators that move elements, and those that add them up. Which element goes where is asked of the operators themselves: a
-// tensor of element numbers is sent through the reference evaluation when the kernel is made.
+// Operators that move elements, and those that add them up.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "probust/exec/cpu/kernel.h"
 #include "probust/exec/cpu/runs.h"
-#include "probust/ops/op.h"
+#include "probust/exec/sources.h"
 
 namespace probust::cpu {
 namespace {
-
-constexpr std::int64_t kExactIntegers = std::int64_t{1} << 24;  // float32 counts this far
-
-// Element numbers from 1, so that a zero means padding.
-Tensor numbered(const Shape& shape) {
-  Tensor numbers(shape);
-  std::iota(numbers.data.begin(), numbers.data.end(), 1.0F);
-  return numbers;
-}
-
-// What each element of op(numbers) is the number of, from 0; -1 for padding.
-std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const Shape& from, const Shape& to) {
-  const Tensor numbers = numbered(from);
-  Tensor moved(to);
-  const Tensor* operand = &numbers;
-  definition(op).eval(attributes, std::span(&operand, 1), moved);
-  std::vector<std::int64_t> sources(moved.data.size());
-  std::transform(moved.data.begin(), moved.data.end(), sources.begin(),
-                 [](float number) { return static_cast<std::int64_t>(number) - 1; });
-  return sources;
-}
 
 // out[targets[e]] += in[e].
 Kernel accumulate(std::vector<std::int64_t> targets) {
@@ -63,7 +40,6 @@ void expand(const Call& call, std::size_t operand, const float* from, std::int64
 
 Kernel make_moves(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
-  if (element_count(from) >= kExactIntegers) return make_reference(graph, node);
   return [runs = to_runs(sources_of(node.op, node.attributes, from, node.shape))](const Call& call) {
     copy_rows(runs, call.in[0].data, call.lanes, 0, element_count(*call.shape) * call.lanes, call.out);
   };
@@ -72,9 +48,8 @@ Kernel make_moves(const Graph& graph, const Node& node) {
 // The targets of a sum are where its transpose, a repetition, would fetch from.
 Kernel make_reduce_sum(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
-  if (element_count(node.shape) >= kExactIntegers) return make_reference(graph, node);
   if (node.op == Op::scatter_add) return accumulate(sources_of(Op::gather, node.attributes, node.shape, from));
-  return accumulate(sources_of(Op::broadcast, ShapeAttribute{from}, node.shape, from));
+  return accumulate(broadcast_sources(node.shape, from));
 }
 
 Kernel make_broadcast(const Graph& graph, const Node& node) { return make_moves(graph, node); }

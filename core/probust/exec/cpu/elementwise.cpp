@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "probust/exec/cpu/kernel.h"
+#include "probust/exec/sources.h"
 #include "probust/ops/op.h"
 #include "probust/ops/unary.h"
 
@@ -51,18 +52,7 @@ Block sigmoid_block(const Block& x) {
 // Where each element of the output finds its operand; empty where they correspond one to one.
 std::vector<std::int64_t> element_table(const Shape& operand, const Shape& output) {
   if (element_count(operand) == element_count(output)) return {};
-  const Shape own = row_major_strides(operand);
-  const std::size_t added = output.size() - operand.size();
-  std::vector<std::int64_t> table(static_cast<std::size_t>(element_count(output)), 0);
-  for (std::size_t index = 0; index < table.size(); ++index) {
-    auto rest = static_cast<std::int64_t>(index);
-    for (std::size_t i = output.size(); i-- > 0;) {
-      const std::int64_t coordinate = rest % output[i];
-      rest /= output[i];
-      if (i >= added && operand[i - added] != 1) table[index] += coordinate * own[i - added];
-    }
-  }
-  return table;
+  return broadcast_sources(operand, output);
 }
 
 template <class F>

@@ -3,53 +3,11 @@
 #include <algorithm>
 
 #include "probust/exec/cpu/kernel.h"
+#include "probust/exec/sources.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {
 namespace {
-
-// The image cells of each window, window by window.
-struct Windows {
-  std::vector<std::int64_t> begin;  // [windows + 1] into cells
-  std::vector<std::int64_t> cells;
-  std::int64_t image = 0;
-  bool overlap = false;  // some cell belongs to two windows
-
-  std::int64_t count() const { return static_cast<std::int64_t>(begin.size()) - 1; }
-  std::span<const std::int64_t> of(std::int64_t window) const {
-    return std::span(cells).subspan(begin[window], begin[window + 1] - begin[window]);
-  }
-};
-
-Windows plan(const Window& window) {
-  Windows windows;
-  const Shape output = window.output();
-  windows.image = element_count(window.image);
-  windows.begin.push_back(0);
-  std::vector<bool> seen(static_cast<std::size_t>(windows.image), false);
-  const std::int64_t count = element_count(output), taps = element_count(window.kernel);
-  for (std::int64_t q = 0; q < count; ++q) {
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t cell = 0, stride = 1, rest_q = q, rest_t = t;
-      bool inside = true;
-      for (std::size_t i = output.size(); i-- > 0;) {
-        const std::int64_t at =
-            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
-        rest_q /= output[i];
-        rest_t /= window.kernel[i];
-        inside = inside && at >= 0 && at < window.image[i];
-        cell += at * stride;
-        stride *= window.image[i];
-      }
-      if (!inside) continue;
-      windows.overlap = windows.overlap || seen[cell];
-      seen[cell] = true;
-      windows.cells.push_back(cell);
-    }
-    windows.begin.push_back(static_cast<std::int64_t>(windows.cells.size()));
-  }
-  return windows;
-}
 
 std::int64_t plane_count(const Shape& shape) { return shape[0] * shape[1]; }
 
@@ -80,7 +38,7 @@ void put_chosen(const float* c, const std::int32_t* which, std::int32_t tap, flo
 }  // namespace
 
 Kernel make_max_pool(const Graph&, const Node& node) {
-  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+  return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t lanes = call.lanes;
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
       const float* plane = call.in[0].data + p * windows.image * lanes;
@@ -101,7 +59,7 @@ Kernel make_max_pool(const Graph&, const Node& node) {
 Kernel make_max_scatter(const Graph& graph, const Node& node) {
   const Extent image = graph[node.inputs[0]].extent, cotangent = graph[node.inputs[1]].extent;
   if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
-  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+  return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
     float* best = call.scratch_of(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
@@ -128,7 +86,7 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
 Kernel make_max_gather(const Graph& graph, const Node& node) {
   const Extent image = graph[node.inputs[0]].extent, values = graph[node.inputs[1]].extent;
   if (values != node.extent || image == Extent::constant) return make_reference(graph, node);
-  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+  return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
     float* best = call.scratch_of(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
@@ -149,7 +107,7 @@ Kernel make_max_gather(const Graph& graph, const Node& node) {
 }
 
 Kernel make_sum_pool(const Graph&, const Node& node) {
-  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+  return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t lanes = call.lanes;
     std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
@@ -165,7 +123,7 @@ Kernel make_sum_pool(const Graph&, const Node& node) {
 }
 
 Kernel make_sum_unpool(const Graph&, const Node& node) {
-  return [windows = plan(std::get<Window>(node.attributes))](const Call& call) {
+  return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t lanes = call.lanes;
     std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {

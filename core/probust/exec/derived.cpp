@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/derived.h"
+
+#include <array>
+
+#include "probust/autodiff/vjp.h"
+#include "probust/graph/simplify.h"
+#include "probust/moments/moments.h"
+
+namespace probust {
+
+Graph gradient_graph(const Graph& classifier) { return simplify(vjp(classifier, classifier.outputs, classifier.inputs()).graph); }
+
+Graph smoothed_gradient_graph(const Graph& classifier) {
+  MomentGraph moments = propagate_moments(classifier);
+  moments.graph.outputs = {moments.output.mean};
+  return simplify(vjp(moments.graph, moments.graph.outputs, std::array{moments.input.mean}).graph);
+}
+
+}  // namespace probust
