@@ -451,6 +451,17 @@ TEST(Cli, WrongUsageIsStatus2) {
   }
 }
 
+TEST(Cli, AMissingDeviceIsStatus5) {
+  const std::string estimate = "estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --limit 1 --quiet --device ";
+  const json present = json::parse(test::probust("version --json").out)["devices"];
+  const bool any = std::find(present.begin(), present.end(), "cuda:0") != present.end();
+  if (!any) expect_refusal(test::probust(estimate + "cuda"), 5, "--device");
+  expect_refusal(test::probust(estimate + "cuda:97"), 5, "--device");
+  expect_refusal(test::probust(estimate + "cuda:x"), 2, "--device");
+  expect_refusal(test::probust(estimate + "cpu --precision half"), 2, "--precision");
+  EXPECT_EQ(test::probust(estimate + "auto").status, 0);
+}
+
 TEST(Cli, TooLittleMemoryIsStatus5) {
   expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --quiet --memory 1K"), 5, "memory");
 }

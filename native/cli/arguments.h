@@ -25,6 +25,7 @@ struct DataArguments {
 /// The device options.
 struct DeviceArguments {
   std::string device = "cpu";
+  std::string precision = "float32";
   int threads = 0;  ///< 0: one per core
   std::string memory = "2G";
 };

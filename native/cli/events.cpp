@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/devices.h"
 #include "cli/load.h"
 #include "probust/base/text.h"
 #include "probust/estimators/tolerance.h"

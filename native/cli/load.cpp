@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "cli/devices.h"
 #include "cli/files_beside.h"
 #include "probust/onnx/preprocess.h"
 
@@ -98,15 +99,6 @@ Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& 
   preprocessing.std = arguments.data.std;
   preprocessing.layout = parse_layout(arguments.data.layout);
   return named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
-}
-
-std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch) {
-  ExecutorOptions options;
-  options.threads = thread_count(arguments.device);
-  options.memory = parse_memory(arguments.device.memory);
-  options.batch = batch;
-  const std::string device = arguments.device.device == "auto" ? "cpu" : arguments.device.device;
-  return make_executor(device, graph, options).value();
 }
 
 std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,

@@ -29,10 +29,7 @@ Dataset load_data(const DataArguments& data);
 /// The model as a function of the data's natural space.
 Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments);
 
-/// A graph, compiled for the chosen device.
-std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch = 0);
-
-/// Both.
+/// The same, compiled for the chosen device.
 std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
                                         std::int64_t batch = 0);
 

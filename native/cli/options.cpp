@@ -43,7 +43,11 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
 }
 
 void add_device_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--device", arguments.device.device, "cpu, reference or auto")->capture_default_str();
+  command.add_option("--device", arguments.device.device, "cpu, cuda, cuda:N, reference or auto")->capture_default_str();
+  command
+      .add_option("--precision", arguments.device.precision, "of products and convolutions with --device cuda: float32 or tf32")
+      ->check(CLI::IsMember({"float32", "tf32"}))
+      ->capture_default_str();
   command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
   command.add_option("--memory", arguments.device.memory, "for activations and gradients, e.g. 512M")->capture_default_str();
 }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "probust/exec/executor.h"
+#include "cli/devices.h"
 
 namespace probust::cli {
 
@@ -18,9 +18,8 @@ int run_version(const Arguments& arguments) {
   info["march"] = PROBUST_BUILD_ARCH;
   info["simd"] = Eigen::SimdInstructionSetsInUse();
   info["cores"] = std::thread::hardware_concurrency();
-  info["cuda"] = false;
-  info["devices"] = nlohmann::ordered_json::array();
-  for (const std::string_view backend : backends()) info["devices"].push_back(std::string(backend));
+  info["cuda"] = has_cuda();
+  info["devices"] = devices();
   if (arguments.json) {
     fmt::print("{}\n", info.dump(2));
     return 0;
@@ -28,9 +27,9 @@ int run_version(const Arguments& arguments) {
   fmt::print("probust {}\n", PROBUST_VERSION);
   fmt::print("  build     {}, {}, -march={}\n", std::string(info["compiler"]), PROBUST_BUILD_TYPE, PROBUST_BUILD_ARCH);
   fmt::print("  vectors   {}\n", Eigen::SimdInstructionSetsInUse());
-  fmt::print("  cuda      not compiled in\n");
+  fmt::print("  cuda      {}\n", has_cuda() ? "compiled in" : "not compiled in");
   fmt::print("  devices  ");
-  for (const std::string_view backend : backends()) fmt::print(" {}", backend);
+  for (const std::string& device : devices()) fmt::print(" {}", device);
   fmt::print(" ({} cores)\n", std::thread::hardware_concurrency());
   return 0;
 }

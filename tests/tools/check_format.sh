@@ -2,4 +2,4 @@
 # Every C++ file as clang-format would write it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
+git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run --Werror

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "cli/devices.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#ifdef PROBUST_CUDA_LOADER
+#include "cuda/loader.h"
+#endif
+
+namespace probust::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& device) {
+  throw Error{ErrorCode::usage, "--device", "'" + device + "' is not a known device", "use cpu, cuda, cuda:N or auto"};
+}
+
+// The N of "cuda:N", 0 of "cuda"; -1 where the name is another.
+int cuda_ordinal(const std::string& device) {
+  if (device == "cuda") return 0;
+  if (device.rfind("cuda:", 0) != 0) return -1;
+  int ordinal = -1;
+  const char *first = device.data() + 5, *last = device.data() + device.size();
+  const auto [end, problem] = std::from_chars(first, last, ordinal);
+  if (problem != std::errc() || end != last || ordinal < 0) refuse(device);
+  return ordinal;
+}
+
+#ifdef PROBUST_CUDA_LOADER
+
+int cuda_devices() { return cuda::count_devices(); }
+
+std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& options, int ordinal, const Arguments& arguments) {
+  cuda::CudaOptions cuda;
+  cuda.ordinal = ordinal;
+  cuda.precision = arguments.device.precision == "tf32" ? cuda::Precision::tf32 : cuda::Precision::float32;
+  if (!arguments.quiet) cuda.warn = [](const std::string& text) { fmt::print(stderr, "probust: --device cuda: {}\n", text); };
+  return cuda::load_cuda_executor(graph, options, cuda).value();
+}
+
+#else
+
+int cuda_devices() { return 0; }
+
+std::unique_ptr<Executor> make_cuda(const Graph&, const ExecutorOptions&, int, const Arguments&) {
+  throw Error{ErrorCode::resources, "--device", "this build has no CUDA", "use --device cpu"};
+}
+
+#endif
+
+}  // namespace
+
+bool has_cuda() {
+#ifdef PROBUST_CUDA_LOADER
+  return cuda::module_exists();
+#else
+  return false;
+#endif
+}
+
+std::vector<std::string> devices() {
+  std::vector<std::string> names(backends().begin(), backends().end());
+  for (int i = 0; i < cuda_devices(); ++i) names.push_back("cuda:" + std::to_string(i));
+  return names;
+}
+
+std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch) {
+  ExecutorOptions options;
+  options.threads = thread_count(arguments.device);
+  options.memory = parse_memory(arguments.device.memory);
+  options.batch = batch;
+  const std::string& device = arguments.device.device;
+  if (device == "auto")
+    return cuda_devices() > 0 ? make_cuda(graph, options, 0, arguments) : make_executor("cpu", graph, options).value();
+  if (const int ordinal = cuda_ordinal(device); ordinal >= 0) return make_cuda(graph, options, ordinal, arguments);
+  for (const std::string_view backend : backends()) {
+    if (backend == device) return make_executor(backend, graph, options).value();
+  }
+  refuse(device);
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cuda/device.h"
+#include "probust/exec/executor.h"
+
+namespace probust::cuda {
+
+struct CudaOptions {
+  int ordinal = 0;  ///< which device
+  Precision precision = Precision::float32;
+  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< told what runs slower than it might
+};
+
+/// Compiles a classifier for an NVIDIA GPU. Of `options`, memory is the device's, and threads serve what follows on the host.
+/// Error{resources} where there is no such device or a single example does not fit the memory.
+Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
+                                                     const CudaOptions& cuda);
+
+}  // namespace probust::cuda

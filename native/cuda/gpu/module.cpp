@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/module.h"
+
+extern "C" {
+
+// Called from C++ that was built with this.
+probust::Result<std::unique_ptr<probust::Executor>> probust_make_cuda_executor(const probust::Graph& classifier,
+                                                                               const probust::ExecutorOptions& options,
+                                                                               const probust::cuda::CudaOptions& cuda) {
+  return probust::cuda::make_cuda_executor(classifier, options, cuda);
+}
+
+int probust_count_cuda_devices() { return probust::cuda::device_count(); }
+
+}  // extern "C"

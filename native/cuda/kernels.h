@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device.h"
+#include "cuda/scalar_ops.h"
+#include "probust/noise/clip_math.h"
+#include "probust/noise/noise.h"
+
+// Every kernel of our own, as a call. A value lies as [lanes][elements]; `own` says how many lanes an operand has, and lane l of
+// a result reads lane l % own of it (program.h: constants have one, examples repeat for every seed). Tables hold offsets of
+// elements.
+namespace probust::cuda {
+
+struct Operand {
+  const float* data = nullptr;
+  std::int64_t elements = 0;
+  std::int64_t own = 1;
+
+  PROBUST_EVERYWHERE const float* lane(std::int64_t l) const { return data + (own == 1 ? 0 : l % own) * elements; }
+};
+
+struct Output {
+  float* data = nullptr;
+  std::int64_t elements = 0;
+  std::int64_t lanes = 0;
+
+  PROBUST_EVERYWHERE float* lane(std::int64_t l) const { return data + l * elements; }
+};
+
+// ---- arrange.cu
+
+/// to[target[i]] = from[source[i]] for i < count, or 0 where the source is negative; targets are 0, 1, ... where null.
+void move(Device& device, Operand from, const std::int32_t* source, const std::int32_t* target, std::int64_t count, Output to);
+
+/// Every lane of `to` reads its lane of `from`.
+void repeat(Device& device, Operand from, Output to);
+
+/// to[e] = sum of from[source[i]] over begin[e] <= i < begin[e + 1].
+void sum_rows(Device& device, Operand from, const std::int32_t* begin, const std::int32_t* source, Output to);
+
+// ---- elementwise.cu
+
+/// A chain of element-wise operators: the first step's result is the second's operand, and so on.
+struct Chain {
+  static constexpr int kSteps = 12, kOperands = 8;
+  static constexpr std::int8_t kSoFar = -1;  ///< as an operand: what the steps before gave
+
+  struct Read {
+    Operand from;
+    const std::int32_t* source = nullptr;  ///< of each element of the result; null where they correspond
+  };
+  struct Step {
+    Op op = Op::add;
+    std::int8_t a = kSoFar, b = kSoFar, c = kSoFar;  ///< positions among the operands
+  };
+  Read operands[kOperands];
+  Step steps[kSteps];
+  int operand_count = 0, step_count = 0;
+};
+void run(Device& device, const Chain& chain, Output to);
+
+// ---- pool.cu
+
+/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (a NaN counts as largest).
+void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
+            std::int64_t windows);
+/// to[q] = values[which[q]]; which has `own` lanes.
+void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, Output to);
+/// to[e] = sum of from[q] over the windows q of windows[begin[e]] .. that chose e.
+void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
+                const std::int32_t* windows, Output to);
+
+// ---- lines.cu: along an axis of a value. A line starts at start[line] and its elements lie `stride` apart.
+struct Lines {
+  const std::int32_t* start = nullptr;
+  std::int64_t count = 0, extent = 0, stride = 1;
+};
+void softmax(Device& device, Operand from, Lines lines, bool logarithm, Output to);
+/// The positions of the largest, largest first; of equal ones the first; a NaN is largest.
+void top_index(Device& device, Operand from, Lines lines, Lines to_lines, Output to);
+/// to[i] = from[index[i]], NaN where there is none.
+void take(Device& device, Operand from, Lines from_lines, Operand index, Lines lines, Output to);
+/// to[index[i]] += from[i].
+void put_add(Device& device, Operand from, Operand index, Lines lines, Lines to_lines, Output to);
+
+// ---- direct.cu: convolutions of images [C, H, W] (channels last where the flag says so), for what the library does not do.
+struct DirectWindow {
+  static constexpr int kAxes = 3;
+  std::int64_t image[kAxes], kernel[kAxes], output[kAxes], stride[kAxes], dilation[kAxes], pad[kAxes];
+  std::int64_t images = 1, in_channels = 1, out_channels = 1, groups = 1;
+};
+/// Filters [O, C / groups, kernel], a filter a lane; values [N, C, ...].
+void convolve_directly(Device& device, const DirectWindow& window, Operand x, Operand filter, Output y);
+void convolve_transposed_directly(Device& device, const DirectWindow& window, Operand c, Operand filter, Output x);
+void filter_gradient(Device& device, const DirectWindow& window, Operand x, Operand c, Output filter);
+
+// ---- noise.cu
+
+/// Noisy copies in lanes: lane l is copy first + (begin + l) % count of point (begin + l) / count, at stride (copy) + offset
+/// among the samples.
+struct Copies {
+  const float* x = nullptr;              ///< [points][elements]
+  const std::uint32_t* index = nullptr;  ///< [points]
+  std::int64_t elements = 0, first = 0, count = 1, begin = 0, lanes = 0;
+  std::uint32_t stride = 1, offset = 0;
+
+  PROBUST_EVERYWHERE std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+  PROBUST_EVERYWHERE std::uint32_t sample(std::int64_t lane) const {
+    return stride * static_cast<std::uint32_t>(first + (begin + lane) % count) + offset;
+  }
+};
+
+/// ElementNoise (noise.h) with its array on the device, at a scale.
+struct DeviceNoise {
+  ElementNoise::Draw draw = ElementNoise::Draw::normal;
+  const float* deviations = nullptr;
+  bool varies = false;
+  bool clips = false;
+  ClipMath clip;
+  float scale = 0;
+  std::uint64_t seed = 0;
+};
+/// The same bits as NoiseShape::add.
+void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to);
+/// to = x - (to - x): additive noise mirrored at the point.
+void reflect(Device& device, const Copies& copies, float* to);
+/// gradients [lanes][elements] *= the noise's standard deviations; lane l belongs to the point at index[l % examples].
+void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,
+                        std::int64_t examples, Output gradients);
+
+// ---- statistics.cu
+
+/// counts[point][class]: how often each class is the largest of the logits [lanes][classes]; the lowest on a tie, none with a
+/// NaN.
+void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts);
+/// seeds [seeds * examples][classes]: +1 at the target, -1 at the rival. rivals [examples][all_seeds], first of them `first`.
+void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
+                  std::int64_t first, std::int64_t seeds, std::int64_t examples, std::int64_t classes, float* to);
+/// Gradients [seeds * examples][elements] (lane s examples + b) as rows first + s of rows [examples][all_seeds][elements].
+void store_rows(Device& device, const float* gradients, std::int64_t seeds, std::int64_t examples, std::int64_t elements,
+                std::int64_t first, std::int64_t all_seeds, float* rows);
+/// gram [examples][n][n] of rows [examples][n][elements].
+void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t n, std::int64_t elements, double* to);
+/// along [lanes][n]: rows [points][n][elements] of the copy's point times (copy - x).
+void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to);
+/// The same for gradients of the copies themselves, [seeds * copies][elements]: to [copies][all_seeds], seeds from `first` on.
+void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+               std::int64_t all_seeds, const float* noisy, double* to);
+/// sums [all_seeds][elements] += gradients of all copies, in their order; seeds from `first` on.
+void add_gradients(Device& device, const float* gradients, std::int64_t seeds, std::int64_t copies, std::int64_t elements,
+                   std::int64_t first, double* sums);
+/// to = sums / count, rounded.
+void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to);
+
+}  // namespace probust::cuda

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+
+namespace probust::cuda {
+namespace {
+
+struct RunChain {
+  Chain chain;
+  Output to;
+
+  PROBUST_EVERYWHERE float read(std::int8_t operand, float so_far, std::int64_t lane, std::int64_t e) const {
+    if (operand == Chain::kSoFar) return so_far;
+    const Chain::Read& read = chain.operands[operand];
+    return read.from.lane(lane)[read.source == nullptr ? e : read.source[e]];
+  }
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t lane = index / to.elements, e = index % to.elements;
+    float value = 0;
+    for (int i = 0; i < chain.step_count; ++i) {
+      const Chain::Step& step = chain.steps[i];
+      value = apply(step.op, read(step.a, value, lane, e), read(step.b, value, lane, e), read(step.c, value, lane, e));
+    }
+    to.data[index] = value;
+  }
+};
+
+}  // namespace
+
+void run(Device& device, const Chain& chain, Output to) { for_each(device, to.lanes * to.elements, RunChain{chain, to}); }
+
+}  // namespace probust::cuda

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Compiled without contraction of a * b + c, like the noise of the core: then a copy has the same bits here and there.
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+#include "probust/base/philox.h"
+#include "probust/noise/draw_math.h"
+
+namespace probust::cuda {
+namespace {
+
+// Four elements of one copy: what four words of the generator give.
+struct Draw {
+  Copies copies;
+  DeviceNoise noise;
+  float* to;
+
+  PROBUST_EVERYWHERE void unit_draws(const PhiloxCounter& words, float (&z)[4]) const {
+    if (noise.draw == ElementNoise::Draw::normal) {
+      draws::normal_pair(words[0], words[1], z[0], z[1]);
+      draws::normal_pair(words[2], words[3], z[2], z[3]);
+      return;
+    }
+    for (int k = 0; k < 4; ++k)
+      z[k] = noise.draw == ElementNoise::Draw::uniform ? draws::uniform_draw(words[k]) : draws::laplace_draw(words[k]);
+  }
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t quads = (copies.elements + 3) / 4, lane = index / quads, quad = index % quads, point = copies.point(lane);
+    const PhiloxKey key{static_cast<std::uint32_t>(noise.seed), static_cast<std::uint32_t>(noise.seed >> 32)};
+    float z[4];
+    unit_draws(philox({static_cast<std::uint32_t>(quad), copies.sample(lane), copies.index[point], 0}, key), z);
+    const float* deviations = noise.deviations + (noise.varies ? copies.index[point] * copies.elements : 0);
+    for (int k = 0; k < 4 && quad * 4 + k < copies.elements; ++k) {
+      const std::int64_t e = quad * 4 + k;
+      const float scaled = noise.scale * z[k], moved = noise.deviations == nullptr ? scaled : deviations[e] * scaled;
+      const float value = copies.x[point * copies.elements + e] + moved;
+      to[lane * copies.elements + e] = noise.clips ? noise.clip(value) : value;
+    }
+  }
+};
+
+struct Reflect {
+  Copies copies;
+  float* to;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t lane = index / copies.elements, e = index % copies.elements;
+    const float x = copies.x[copies.point(lane) * copies.elements + e];
+    to[index] = x - (to[index] - x);
+  }
+};
+
+struct ScaleByDeviation {
+  float deviation;
+  bool varies;
+  const float* deviations;
+  const std::uint32_t* index_of;
+  std::int64_t examples;
+  Output values;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t lane = index / values.elements, e = index % values.elements;
+    const std::int64_t row = varies ? index_of[lane % examples] * values.elements : 0;
+    const float d = deviations == nullptr ? deviation : deviation * deviations[row + e];
+    values.data[index] *= d;
+  }
+};
+
+}  // namespace
+
+void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to) {
+  for_each(device, copies.lanes * ((copies.elements + 3) / 4), Draw{copies, noise, to});
+}
+
+void reflect(Device& device, const Copies& copies, float* to) {
+  for_each(device, copies.lanes * copies.elements, Reflect{copies, to});
+}
+
+void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,
+                        std::int64_t examples, Output gradients) {
+  for_each(device, gradients.lanes * gradients.elements,
+           ScaleByDeviation{noise.deviation, noise.varies, deviations, index, examples, gradients});
+}
+
+}  // namespace probust::cuda

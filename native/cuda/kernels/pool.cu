@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+
+namespace probust::cuda {
+namespace {
+
+struct Choose {
+  Operand image;
+  const std::int32_t *begin, *cells;
+  std::int32_t* which;
+  std::int64_t windows;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t lane = index / windows, q = index % windows;
+    const float* x = image.lane(lane);
+    std::int32_t best = cells[begin[q]];
+    for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
+      const float candidate = x[cells[i]], largest = x[best];
+      // A NaN wins over numbers, and nothing wins over a NaN: comparisons with it are false.
+      if (candidate > largest || (candidate != candidate && largest == largest)) best = cells[i];
+    }
+    which[index] = best;
+  }
+};
+
+struct TakeChosen {
+  Operand values;
+  const std::int32_t* which;
+  std::int64_t own;
+  Output to;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t lane = index / to.elements, q = index % to.elements;
+    to.data[index] = values.lane(lane)[which[lane % own * to.elements + q]];
+  }
+};
+
+struct PutChosen {
+  Operand from;
+  const std::int32_t* which;
+  std::int64_t own;
+  const std::int32_t *begin, *windows;
+  Output to;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t lane = index / to.elements, e = index % to.elements;
+    const std::int32_t* chosen = which + lane % own * from.elements;
+    const float* c = from.lane(lane);
+    float sum = 0;
+    for (std::int32_t i = begin[e]; i < begin[e + 1]; ++i) sum += chosen[windows[i]] == e ? c[windows[i]] : 0.0F;
+    to.data[index] = sum;
+  }
+};
+
+}  // namespace
+
+void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
+            std::int64_t windows) {
+  for_each(device, image.own * windows, Choose{image, begin, cells, which, windows});
+}
+
+void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, Output to) {
+  for_each(device, to.lanes * to.elements, TakeChosen{values, which, own, to});
+}
+
+void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
+                const std::int32_t* windows, Output to) {
+  for_each(device, to.lanes * to.elements, PutChosen{from, which, own, begin, windows, to});
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// What estimators ask of many copies, so that the copies themselves never leave the device.
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+
+namespace probust::cuda {
+namespace {
+
+PROBUST_EVERYWHERE inline void count_one(std::uint32_t* counter) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(counter, 1U);
+#else
+  ++*counter;
+#endif
+}
+
+struct CountWinners {
+  const float* logits;
+  std::int64_t classes;
+  Copies copies;
+  std::uint32_t* counts;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane) const {
+    const float* f = logits + lane * classes;
+    std::int64_t best = 0;
+    for (std::int64_t c = 0; c < classes; ++c) {
+      if (f[c] != f[c]) return;
+      if (f[c] > f[best]) best = c;
+    }
+    count_one(counts + copies.point(lane) * classes + best);
+  }
+};
+
+struct SeedMargins {
+  const std::int32_t *targets, *rivals;
+  std::int64_t all_seeds, first, examples, classes;
+  float* to;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t c = index % classes, lane = index / classes, b = lane % examples, s = first + lane / examples;
+    to[index] = c == targets[b] ? 1.0F : c == rivals[b * all_seeds + s] ? -1.0F : 0.0F;
+  }
+};
+
+struct StoreRows {
+  const float* gradients;
+  std::int64_t examples, elements, first, all_seeds;
+  float* rows;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t e = index % elements, lane = index / elements, b = lane % examples, s = first + lane / examples;
+    rows[(b * all_seeds + s) * elements + e] = gradients[index];
+  }
+};
+
+struct GramTerm {
+  const float* rows;
+  std::int64_t n, elements;
+
+  PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
+    const std::int64_t j = entry % n, i = entry / n % n, b = entry / (n * n);
+    const float* own = rows + b * n * elements;
+    return double{own[i * elements + e]} * double{own[j * elements + e]};
+  }
+};
+
+struct StoreSum {
+  double* to;
+  PROBUST_EVERYWHERE void operator()(std::int64_t i, double sum) const { to[i] = sum; }
+};
+
+struct AlongTerm {
+  Copies copies;
+  const float* rows;
+  std::int64_t n;
+  const float* noisy;
+
+  PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
+    const std::int64_t a = entry % n, lane = entry / n, point = copies.point(lane);
+    const double eps = double{noisy[lane * copies.elements + e]} - double{copies.x[point * copies.elements + e]};
+    return double{rows[(point * n + a) * copies.elements + e]} * eps;
+  }
+};
+
+struct AlongOwnTerm {
+  Copies copies;
+  const float *gradients, *noisy;
+
+  PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
+    const std::int64_t lane = entry % copies.lanes, point = copies.point(lane);
+    const double eps = double{noisy[lane * copies.elements + e]} - double{copies.x[point * copies.elements + e]};
+    return double{gradients[entry * copies.elements + e]} * eps;
+  }
+};
+
+struct StoreAlongOwn {
+  std::int64_t lanes, first, all_seeds;
+  double* to;
+  PROBUST_EVERYWHERE void operator()(std::int64_t entry, double sum) const {
+    to[entry % lanes * all_seeds + first + entry / lanes] = sum;
+  }
+};
+
+struct AddGradients {
+  const float* gradients;
+  std::int64_t copies, elements, first;
+  double* sums;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+    const std::int64_t s = index / elements, e = index % elements;
+    double& sum = sums[first * elements + index];
+    for (std::int64_t b = 0; b < copies; ++b) sum += gradients[(s * copies + b) * elements + e];
+  }
+};
+
+struct Average {
+  const double* sums;
+  double count;
+  float* to;
+  PROBUST_EVERYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<float>(sums[i] / count); }
+};
+
+}  // namespace
+
+void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts) {
+  for_each(device, copies.lanes, CountWinners{logits, classes, copies, counts});
+}
+
+void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
+                  std::int64_t first, std::int64_t seeds, std::int64_t examples, std::int64_t classes, float* to) {
+  for_each(device, seeds * examples * classes, SeedMargins{targets, rivals, all_seeds, first, examples, classes, to});
+}
+
+void store_rows(Device& device, const float* gradients, std::int64_t seeds, std::int64_t examples, std::int64_t elements,
+                std::int64_t first, std::int64_t all_seeds, float* rows) {
+  for_each(device, seeds * examples * elements, StoreRows{gradients, examples, elements, first, all_seeds, rows});
+}
+
+void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t n, std::int64_t elements, double* to) {
+  for_each_sum(device, examples * n * n, elements, GramTerm{rows, n, elements}, StoreSum{to});
+}
+
+void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to) {
+  for_each_sum(device, copies.lanes * n, copies.elements, AlongTerm{copies, rows, n, noisy}, StoreSum{to});
+}
+
+void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+               std::int64_t all_seeds, const float* noisy, double* to) {
+  for_each_sum(device, seeds * copies.lanes, copies.elements, AlongOwnTerm{copies, gradients, noisy},
+               StoreAlongOwn{copies.lanes, first, all_seeds, to});
+}
+
+void add_gradients(Device& device, const float* gradients, std::int64_t seeds, std::int64_t copies, std::int64_t elements,
+                   std::int64_t first, double* sums) {
+  for_each(device, seeds * elements, AddGradients{gradients, copies, elements, first, sums});
+}
+
+void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to) {
+  for_each(device, size, Average{sums, static_cast<double>(count), to});
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device.h"
+#include "probust/base/everywhere.h"
+
+// Kernels. A kernel is a plain function object, marked PROBUST_EVERYWHERE, that is called once for every number below `count`, in
+// no order, and writes where no other call reads or writes. nvcc makes GPU code of it; the emulated device calls it in a loop.
+namespace probust::cuda {
+
+#ifdef __CUDACC__
+
+void check_launch();              // throws Error{numerical} where a kernel could not be started
+void* stream_of(Device& device);  // a cudaStream_t
+
+constexpr int kThreads = 256;
+
+template <class F>
+__global__ void for_each_kernel(std::int64_t count, F f) {
+  const std::int64_t step = std::int64_t{blockDim.x} * gridDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) f(i);
+}
+
+/// f(i) for all i < count.
+template <class F>
+void for_each(Device& device, std::int64_t count, F f) {
+  if (count <= 0) return;
+  const std::int64_t blocks = (count + kThreads - 1) / kThreads;
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+  for_each_kernel<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0,
+                    static_cast<cudaStream_t>(stream_of(device))>>>(count, f);
+  check_launch();
+}
+
+// A warp a sum: lane l adds the terms l, l + 32, ... in order, and the lanes' sums are added pairwise, always in the same way.
+template <class Term, class Store>
+__global__ void sum_kernel(std::int64_t count, std::int64_t length, Term term, Store store) {
+  const std::int64_t warps = std::int64_t{blockDim.x} * gridDim.x / 32;
+  for (std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; i < count; i += warps) {
+    double sum = 0;
+    for (std::int64_t j = threadIdx.x % 32; j < length; j += 32) sum += term(i, j);
+    for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffU, sum, half);
+    if (threadIdx.x % 32 == 0) store(i, sum);
+  }
+}
+
+/// store(i, sum of term(i, j) over j < length) for all i < count.
+template <class Term, class Store>
+void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term term, Store store) {
+  if (count <= 0) return;
+  const std::int64_t blocks = (count * 32 + kThreads - 1) / kThreads;
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+  sum_kernel<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0,
+               static_cast<cudaStream_t>(stream_of(device))>>>(count, length, term, store);
+  check_launch();
+}
+
+#else
+
+/// The numbers below `count` in an order that no kernel can lean on: steps of a large prime, round and round.
+template <class Visit>
+void in_no_order(std::int64_t count, Visit visit) {
+  constexpr std::int64_t kPrime = 1000003;
+  const std::int64_t step = count % kPrime == 0 ? 1 : kPrime % count;
+  for (std::int64_t k = 0, i = 0; k < count; ++k) {
+    visit(i);
+    i += step;
+    if (i >= count) i -= count;
+  }
+}
+
+/// f(i) for all i < count.
+template <class F>
+void for_each(Device&, std::int64_t count, F f) {
+  if (count > 0) in_no_order(count, f);
+}
+
+/// store(i, sum of term(i, j) over j < length) for all i < count.
+template <class Term, class Store>
+void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term term, Store store) {
+  for_each(device, count, [&](std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < length; ++j) sum += term(i, j);
+    store(i, sum);
+  });
+}
+
+#endif
+
+}  // namespace probust::cuda

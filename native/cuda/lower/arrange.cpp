@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Operators that move elements, and those that add them up, by tables of where elements come from.
+#include <numeric>
+
+#include "cuda/lowering.h"
+#include "probust/exec/sources.h"
+
+namespace probust::cuda {
+namespace {
+
+// Whether an image's channels may stay last.
+bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
+
+}  // namespace
+
+void lower_move(Lowering& l, ValueId id) {
+  const Node& node = l.node(id);
+  const ValueId input = node.inputs[0];
+  if (node.op == Op::reshape) return l.alias(id, l.plain(input), Order::plain);
+  const Shape& from = l.node(input).shape;
+  const Order order = keeps_axes(node.op) ? l.order(input) : Order::plain;
+  const auto sources = sources_of(node.op, node.attributes, from, node.shape);
+  const std::int32_t* where = l.table(Lowering::offsets(sources, from, l.order(input), node.shape, order));
+  const std::int64_t count = element_count(node.shape);
+  l.emit(id, order, {l.as_it_lies(input)},
+         [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); });
+}
+
+void lower_concat(Lowering& l, ValueId id) {
+  const Node& node = l.node(id);
+  const auto axis = static_cast<std::size_t>(std::get<AxisAttribute>(node.attributes).axis);
+  struct Part {
+    const std::int32_t *source, *target;
+    std::int64_t count;
+  };
+  std::vector<Part> parts;
+  std::vector<int> reads;
+  std::int64_t before = 0;
+  const Shape strides = row_major_strides(node.shape);
+  for (const ValueId input : node.inputs) {
+    const Shape& from = l.node(input).shape;
+    const std::int64_t count = element_count(from), row = from[axis] * strides[axis];
+    std::vector<std::int64_t> target(static_cast<std::size_t>(count)), source(static_cast<std::size_t>(count));
+    std::iota(source.begin(), source.end(), 0);
+    for (std::int64_t e = 0; e < count; ++e)
+      target[e] = e / row * node.shape[axis] * strides[axis] + before * strides[axis] + e % row;
+    before += from[axis];
+    if (count == 0) continue;
+    reads.push_back(l.plain(input));
+    parts.push_back({l.table(source), l.table(target), count});
+  }
+  l.emit(id, Order::plain, std::move(reads), [parts](const Call& call) {
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      move(call.device, call.in(k), parts[k].source, parts[k].target, parts[k].count, call.out());
+  });
+}
+
+// The targets of a sum are where its transpose, a repetition, would fetch from.
+void lower_sum(Lowering& l, ValueId id) {
+  const Node& node = l.node(id);
+  const ValueId input = node.inputs[0];
+  const Shape& from = l.node(input).shape;
+  const auto targets = node.op == Op::scatter_add ? sources_of(Op::gather, node.attributes, node.shape, from)
+                                                  : broadcast_sources(node.shape, from);
+  const auto own = positions(from, l.order(input));
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(element_count(node.shape)) + 1, 0), source(targets.size());
+  for (const std::int64_t target : targets) ++begin[target + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int64_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t e = 0; e < targets.size(); ++e) source[next[targets[e]]++] = own[e];
+  const std::int32_t *first = l.table(begin), *where = l.table(source);
+  l.emit(id, Order::plain, {l.as_it_lies(input)},
+         [=](const Call& call) { sum_rows(call.device, call.in(0), first, where, call.out()); });
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/lowering.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "probust/base/error.h"
+#include "probust/ops/op.h"
+
+namespace probust::cuda {
+namespace {
+
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+
+void require_small(const Node& node) {
+  if (element_count(node.shape) <= kMostElements) return;
+  throw Error{ErrorCode::unsupported, node.name.empty() ? "model" : node.name,
+              "a value of shape " + to_string(node.shape) + " is too large for the device", "use --device cpu"};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> positions(const Shape& shape, Order order) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(element_count(shape)));
+  std::iota(result.begin(), result.end(), 0);
+  if (order == Order::plain || shape.size() < 3) return result;
+  const std::int64_t channels = shape[1], cells = element_count({shape.begin() + 2, shape.end()});
+  for (std::int64_t& e : result) {
+    const std::int64_t cell = e % cells, channel = e / cells % channels, image = e / (cells * channels);
+    e = (image * cells + cell) * channels + channel;
+  }
+  return result;
+}
+
+Lowering::Lowering(Device& on, const Graph& of) : device(on), graph(of), absorbed_by(plan_chains(of)), placed_(of.nodes.size()) {
+  int inputs = 0;
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    const Node& one = graph[id];
+    require_small(one);
+    if (one.op == Op::input) {
+      placed_[id] = {add({one.extent, element_count(one.shape), inputs++, nullptr}), Order::plain};
+    } else if (one.op == Op::constant) {
+      placed_[id].storage = -1;  // uploaded where a kernel asks for it
+    } else {
+      lower_function(one.op)(*this, id);
+    }
+  }
+  for (const ValueId id : graph.outputs) lowered_.outputs.push_back(plain(id));
+}
+
+Lowered Lowering::finish() && { return std::move(lowered_); }
+
+int Lowering::add(Storage storage) {
+  lowered_.storages.push_back(storage);
+  return static_cast<int>(lowered_.storages.size()) - 1;
+}
+
+int Lowering::placed_storage(ValueId id) {
+  Placed& placed = placed_[id];
+  if (placed.storage < 0) {
+    const Tensor& value = constant_value(graph, id);
+    placed.storage = add({Extent::constant, value.size(), -1, constant(value.data)});
+  }
+  return placed.storage;
+}
+
+int Lowering::in_order(ValueId id, Order order) {
+  const int storage = placed_storage(id);
+  if (placed_[id].order == order) return storage;
+  const Shape& shape = graph[id].shape;
+  const auto from = positions(shape, placed_[id].order), to = positions(shape, order);
+  if (from == to) return storage;
+  const auto known = moved_.find({storage, order});
+  if (known != moved_.end()) return known->second;
+  std::vector<std::int64_t> source(from.size());
+  for (std::size_t e = 0; e < from.size(); ++e) source[to[e]] = from[e];
+  const std::int32_t* where = table(source);
+  const auto count = static_cast<std::int64_t>(source.size());
+  const int copy = emit_extra(graph[id].extent, count, {storage},
+                              [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); });
+  moved_[{storage, order}] = copy;
+  return copy;
+}
+
+void Lowering::emit(ValueId id, Order order, std::vector<int> reads, std::function<void(const Call&)> run) {
+  placed_[id] = {emit_extra(graph[id].extent, element_count(graph[id].shape), std::move(reads), std::move(run)), order};
+}
+
+int Lowering::emit_extra(Extent extent, std::int64_t elements, std::vector<int> reads, std::function<void(const Call&)> run) {
+  const int storage = add({extent, elements, -1, nullptr});
+  lowered_.steps.push_back({std::move(reads), storage, std::move(run)});
+  return storage;
+}
+
+const std::int32_t* Lowering::table(const std::vector<std::int64_t>& offsets, std::int64_t identity) {
+  if (identity == static_cast<std::int64_t>(offsets.size())) {
+    bool same = true;
+    for (std::size_t i = 0; same && i < offsets.size(); ++i) same = offsets[i] == static_cast<std::int64_t>(i);
+    if (same) return nullptr;
+  }
+  std::vector<std::int32_t> narrow(offsets.begin(), offsets.end());
+  auto& table = lowered_.tables[narrow];
+  if (table.data() == nullptr) table = Array<std::int32_t>(device, narrow);
+  return table.data();
+}
+
+const float* Lowering::constant(std::span<const float> values) { return lowered_.constants.emplace_back(device, values).data(); }
+
+std::vector<std::int64_t> Lowering::offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
+                                            const Shape& to, Order to_order) {
+  const auto own = positions(from, from_order), out = positions(to, to_order);
+  std::vector<std::int64_t> result(sources.size());
+  for (std::size_t e = 0; e < sources.size(); ++e) result[out[e]] = sources[e] < 0 ? -1 : own[sources[e]];
+  return result;
+}
+
+void Lowering::note_on_the_host(Op op) {
+  const std::string name(definition(op).name);
+  auto& names = lowered_.on_the_host;
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// The one list of what runs where.
+Lower lower_function(Op op) {
+  switch (op) {
+    case Op::input:
+    case Op::constant:
+      return nullptr;
+    case Op::matmul:
+      return lower_matmul;
+    case Op::conv:
+    case Op::conv_transpose:
+    case Op::conv_filter_grad:
+      return lower_conv;
+    case Op::max_pool:
+    case Op::max_scatter:
+    case Op::max_gather:
+    case Op::sum_pool:
+    case Op::sum_unpool:
+      return lower_pool;
+    case Op::negate:
+    case Op::absolute:
+    case Op::sign:
+    case Op::step:
+    case Op::relu:
+    case Op::exp:
+    case Op::log:
+    case Op::sqrt:
+    case Op::reciprocal:
+    case Op::sigmoid:
+    case Op::tanh:
+    case Op::erf:
+    case Op::softplus:
+    case Op::sine:
+    case Op::cosine:
+    case Op::floor:
+    case Op::round:
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::power:
+    case Op::greater_equal:
+    case Op::less:
+    case Op::select:
+    case Op::relu_mean:
+    case Op::relu_variance:
+    case Op::normal_cdf:
+    case Op::normal_density:
+      return lower_elementwise;
+    case Op::reduce_sum:
+    case Op::scatter_add:
+      return lower_sum;
+    case Op::broadcast:
+    case Op::reshape:
+    case Op::transpose:
+    case Op::slice:
+    case Op::pad:
+    case Op::gather:
+      return lower_move;
+    case Op::concat:
+      return lower_concat;
+    case Op::softmax:
+    case Op::log_softmax:
+    case Op::top_index:
+    case Op::take:
+    case Op::put_add:
+      return lower_lines;
+    case Op::tree_ensemble:
+      return lower_on_the_host;
+  }
+  return lower_on_the_host;
+}
+
+void lower_on_the_host(Lowering& l, ValueId id) {
+  const Node& node = l.node(id);
+  l.note_on_the_host(node.op);
+  std::vector<int> reads;
+  std::vector<Shape> shapes;
+  for (const ValueId input : node.inputs) {
+    reads.push_back(l.plain(input));
+    shapes.push_back(l.node(input).shape);
+  }
+  l.emit(id, Order::plain, std::move(reads),
+         [&op = definition(node.op), attributes = node.attributes, shapes, shape = node.shape](const Call& call) {
+           std::vector<std::vector<float>> values;
+           for (std::size_t k = 0; k < shapes.size(); ++k) {
+             const Operand operand = call.in(k);
+             values.emplace_back(static_cast<std::size_t>(operand.elements * operand.own));
+             call.device.download(values[k].data(), operand.data, static_cast<std::int64_t>(values[k].size() * sizeof(float)));
+           }
+           const Output out = call.out();
+           std::vector<float> result(static_cast<std::size_t>(out.elements * out.lanes));
+           Tensor y(shape);
+           for (std::int64_t lane = 0; lane < out.lanes; ++lane) {
+             std::vector<Tensor> operands;
+             std::vector<const Tensor*> pointers;
+             for (std::size_t k = 0; k < shapes.size(); ++k) {
+               const Operand operand = call.in(k);
+               const auto first = values[k].begin() + lane % operand.own * operand.elements;
+               operands.emplace_back(shapes[k], std::vector<float>(first, first + operand.elements));
+             }
+             for (const Tensor& operand : operands) pointers.push_back(&operand);
+             op.eval(attributes, pointers, y);
+             std::copy(y.data.begin(), y.data.end(), result.begin() + lane * out.elements);
+           }
+           call.device.upload(out.data, result.data(), static_cast<std::int64_t>(result.size() * sizeof(float)));
+         });
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cuda/cuda_executor.h"
+
+// The face of the module that holds the CUDA backend: found by these names after it is loaded.
+namespace probust::cuda {
+
+using MakeExecutor = Result<std::unique_ptr<Executor>> (*)(const Graph&, const ExecutorOptions&, const CudaOptions&);
+using CountDevices = int (*)();
+inline constexpr const char* kModule = "probust_cuda.so";  ///< beside the program
+inline constexpr const char* kMakeExecutor = "probust_make_cuda_executor";
+inline constexpr const char* kCountDevices = "probust_count_cuda_devices";
+
+}  // namespace probust::cuda

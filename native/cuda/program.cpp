@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/program.h"
+
+#include <algorithm>
+
+#include "probust/base/error.h"
+
+namespace probust::cuda {
+namespace {
+
+constexpr int kNoSlot = -1;
+
+std::int64_t padded(std::int64_t floats) { return (floats + 63) / 64 * 64; }  // 256 bytes, as the libraries like it
+
+}  // namespace
+
+Program::Program(Device& device, const Graph& graph) : device_(device), lowered_(Lowering(device, graph).finish()) { plan(); }
+
+// A slot is taken for as long as its storage is read.
+void Program::plan() {
+  const auto steps = static_cast<int>(lowered_.steps.size());
+  std::vector<int> last(lowered_.storages.size(), -1);
+  for (int i = 0; i < steps; ++i) {
+    for (const int read : lowered_.steps[i].reads) last[read] = i;
+  }
+  for (const int output : lowered_.outputs) last[output] = steps;
+  slot_of_.assign(lowered_.storages.size(), kNoSlot);
+  std::vector<int> unused;
+  for (int i = 0; i < steps; ++i) {
+    const Step& step = lowered_.steps[i];
+    const Storage& storage = lowered_.storages[step.writes];
+    auto best = unused.end();
+    for (auto it = unused.begin(); it != unused.end(); ++it) {
+      if (slots_[*it].extent != storage.extent) continue;
+      const auto misfit = [&](int slot) { return std::abs(slots_[slot].elements - storage.elements); };
+      if (best == unused.end() || misfit(*it) < misfit(*best)) best = it;
+    }
+    if (best == unused.end()) {
+      slot_of_[step.writes] = static_cast<int>(slots_.size());
+      slots_.push_back({storage.extent, storage.elements});
+    } else {
+      slot_of_[step.writes] = *best;
+      slots_[*best].elements = std::max(slots_[*best].elements, storage.elements);
+      unused.erase(best);
+    }
+    const auto release = [&](int one) {
+      const int slot = slot_of_[one];
+      if (slot != kNoSlot && last[one] <= i && std::find(unused.begin(), unused.end(), slot) == unused.end())
+        unused.push_back(slot);
+    };
+    for (const int read : step.reads) {
+      if (last[read] == i) release(read);
+    }
+    if (last[step.writes] < i) release(step.writes);  // nobody reads it
+  }
+}
+
+std::int64_t Program::workspace_bytes(const Batch& batch) const {
+  std::int64_t floats = 0;
+  for (const Slot& slot : slots_) floats += padded(slot.elements * batch.lanes(slot.extent));
+  return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::vector<Program::Value> Program::run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const {
+  float* next = arena.grown(device_, workspace_bytes(batch) / static_cast<std::int64_t>(sizeof(float)));
+  std::vector<float*> slots;
+  slots.reserve(slots_.size());
+  for (const Slot& slot : slots_) {
+    slots.push_back(next);
+    next += padded(slot.elements * batch.lanes(slot.extent));
+  }
+  std::vector<float*> addresses(lowered_.storages.size(), nullptr);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const Storage& storage = lowered_.storages[i];
+    // Inputs and constants are read, never written.
+    const float* fixed = storage.constant != nullptr ? storage.constant : storage.input >= 0 ? inputs[storage.input] : nullptr;
+    addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<float*>(fixed);
+  }
+  for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
+  std::vector<Value> outputs;
+  outputs.reserve(lowered_.outputs.size());
+  for (const int output : lowered_.outputs) outputs.push_back({addresses[output], batch.lanes(lowered_.storages[output].extent)});
+  return outputs;
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cuda/lowering.h"
+
+namespace probust::cuda {
+
+/// A graph compiled for a device: a sequence of kernel calls over slots of one arena, a slot taken again as soon as its value has
+/// been read for the last time.
+class Program {
+ public:
+  /// Throws Error{unsupported} for what the device cannot do, Error{resources} where constants do not fit its memory.
+  Program(Device& device, const Graph& graph);
+
+  /// Bytes of the device's memory that a run of this size takes, inputs not counted.
+  std::int64_t workspace_bytes(const Batch& batch) const;
+
+  /// A value of a run: [lanes][elements], elements in row-major order. It stays until the next run with the same arena.
+  struct Value {
+    const float* data;
+    std::int64_t lanes;
+  };
+
+  /// inputs[i], [lanes][elements] with the lanes of its extent, belongs to the graph's i-th input. Gives the graph's outputs,
+  /// each with the lanes of its own extent.
+  std::vector<Value> run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const;
+
+  /// Operators that run on the host's processor, for want of a kernel.
+  const std::vector<std::string>& on_the_host() const { return lowered_.on_the_host; }
+
+ private:
+  void plan();
+
+  Device& device_;
+  Lowered lowered_;
+  std::vector<int> slot_of_;  // per storage
+  struct Slot {
+    Extent extent;
+    std::int64_t elements;
+  };
+  std::vector<Slot> slots_;
+};
+
+}  // namespace probust::cuda

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+
+#include "probust/base/everywhere.h"
+#include "probust/graph/graph.h"
+#include "probust/ops/unary.h"
+
+// What the element-wise operators do to one element (ops/unary.cpp, binary.cpp, choice.cpp, gaussian.cpp), in float32.
+namespace probust::cuda {
+
+/// A normal variable of mean a and variance b, seen from its smaller side. Its tail is approximation 26.2.17 of Abramowitz and
+/// Stegun, "Handbook of Mathematical Functions" (1964), off by 1e-7 at most; it is a multiple of the density.
+struct NormalVariable {
+  float a, b, s, t, density, tail;  ///< t = |a| / s; density and upper tail of the standard normal at t
+
+  PROBUST_EVERYWHERE NormalVariable(float mean, float variance)
+      : a(mean), b(variance > 1e-30F ? variance : 1e-30F), s(std::sqrt(b)) {
+    t = std::fabs(a) / s;
+    t = t > 30.0F ? 30.0F : t;
+    density = 0.39894228F * std::exp(-0.5F * t * t);
+    const float u = 1.0F / (1.0F + 0.23164189F * t);
+    tail = density * u * (0.31938153F + u * (-0.35656378F + u * (1.7814779F + u * (-1.8212560F + u * 1.3302744F))));
+  }
+
+  PROBUST_EVERYWHERE static float positive(float x) { return x < 0 ? 0.0F : x; }
+  PROBUST_EVERYWHERE float beyond() const { return positive(density - t * tail); }
+  PROBUST_EVERYWHERE float relu_mean() const { return positive(a) + s * beyond(); }
+  PROBUST_EVERYWHERE float relu_variance() const {
+    const float mean = beyond(), smaller = b * positive((t * t + 1.0F) * tail - t * density - mean * mean);
+    return a > 0 ? smaller + b * (1.0F - 2.0F * tail) : smaller;
+  }
+  PROBUST_EVERYWHERE float cdf() const { return a > 0 ? 1.0F - tail : tail; }
+  PROBUST_EVERYWHERE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
+};
+
+/// f(a), f(a, b) or f(a, b, c); a itself for an operator that is not element-wise.
+PROBUST_EVERYWHERE inline float apply(Op op, float a, float b, float c) {
+  switch (op) {
+    case Op::negate:
+      return -a;
+    case Op::absolute:
+      return std::fabs(a);
+    case Op::sign:
+      return ops::sign(a);
+    case Op::step:
+      return a > 0 ? 1.0F : 0.0F;
+    case Op::relu:
+      return a < 0 ? 0.0F : a;
+    case Op::exp:
+      return std::exp(a);
+    case Op::log:
+      return std::log(a);
+    case Op::sqrt:
+      return std::sqrt(a);
+    case Op::reciprocal:
+      return 1.0F / a;
+    case Op::sigmoid:
+      return ops::sigmoid(a);
+    case Op::tanh:
+      return std::tanh(a);
+    case Op::erf:
+      return std::erf(a);
+    case Op::softplus:
+      return ops::softplus(a);
+    case Op::sine:
+      return std::sin(a);
+    case Op::cosine:
+      return std::cos(a);
+    case Op::floor:
+      return std::floor(a);
+    case Op::round:
+      return std::nearbyint(a);
+    case Op::add:
+      return a + b;
+    case Op::subtract:
+      return a - b;
+    case Op::multiply:
+      return a * b;
+    case Op::divide:
+      return a / b;
+    case Op::maximum:
+      return b > a || b != b ? b : a;
+    case Op::minimum:
+      return b < a || b != b ? b : a;
+    case Op::power:
+      return std::pow(a, b);
+    case Op::greater_equal:
+      return a >= b ? 1.0F : 0.0F;
+    case Op::less:
+      return a < b ? 1.0F : 0.0F;
+    case Op::select:
+      return a > 0 ? b : c;
+    case Op::relu_mean:
+      return NormalVariable(a, b).relu_mean();
+    case Op::relu_variance:
+      return NormalVariable(a, b).relu_variance();
+    case Op::normal_cdf:
+      return NormalVariable(a, b).cdf();
+    case Op::normal_density:
+      return NormalVariable(a, b).density_at_zero();
+    default:
+      return a;
+  }
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// The CUDA backend against the processor's: operators, coarse calls, noise, whole models. Linked with the emulated device it runs
+// everywhere; linked with the GPU's it is what tests/run-gpu.sh runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cuda/cuda_executor.h"
+#include "cuda/kernels.h"
+#include "cuda/program.h"
+#include "probust/autodiff/vjp.h"
+#include "probust/estimators/estimator.h"
+#include "support/networks.h"
+#include "support/op_graphs.h"
+#include "support/shared_models.h"
+
+namespace probust::cuda {
+namespace {
+
+std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows) {
+  const auto columns = static_cast<std::int64_t>(from.size()) / rows;
+  std::vector<float> to(from.size());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
+  }
+  return to;
+}
+
+// Runs on the device what is given and wanted as [elements][lanes], outputs with all lanes.
+std::vector<std::vector<float>> run_on_device(const Graph& graph, const Batch& batch,
+                                              const std::vector<std::vector<float>>& inputs) {
+  Device device(0, Precision::float32);
+  const Program program(device, graph);
+  Extent largest = Extent::example;
+  for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
+  std::vector<Array<float>> placed;
+  std::vector<const float*> addresses;
+  const std::vector<ValueId> ids = graph.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    placed.emplace_back(device, transposed(inputs[i], std::max<std::int64_t>(1, element_count(graph[ids[i]].shape))));
+    addresses.push_back(placed.back().data());
+  }
+  Array<float> arena;
+  std::vector<std::vector<float>> outputs;
+  const auto values = program.run(batch, addresses, arena);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t elements = element_count(graph[graph.outputs[i]].shape), lanes = batch.lanes(largest);
+    std::vector<float> own(static_cast<std::size_t>(elements * values[i].lanes));
+    device.download(own.data(), values[i].data, static_cast<std::int64_t>(own.size() * sizeof(float)));
+    std::vector<float>& all = outputs.emplace_back(static_cast<std::size_t>(elements * lanes));
+    for (std::int64_t e = 0; e < elements; ++e) {
+      for (std::int64_t lane = 0; lane < lanes; ++lane) all[e * lanes + lane] = own[lane % values[i].lanes * elements + e];
+    }
+  }
+  return outputs;
+}
+
+void expect_near(const std::vector<float>& actual, const std::vector<float>& expected, double tolerance,
+                 const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  for (std::size_t e = 0; e < expected.size(); ++e)
+    ASSERT_NEAR(actual[e], expected[e], tolerance * (1 + std::fabs(expected[e]))) << what << ", element " << e;
+}
+
+TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
+  std::mt19937 random(3);
+  for (const test::OpCase& row : test::op_cases()) {
+    for (const auto& extents : test::extent_choices(row.operands.size())) {
+      const Graph graph = test::with_constants(row, extents, random);
+      const Batch batch{5, 3};
+      std::vector<std::vector<float>> inputs;
+      for (const ValueId id : graph.inputs()) {
+        const std::int64_t lanes = batch.lanes(graph[id].extent);
+        inputs.push_back(test::random_tensor({element_count(graph[id].shape), lanes}, random, row.low, row.high).data);
+      }
+      const auto expected = test::run(*compile_reference(graph), graph, batch, inputs);
+      expect_near(run_on_device(graph, batch, inputs)[0], expected[0], 2e-5, test::describe(row));
+    }
+  }
+}
+
+// Sweeps backwards keep images with their channels last from end to end, and chains of element-wise operators between them.
+TEST(CudaProgram, GradientsAgree) {
+  std::mt19937 random(4);
+  for (const Graph& classifier : {test::small_cnn(), test::small_smooth_network()}) {
+    const ValueId x = classifier.inputs()[0];
+    const Vjp sweep = vjp(classifier, classifier.outputs, std::array{x});
+    const Batch batch{3, 4};
+    std::vector<std::vector<float>> inputs;
+    for (const ValueId id : sweep.graph.inputs()) {
+      const std::int64_t lanes = batch.lanes(sweep.graph[id].extent);
+      inputs.push_back(test::random_tensor({element_count(sweep.graph[id].shape), lanes}, random).data);
+    }
+    const auto expected = test::run(*compile_cpu(sweep.graph), sweep.graph, batch, inputs);
+    const auto actual = run_on_device(sweep.graph, batch, inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_near(actual[i], expected[i], 1e-5, "output " + std::to_string(i));
+  }
+}
+
+TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
+  Graph g;
+  const ValueId x = append_input(g, {6}, Extent::example, "x");
+  ValueId y = x;
+  for (int i = 0; i < 5; ++i) y = append(g, Op::tanh, {build::add(g, y, build::constant(g, 0.25F))});
+  g.outputs = {y};
+  Device device(0, Precision::float32);
+  EXPECT_EQ(Lowering(device, g).finish().steps.size(), 1U);
+  const std::vector<float> values = {-2, -1, 0, 1, 2, 3};
+  expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({6}, values)})[0].data, 1e-6, "chain");
+}
+
+TEST(CudaProgram, WhatHasNoKernelRunsOnTheHostAndIsNamed) {
+  Graph g;
+  const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
+  g.outputs = {append(g, Op::tree_ensemble, {x}, test::small_trees())};
+  Device device(0, Precision::float32);
+  EXPECT_EQ(Program(device, g).on_the_host(), std::vector<std::string>{"tree_ensemble"});
+}
+
+// ---- noise
+
+Points some_points(std::int64_t count, const Shape& shape, std::int64_t classes) {
+  std::mt19937 random(8);
+  Points points;
+  Shape all = shape;
+  all.insert(all.begin(), count);
+  points.x = test::random_tensor(all, random);
+  points.seed = 0x1234567890abcdef;
+  for (std::int64_t i = 0; i < count; ++i) {
+    points.index.push_back(3 * i);
+    points.target.push_back(i % classes);
+  }
+  return points;
+}
+
+NoiseArray deviations(std::int64_t points, std::int64_t elements) {
+  NoiseArray array{{points, elements}, {}, "deviations"};
+  for (std::int64_t i = 0; i < points * elements; ++i) array.values.push_back(0.1 + 0.05 * static_cast<double>(i % 7));
+  return array;
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> element_noises(std::int64_t points,
+                                                                                      std::int64_t elements) {
+  return {{"gaussian", isotropic_gaussian()},
+          {"uniform", uniform_noise()},
+          {"laplace", laplace_noise()},
+          {"clipped", clipped(isotropic_gaussian(), {0, 1})},
+          {"rounded", clipped(laplace_noise(), {-1, 1, 256})},
+          {"diagonal", diagonal_gaussian(deviations(points, elements), "diagonal")}};
+}
+
+TEST(CudaNoise, DrawsTheBitsOfTheProcessor) {
+  const std::int64_t count = 7, samples = 9, elements = 11;
+  const Points points = some_points(count, {elements}, 2);
+  Device device(0, Precision::float32);
+  const Array<float> x(device, points.x.data);
+  const Array<std::uint32_t> index(device, std::vector<std::uint32_t>(points.index.begin(), points.index.end()));
+  for (const auto& [name, shape] : element_noises(3 * count, elements)) {
+    const std::optional<ElementNoise> noise = shape->by_element();
+    ASSERT_TRUE(noise) << name;
+    Copies copies;
+    copies.x = x.data();
+    copies.index = index.data();
+    copies.elements = elements;
+    copies.first = 4;
+    copies.count = samples;
+    copies.begin = 5;
+    copies.lanes = 40;
+    copies.stride = 2;
+    copies.offset = 1;
+    Array<float> deviation;
+    if (!noise->deviations.empty()) deviation = Array<float>(device, noise->deviations);
+    DeviceNoise recipe{noise->draw, deviation.data(), noise->varies, noise->range.has_value(), {}, -0.7F, points.seed};
+    if (noise->range) recipe.clip = ClipMath(*noise->range);
+    const Array<float> to(device, copies.lanes * elements);
+    draw(device, copies, recipe, to.data());
+    std::vector<float> actual(static_cast<std::size_t>(copies.lanes * elements));
+    device.download(actual.data(), to.data(), static_cast<std::int64_t>(actual.size() * sizeof(float)));
+    std::vector<std::uint32_t> lane_points, lane_samples;
+    std::vector<float> expected(actual.size());
+    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
+      const std::int64_t point = (5 + lane) / samples;
+      lane_points.push_back(static_cast<std::uint32_t>(points.index[point]));
+      lane_samples.push_back(static_cast<std::uint32_t>(2 * (4 + (5 + lane) % samples) + 1));
+      for (std::int64_t e = 0; e < elements; ++e) expected[e * copies.lanes + lane] = points.x.data[point * elements + e];
+    }
+    shape->add({points.seed, lane_points, lane_samples}, elements, -0.7F, expected.data());
+    EXPECT_EQ(actual, transposed(expected, elements)) << name;
+  }
+}
+
+// ---- the coarse calls
+
+std::unique_ptr<Executor> on_device(const Graph& graph, const ExecutorOptions& options = {}) {
+  return make_cuda_executor(graph, options, {}).value();
+}
+
+bool near(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b, double tolerance = 2e-5) {
+  if (a.rows() != b.rows() || a.cols() != b.cols()) return false;
+  return a.size() == 0 || ((a - b).array().abs() <= tolerance * (1 + b.array().abs())).all();
+}
+
+void expect_near(const Linearization& a, const Linearization& b, const std::string& what) {
+  EXPECT_TRUE(near(a.margins, b.margins)) << what;
+  EXPECT_TRUE(near(a.gram, b.gram)) << what;
+  EXPECT_TRUE(near(a.sample_covariance, b.sample_covariance)) << what;
+  EXPECT_TRUE(near(a.sampled, b.sampled)) << what;
+  EXPECT_TRUE(near(a.along_mean, b.along_mean)) << what;
+  EXPECT_TRUE(near(a.along_own, b.along_own)) << what;
+}
+
+void expect_near(const Pairs& a, const Pairs& b, const std::string& what) {
+  EXPECT_TRUE(near(a.plus, b.plus)) << what;
+  EXPECT_TRUE(near(a.minus, b.minus)) << what;
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> all_noises(std::int64_t points, std::int64_t elements) {
+  auto noises = element_noises(points, elements);
+  NoiseArray factor{{elements, 2}, {}, "factor"};
+  for (std::int64_t i = 0; i < 2 * elements; ++i) factor.values.push_back(0.1 * static_cast<double>(i % 5) - 0.2);
+  noises.push_back({"factor", factor_gaussian(factor, "factor")});
+  noises.push_back({"columns", on_columns(isotropic_gaussian(), {{0, 2}, true})});
+  noises.push_back({"custom", custom_noise("custom", [](NoiseStream& stream, double scale, std::span<float> x) {
+                      for (float& value : x) value += static_cast<float>(scale * stream.uniform());
+                    })});
+  return noises;
+}
+
+void expect_same_calls(Executor& device, Executor& host, const Points& points, const std::shared_ptr<const NoiseShape>& shape,
+                       const std::string& what) {
+  const Noise noise{shape, 0.3};
+  EXPECT_EQ(device.sample(points, noise, 37, 5).value(), host.sample(points, noise, 37, 5).value()) << what;
+  const auto pairs = device.pairs(points, noise, 6, 2).value(), host_pairs = host.pairs(points, noise, 6, 2).value();
+  for (std::size_t i = 0; i < pairs.size(); ++i) expect_near(pairs[i], host_pairs[i], what);
+  if (shape->gaussian().kind == GaussianView::Kind::absent) return;
+  const auto both = [&](const auto& call) {
+    const auto a = call(device), b = call(host);
+    for (std::size_t i = 0; i < b.size(); ++i) expect_near(a[i], b[i], what);
+  };
+  both([&](Executor& one) { return one.linearize(points, *shape).value(); });
+  both([&](Executor& one) { return one.linearize_averaged(points, noise, 5).value(); });
+  std::vector<std::vector<std::int64_t>> rivals;
+  for (const std::int64_t target : points.target)
+    rivals.push_back({(target + 1) % host.classes(), (target + 2) % host.classes()});
+  for (const Around around : {Around::point, Around::noise}) {
+    const auto own = device.project(points, rivals, noise, 7, 2, around).value(),
+               theirs = host.project(points, rivals, noise, 7, 2, around).value();
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      EXPECT_TRUE(near(own[i].margins, theirs[i].margins)) << what;
+      EXPECT_TRUE(near(own[i].gram, theirs[i].gram)) << what;
+      EXPECT_TRUE(near(own[i].along, theirs[i].along)) << what;
+      expect_near(own[i].pairs, theirs[i].pairs, what);
+    }
+  }
+}
+
+TEST(CudaExecutor, CallsAgreeForEveryNoise) {
+  const Points points = some_points(6, {1, 8, 8}, 4);
+  const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
+  EXPECT_EQ(device->name(), "cuda:0");
+  for (const auto& [name, shape] : all_noises(18, 64)) expect_same_calls(*device, *host, points, shape, name);
+}
+
+TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
+  std::mt19937 random(2);
+  const Graph linear = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));
+  for (const Graph& graph : {test::small_smooth_network(4), linear}) {
+    const auto device = on_device(graph), host = make_executor("cpu", graph, {}).value();
+    expect_same_calls(*device, *host, some_points(5, {6}, 4), isotropic_gaussian(), "dense");
+    const auto smoothed = device->linearize_smoothed(some_points(5, {6}, 4), {isotropic_gaussian(), 0.3}).value(),
+               expected = host->linearize_smoothed(some_points(5, {6}, 4), {isotropic_gaussian(), 0.3}).value();
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_near(smoothed[i], expected[i], "smoothed");
+    std::vector<std::vector<float>> jacobians;
+    for (Executor* one : {device.get(), host.get()}) {
+      std::vector<float>& all = jacobians.emplace_back();
+      (void)one
+          ->jacobian(some_points(5, {6}, 4).x,
+                     [&](std::int64_t, std::span<const float> rows) { all.insert(all.end(), rows.begin(), rows.end()); })
+          .value();
+    }
+    expect_near(jacobians[0], jacobians[1], 1e-5, "Jacobian");
+  }
+}
+
+TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
+  const Points points = some_points(5, {1, 8, 8}, 4);
+  const Noise noise{isotropic_gaussian(), 0.3};
+  const auto expected = on_device(test::small_cnn());
+  const auto counts = expected->sample(points, noise, 50).value();
+  const auto averaged = expected->linearize_averaged(points, noise, 9).value();
+  for (const ExecutorOptions& options :
+       {ExecutorOptions{1, 60 << 10, 0}, ExecutorOptions{1, 1 << 30, 3}, ExecutorOptions{2, 1 << 30, 1}}) {
+    const auto one = on_device(test::small_cnn(), options);
+    EXPECT_EQ(one->sample(points, noise, 50).value(), counts);
+    const auto own = one->linearize_averaged(points, noise, 9).value();
+    for (std::size_t i = 0; i < own.size(); ++i) expect_near(own[i], averaged[i], "batch");
+  }
+}
+
+TEST(CudaExecutor, BadInputIsRefused) {
+  EXPECT_EQ(make_cuda_executor(test::small_cnn(), {1, 1000, 0}, {}).error().code, ErrorCode::resources);
+  CudaOptions far;
+  far.ordinal = 99;
+  EXPECT_EQ(make_cuda_executor(test::small_cnn(), {}, far).error().code, ErrorCode::resources);
+  const auto executor = on_device(test::small_cnn());
+  EXPECT_EQ(executor->logits(Tensor({2, 1, 7, 8})).error().code, ErrorCode::unreadable);
+  Points points = some_points(2, {1, 8, 8}, 4);
+  points.target[1] = 4;
+  EXPECT_EQ(executor->sample(points, {isotropic_gaussian(), 1}, 10).error().code, ErrorCode::usage);
+  executor->progress.stop = true;
+  EXPECT_FALSE(executor->logits(some_points(2, {1, 8, 8}, 4).x));
+}
+
+TEST(CudaExecutor, EstimatesAgree) {
+  const Points points = some_points(6, {1, 8, 8}, 4);
+  const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
+  for (const char* name : {"mc:200", "taylor", "taylor_mvs", "mmse:5", "softmax", "probit:24", "probit:24:pooled",
+                           "regression:40", "regression:40:adf", "adf", "subset:500", "mc:100:stratified", "auto:55"}) {
+    std::vector<std::vector<Estimate>> both;
+    for (Executor* one : {device.get(), host.get()}) {
+      Evaluation evaluation(*one, points, one->logits(points.x).value());
+      both.push_back(estimate(evaluation, {isotropic_gaussian(), 0.4}, parse_estimator(name)).value());
+    }
+    for (std::size_t i = 0; i < both[0].size(); ++i) EXPECT_NEAR(both[0][i].p, both[1][i].p, 2e-5) << name << ", point " << i;
+  }
+}
+
+TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
+  const Points points = some_points(6, {1, 8, 8}, 4);
+  std::vector<std::string> told;
+  CudaOptions options;
+  options.precision = Precision::tf32;
+  options.warn = [&](const std::string& text) { told.push_back(text); };
+  const auto rounded = make_cuda_executor(test::small_cnn(), {}, options).value();
+  const auto exact = on_device(test::small_cnn());
+  const Tensor a = rounded->logits(points.x).value(), b = exact->logits(points.x).value();
+  float worst = 0;
+  for (std::size_t i = 0; i < a.data.size(); ++i) worst = std::max(worst, std::fabs(a.data[i] - b.data[i]));
+  EXPECT_GT(worst, 1e-6);
+  EXPECT_LT(worst, 5e-3);
+  EXPECT_EQ(rounded->logits(points.x)->data, a.data);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("tf32 changes the logits of the first 6 points by up to"), std::string::npos) << told[0];
+}
+
+// ---- models that others trained
+
+class CudaSharedModels : public testing::TestWithParam<std::string> {};
+
+TEST_P(CudaSharedModels, AgreeWithTheProcessor) {
+  test::SharedModel shared = test::shared_model(test::shared_model_records().at(GetParam()));
+  shared.x = rows(shared.x, 0, 2);
+  const Model model = test::import_shared(GetParam()).value();
+  const Graph graph = with_preprocessing(model, test::shape_of_point(shared.x), shared.preprocessing).value();
+  const auto device = on_device(graph), host = make_executor("cpu", graph, {}).value();
+  const Tensor logits = host->logits(shared.x).value();
+  expect_near(device->logits(shared.x)->data, logits.data, 5e-4, GetParam());
+  if (host->piecewise_constant() || host->classes() < 2) return;
+  const Points points{shared.x, {0, 1}, {argmax(logits.row(0)), argmax(logits.row(1))}, 1};
+  const auto own = device->linearize(points, *isotropic_gaussian()).value(),
+             theirs = host->linearize(points, *isotropic_gaussian()).value();
+  for (std::size_t i = 0; i < theirs.size(); ++i)
+    EXPECT_LT((own[i].gram - theirs[i].gram).norm(), 2e-3 * (1e-6 + theirs[i].gram.norm())) << GetParam();
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  if (!test::has_shared("models/models.json")) return all;
+  const auto records = test::shared_model_records();
+  for (const auto& [name, entry] : records.items()) all.push_back(name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaSharedModels, testing::ValuesIn(names()), [](const auto& name) { return name.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CudaSharedModels);
+
+}  // namespace
+}  // namespace probust::cuda
