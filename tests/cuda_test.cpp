@@ -17,6 +17,9 @@
 namespace probust::cuda {
 namespace {
 
+#define PROBUST_NEEDS_DEVICE() \
+  if (device_count() == 0) GTEST_SKIP() << "there is no CUDA device"
+
 std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows) {
   const auto columns = static_cast<std::int64_t>(from.size()) / rows;
   std::vector<float> to(from.size());
@@ -63,6 +66,7 @@ void expect_near(const std::vector<float>& actual, const std::vector<float>& exp
 }
 
 TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
+  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(3);
   for (const test::OpCase& row : test::op_cases()) {
     for (const auto& extents : test::extent_choices(row.operands.size())) {
@@ -81,6 +85,7 @@ TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
 
 // Sweeps backwards keep images with their channels last from end to end, and chains of element-wise operators between them.
 TEST(CudaProgram, GradientsAgree) {
+  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(4);
   for (const Graph& classifier : {test::small_cnn(), test::small_smooth_network()}) {
     const ValueId x = classifier.inputs()[0];
@@ -98,6 +103,7 @@ TEST(CudaProgram, GradientsAgree) {
 }
 
 TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
+  PROBUST_NEEDS_DEVICE();
   Graph g;
   const ValueId x = append_input(g, {6}, Extent::example, "x");
   ValueId y = x;
@@ -110,6 +116,7 @@ TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
 }
 
 TEST(CudaProgram, WhatHasNoKernelRunsOnTheHostAndIsNamed) {
+  PROBUST_NEEDS_DEVICE();
   Graph g;
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
   g.outputs = {append(g, Op::tree_ensemble, {x}, test::small_trees())};
@@ -150,6 +157,7 @@ std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> element_n
 }
 
 TEST(CudaNoise, DrawsTheBitsOfTheProcessor) {
+  PROBUST_NEEDS_DEVICE();
   const std::int64_t count = 7, samples = 9, elements = 11;
   const Points points = some_points(count, {elements}, 2);
   Device device(0, Precision::float32);
@@ -255,6 +263,7 @@ void expect_same_calls(Executor& device, Executor& host, const Points& points, c
 }
 
 TEST(CudaExecutor, CallsAgreeForEveryNoise) {
+  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(6, {1, 8, 8}, 4);
   const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
   EXPECT_EQ(device->name(), "cuda:0");
@@ -262,6 +271,7 @@ TEST(CudaExecutor, CallsAgreeForEveryNoise) {
 }
 
 TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
+  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(2);
   const Graph linear = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));
   for (const Graph& graph : {test::small_smooth_network(4), linear}) {
@@ -283,6 +293,7 @@ TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
 }
 
 TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
+  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(5, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   const auto expected = on_device(test::small_cnn());
@@ -298,6 +309,7 @@ TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
 }
 
 TEST(CudaExecutor, BadInputIsRefused) {
+  PROBUST_NEEDS_DEVICE();
   EXPECT_EQ(make_cuda_executor(test::small_cnn(), {1, 1000, 0}, {}).error().code, ErrorCode::resources);
   CudaOptions far;
   far.ordinal = 99;
@@ -312,6 +324,7 @@ TEST(CudaExecutor, BadInputIsRefused) {
 }
 
 TEST(CudaExecutor, EstimatesAgree) {
+  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(6, {1, 8, 8}, 4);
   const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
   for (const char* name : {"mc:200", "taylor", "taylor_mvs", "mmse:5", "softmax", "probit:24", "probit:24:pooled",
@@ -326,6 +339,7 @@ TEST(CudaExecutor, EstimatesAgree) {
 }
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
+  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(6, {1, 8, 8}, 4);
   std::vector<std::string> told;
   CudaOptions options;
@@ -348,6 +362,7 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
 class CudaSharedModels : public testing::TestWithParam<std::string> {};
 
 TEST_P(CudaSharedModels, AgreeWithTheProcessor) {
+  PROBUST_NEEDS_DEVICE();
   test::SharedModel shared = test::shared_model(test::shared_model_records().at(GetParam()));
   shared.x = rows(shared.x, 0, 2);
   const Model model = test::import_shared(GetParam()).value();

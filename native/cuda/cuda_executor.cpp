@@ -74,7 +74,7 @@ class CudaExecutor final : public Executor {
   Result<Tensor> logits(const Tensor& x) override {
     return guarded("model", [&] {
       const std::int64_t n = checked_rows(x);
-      const Tensor result = logits_of(x, n);
+      Tensor result = logits_of(x, n);
       if (precision_ != Precision::float32 && !error_told_ && n > 0) tell_error(x, result);
       return result;
     });

@@ -44,7 +44,9 @@ Result<std::unique_ptr<Executor>> load_cuda_executor(const Graph& classifier, co
     return Error{ErrorCode::resources, "--device", "CUDA cannot be loaded: " + std::string(reason == nullptr ? "?" : reason),
                  "use --device cpu"};
   }
-  return reinterpret_cast<MakeExecutor>(make)(classifier, options, cuda);
+  Result<std::unique_ptr<Executor>> made(nullptr);
+  reinterpret_cast<MakeExecutor>(make)(classifier, options, cuda, made);
+  return made;
 }
 
 }  // namespace probust::cuda

@@ -223,6 +223,7 @@ void lower_on_the_host(Lowering& l, ValueId id) {
                const auto first = values[k].begin() + lane % operand.own * operand.elements;
                operands.emplace_back(shapes[k], std::vector<float>(first, first + operand.elements));
              }
+             pointers.reserve(operands.size());
              for (const Tensor& operand : operands) pointers.push_back(&operand);
              op.eval(attributes, pointers, y);
              std::copy(y.data.begin(), y.data.end(), result.begin() + lane * out.elements);

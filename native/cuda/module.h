@@ -6,7 +6,7 @@
 // The face of the module that holds the CUDA backend: found by these names after it is loaded.
 namespace probust::cuda {
 
-using MakeExecutor = Result<std::unique_ptr<Executor>> (*)(const Graph&, const ExecutorOptions&, const CudaOptions&);
+using MakeExecutor = void (*)(const Graph&, const ExecutorOptions&, const CudaOptions&, Result<std::unique_ptr<Executor>>& made);
 using CountDevices = int (*)();
 inline constexpr const char* kModule = "probust_cuda.so";  ///< beside the program
 inline constexpr const char* kMakeExecutor = "probust_make_cuda_executor";

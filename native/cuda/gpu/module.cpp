@@ -4,10 +4,10 @@
 extern "C" {
 
 // Called from C++ that was built with this.
-probust::Result<std::unique_ptr<probust::Executor>> probust_make_cuda_executor(const probust::Graph& classifier,
-                                                                               const probust::ExecutorOptions& options,
-                                                                               const probust::cuda::CudaOptions& cuda) {
-  return probust::cuda::make_cuda_executor(classifier, options, cuda);
+void probust_make_cuda_executor(const probust::Graph& classifier, const probust::ExecutorOptions& options,
+                                const probust::cuda::CudaOptions& cuda,
+                                probust::Result<std::unique_ptr<probust::Executor>>& made) {
+  made = probust::cuda::make_cuda_executor(classifier, options, cuda);
 }
 
 int probust_count_cuda_devices() { return probust::cuda::device_count(); }

@@ -48,7 +48,7 @@ Padded padded(const Window& window, const Shape& image) {
   return result;
 }
 
-void lower_by_library(Lowering& l, ValueId id, const Padded& image, Convolution convolution) {
+void lower_by_library(Lowering& l, ValueId id, const Padded& image, const Convolution& convolution) {
   const Node& node = l.node(id);
   const Shape& unpadded = convolution.transposed ? node.shape : l.node(node.inputs[0]).shape;
   int from = l.in_order(node.inputs[0], Order::channels_last);
