@@ -45,8 +45,7 @@ void Program::plan() {
     }
     const auto release = [&](int one) {
       const int slot = slot_of_[one];
-      if (slot != kNoSlot && last[one] <= i && std::find(unused.begin(), unused.end(), slot) == unused.end())
-        unused.push_back(slot);
+      if (slot != kNoSlot && std::find(unused.begin(), unused.end(), slot) == unused.end()) unused.push_back(slot);
     };
     for (const int read : step.reads) {
       if (last[read] == i) release(read);
