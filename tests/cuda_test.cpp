@@ -13,6 +13,9 @@
 #include "support/networks.h"
 #include "support/op_graphs.h"
 #include "support/shared_models.h"
+#ifdef PROBUST_CUDA_EMULATED
+#include "cuda/emulated/limit.h"
+#endif
 
 namespace probust::cuda {
 namespace {
@@ -337,6 +340,42 @@ TEST(CudaExecutor, EstimatesAgree) {
     for (std::size_t i = 0; i < both[0].size(); ++i) EXPECT_NEAR(both[0][i].p, both[1][i].p, 2e-5) << name << ", point " << i;
   }
 }
+
+TEST(CudaExecutor, SeveralDevicesGiveWhatOneGives) {
+  PROBUST_NEEDS_DEVICE();
+  CudaOptions options;
+  options.ordinal = CudaOptions::kAll;
+  const auto all = make_cuda_executor(test::small_cnn(), {}, options).value(), one = on_device(test::small_cnn());
+  EXPECT_EQ(all->name(), "cuda:all");
+  for (const std::int64_t count : {1, 7}) {
+    const Points points = some_points(count, {1, 8, 8}, 4);
+    EXPECT_EQ(all->logits(points.x)->data, one->logits(points.x)->data);
+    expect_same_calls(*all, *one, points, isotropic_gaussian(), "several devices");
+  }
+  EXPECT_EQ(all->progress.passes, one->progress.passes);
+  all->progress.stop = true;
+  EXPECT_FALSE(all->logits(some_points(2, {1, 8, 8}, 4).x));
+}
+
+#ifdef PROBUST_CUDA_EMULATED
+TEST(CudaExecutor, ADeviceWithLessMemoryThanAllowedTakesSmallerChunks) {
+  const Points points = some_points(5, {1, 8, 8}, 4);
+  const Noise noise{isotropic_gaussian(), 0.3};
+  const auto counts = on_device(test::small_cnn())->sample(points, noise, 50).value();
+  const auto averaged = on_device(test::small_cnn())->linearize_averaged(points, noise, 9).value();
+  limit_memory(400 << 10);
+  {
+    const auto tight = make_cuda_executor(test::small_cnn(), {1, std::int64_t{1} << 30, 0}, {}).value();
+    EXPECT_EQ(tight->sample(points, noise, 50).value(), counts);
+    const auto own = tight->linearize_averaged(points, noise, 9).value();
+    for (std::size_t i = 0; i < own.size(); ++i) expect_near(own[i], averaged[i], "little memory");
+    EXPECT_LT(tight->forward_batch().examples, 512);
+  }
+  limit_memory(1 << 10);
+  EXPECT_EQ(make_cuda_executor(test::small_cnn(), {}, {}).error().code, ErrorCode::resources);
+  limit_memory(std::int64_t{1} << 32);
+}
+#endif
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
   PROBUST_NEEDS_DEVICE();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 
 #ifdef PROBUST_CUDA_LOADER
 #include "cuda/loader.h"
@@ -13,13 +14,16 @@ namespace probust::cli {
 namespace {
 
 [[noreturn]] void refuse(const std::string& device) {
-  throw Error{ErrorCode::usage, "--device", "'" + device + "' is not a known device", "use cpu, cuda, cuda:N or auto"};
+  throw Error{ErrorCode::usage, "--device", "'" + device + "' is not a known device", "use cpu, cuda, cuda:N, cuda:all or auto"};
 }
 
-// The N of "cuda:N", 0 of "cuda"; -1 where the name is another.
-int cuda_ordinal(const std::string& device) {
+constexpr int kAllOrdinals = -1;
+
+// The N of "cuda:N", 0 of "cuda", kAllOrdinals of "cuda:all"; nothing where the name is another.
+std::optional<int> cuda_ordinal(const std::string& device) {
   if (device == "cuda") return 0;
-  if (device.rfind("cuda:", 0) != 0) return -1;
+  if (device == "cuda:all") return kAllOrdinals;
+  if (device.rfind("cuda:", 0) != 0) return std::nullopt;
   int ordinal = -1;
   const char *first = device.data() + 5, *last = device.data() + device.size();
   const auto [end, problem] = std::from_chars(first, last, ordinal);
@@ -33,6 +37,7 @@ int cuda_devices() { return cuda::count_devices(); }
 
 std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& options, int ordinal, const Arguments& arguments) {
   cuda::CudaOptions cuda;
+  static_assert(kAllOrdinals == cuda::CudaOptions::kAll);
   cuda.ordinal = ordinal;
   cuda.precision = arguments.device.precision == "tf32" ? cuda::Precision::tf32 : cuda::Precision::float32;
   if (!arguments.quiet) cuda.warn = [](const std::string& text) { fmt::print(stderr, "probust: --device cuda: {}\n", text); };
@@ -73,7 +78,7 @@ std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& argum
   const std::string& device = arguments.device.device;
   if (device == "auto")
     return cuda_devices() > 0 ? make_cuda(graph, options, 0, arguments) : make_executor("cpu", graph, options).value();
-  if (const int ordinal = cuda_ordinal(device); ordinal >= 0) return make_cuda(graph, options, ordinal, arguments);
+  if (const auto ordinal = cuda_ordinal(device)) return make_cuda(graph, options, *ordinal, arguments);
   for (const std::string_view backend : backends()) {
     if (backend == device) return make_executor(backend, graph, options).value();
   }

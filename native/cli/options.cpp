@@ -43,7 +43,8 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
 }
 
 void add_device_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--device", arguments.device.device, "cpu, cuda, cuda:N, reference or auto")->capture_default_str();
+  command.add_option("--device", arguments.device.device, "cpu, cuda, cuda:N, cuda:all, reference or auto")
+      ->capture_default_str();
   command
       .add_option("--precision", arguments.device.precision, "of products and convolutions with --device cuda: float32 or tf32")
       ->check(CLI::IsMember({"float32", "tf32"}))

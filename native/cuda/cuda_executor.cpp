@@ -11,6 +11,7 @@
 
 #include "cuda/kernels.h"
 #include "cuda/program.h"
+#include "cuda/several.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/derived.h"
 #include "probust/graph/simplify.h"
@@ -46,6 +47,7 @@ class CudaExecutor final : public Executor {
       : name_("cuda:" + std::to_string(cuda.ordinal)),
         options_(options),
         warn_(cuda.warn),
+        reported_(cuda.progress == nullptr ? &progress : cuda.progress),
         precision_(cuda.precision),
         device_(cuda.ordinal, cuda.precision),
         graph_(simplify(classifier)) {
@@ -72,7 +74,7 @@ class CudaExecutor final : public Executor {
   const ExecutorOptions& options() const override { return options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       const std::int64_t n = checked_rows(x);
       Tensor result = logits_of(x, n);
       if (precision_ != Precision::float32 && !error_told_ && n > 0) tell_error(x, result);
@@ -82,7 +84,7 @@ class CudaExecutor final : public Executor {
 
   Result<std::monostate> jacobian(const Tensor& x,
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       const std::int64_t n = checked_rows(x);
       const Sweep which = prepared(classes_);
       const Array<float> points(device_, x.data);
@@ -105,21 +107,21 @@ class CudaExecutor final : public Executor {
   }
 
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       check_points(points, shape);
       return linearized(points, shape, prepared(classes_ - 1));
     });
   }
 
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       check_points(points, *noise.shape);
       return linearized(points, *noise.shape, prepared(classes_ - 1, Around::noise, &noise));
     });
   }
 
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       check_points(points, *noise.shape);
       const Sweep which = prepared(classes_ - 1);
       const PlacedPoints placed = place(points);
@@ -134,7 +136,7 @@ class CudaExecutor final : public Executor {
 
   Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
                                                         std::int64_t first_sample) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       check_points(points, *noise.shape);
       const std::int64_t n = points.size();
       const PlacedPoints placed = place(points);
@@ -157,7 +159,7 @@ class CudaExecutor final : public Executor {
   }
 
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       check_points(points, *noise.shape);
       const PlacedPoints placed = place(points);
       const PlacedNoise drawn = place(*noise.shape);
@@ -173,7 +175,7 @@ class CudaExecutor final : public Executor {
 
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
-    return guarded("model", [&] {
+    return on_device([&] {
       check_points(points, *noise.shape);
       if (points.size() == 0) return std::vector<Projection>{};
       const auto rows = static_cast<std::int64_t>(rivals[0].size());
@@ -189,6 +191,15 @@ class CudaExecutor final : public Executor {
   }
 
  private:
+  // A call from outside, whatever thread it comes from.
+  template <class Body>
+  auto on_device(const Body& body) -> Result<decltype(body())> {
+    return guarded("model", [&] {
+      device_.use();
+      return body();
+    });
+  }
+
   // ---- logits
 
   Tensor logits_of(const Tensor& x, std::int64_t n) {
@@ -247,38 +258,44 @@ class CudaExecutor final : public Executor {
                 "give at least " + std::to_string((needed >> 10) + 1) + "K"};
   }
 
-  // Whether the device has the memory at this moment; what is taken stays for later runs.
-  bool reserve(std::int64_t workspace, std::int64_t input) {
+  // What runs of a batch need, taken from the device at once: false, and nothing held, where it has less at this moment.
+  bool reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
+    const std::int64_t lanes = batch.examples * batch.seeds;
     try {
       arena_.grown(device_, workspace / kFloat);
-      inputs_.grown(device_, input / kFloat);
+      inputs_.grown(device_, batch.examples * elements_);
+      if (rows == 0) return true;
+      cotangents_.grown(device_, lanes * classes_);
+      for (Array<float>* held : {&rows_, &whitened_}) held->grown(device_, batch.examples * rows * elements_);
+      sums_.grown(device_, batch.examples * rows * rows);
       return true;
     } catch (const Error& error) {
       if (error.code != ErrorCode::resources) throw;
+      for (Array<float>* held : {&arena_, &inputs_, &cotangents_, &rows_, &whitened_}) *held = {};
+      sums_ = {};
       return false;
     }
   }
 
   Batch fit_forward() {
-    std::int64_t lanes = options_.batch > 0 ? options_.batch : kMostLanes;
-    const auto bytes = [&] { return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * kFloat; };
-    while (bytes() > options_.memory || !reserve(forward_->workspace_bytes({lanes, 1}), elements_ * lanes * kFloat)) {
-      if (lanes == 1) too_little_memory(bytes());
-      lanes /= 2;
+    Batch batch{options_.batch > 0 ? options_.batch : kMostLanes, 1};
+    const auto bytes = [&] { return forward_->workspace_bytes(batch) + (elements_ + classes_) * batch.examples * kFloat; };
+    while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
+      if (batch.examples == 1) too_little_memory(bytes());
+      batch.examples /= 2;
     }
-    return {lanes, 1};
+    return batch;
   }
 
   Batch fit_gradient(const Program& program, std::int64_t rows) {
     const std::int64_t seeds = std::max<std::int64_t>(1, rows);
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
-    const auto input = [&] { return elements_ * batch.examples * kFloat; };
     const auto bytes = [&] {
       const std::int64_t lanes = batch.examples * batch.seeds;
-      return program.workspace_bytes(batch) + input() + (2 * elements_ + classes_) * lanes * kFloat +
-             2 * elements_ * batch.examples * seeds * kFloat;
+      return program.workspace_bytes(batch) + (elements_ * batch.examples + (elements_ + classes_) * lanes) * kFloat +
+             (2 * elements_ * kFloat + 8 * seeds) * batch.examples * seeds;
     };
-    while (bytes() > options_.memory || !reserve(program.workspace_bytes(batch), input())) {
+    while (bytes() > options_.memory || !reserve(program.workspace_bytes(batch), batch, seeds)) {
       if (batch.examples > 1) {
         batch.examples /= 2;
       } else if (batch.seeds > 1) {
@@ -404,7 +421,7 @@ class CudaExecutor final : public Executor {
   }
 
   void stop_if_asked() const {
-    if (progress.stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
+    if (reported_->stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
   }
 
   // A value with one lane per seed and example, or per example, whatever it depends on.
@@ -419,7 +436,7 @@ class CudaExecutor final : public Executor {
   const float* run_forward(std::int64_t lanes) {
     const float* input = inputs_.data();
     const Program::Value value = forward_->run({lanes, 1}, std::span(&input, 1), arena_)[0];
-    progress.passes += lanes;
+    reported_->passes += lanes;
     return full(value, classes_, lanes, repeated_logits_);
   }
 
@@ -447,7 +464,7 @@ class CudaExecutor final : public Executor {
       const std::vector<Program::Value> values = which.program->run({count, seeds}, inputs, arena_);
       if (first == 0) logits = host_logits(full(values[0], classes_, count, repeated_logits_), count);
       take(first, seeds, full(values[1], elements_, lanes, repeated_gradients_));
-      progress.passes += lanes + (first == 0 ? count : 0);
+      reported_->passes += lanes + (first == 0 ? count : 0);
     }
     if (rows == 0) {
       device_.copy(inputs_.grown(device_, count * elements_), x, count * elements_ * kFloat);
@@ -659,6 +676,7 @@ class CudaExecutor final : public Executor {
   std::string name_;
   ExecutorOptions options_;
   std::function<void(const std::string&)> warn_;
+  Progress* reported_;
   Precision precision_;
   bool error_told_ = false;
   Device device_;
@@ -677,8 +695,10 @@ class CudaExecutor final : public Executor {
 
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda) {
-  return guarded("model",
-                 [&]() -> std::unique_ptr<Executor> { return std::make_unique<CudaExecutor>(classifier, options, cuda); });
+  return guarded("model", [&]() -> std::unique_ptr<Executor> {
+    if (cuda.ordinal == CudaOptions::kAll) return make_several(classifier, options, cuda);
+    return std::make_unique<CudaExecutor>(classifier, options, cuda);
+  });
 }
 
 }  // namespace probust::cuda

@@ -11,9 +11,11 @@
 namespace probust::cuda {
 
 struct CudaOptions {
-  int ordinal = 0;  ///< which device
+  static constexpr int kAll = -1;
+  int ordinal = 0;  ///< which device; kAll: points are shared among all of them
   Precision precision = Precision::float32;
   std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< told what runs slower than it might
+  Progress* progress = nullptr;  ///< where to count and whom to obey; null: the executor's own
 };
 
 /// Compiles a classifier for an NVIDIA GPU. Of `options`, memory is the device's, and threads serve what follows on the host.

@@ -56,6 +56,9 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  /// Makes it the calling thread's device.
+  void use();
+
   /// What products and convolutions that follow round to.
   void set_precision(Precision precision);
 

@@ -3,11 +3,12 @@
 #include "cuda/device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
-#include "cuda/kernels.h"
+#include "cuda/emulated/limit.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -27,29 +28,48 @@ float rounded(float value, Precision precision) {
 
 }  // namespace
 
-int device_count() { return 1; }
+int device_count() { return 2; }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(State{precision})) {
-  if (ordinal != 0) throw Error{ErrorCode::resources, "--device", "there is no device " + std::to_string(ordinal), "use cuda:0"};
+  if (ordinal < 0 || ordinal >= device_count())
+    throw Error{ErrorCode::resources, "--device", "there is no device " + std::to_string(ordinal), "use cuda:0"};
 }
 
 Device::~Device() = default;
+
+void Device::use() {}
 
 void Device::set_precision(Precision precision) { state_->precision = precision; }
 
 std::string Device::name() const { return "emulated"; }
 
-std::int64_t Device::free_bytes() const { return std::int64_t{1} << 32; }
+// Blocks know their size, and all of them together what is left.
+constexpr std::size_t kHeader = 64;
+std::atomic<std::int64_t> g_in_use{0}, g_limit{std::int64_t{1} << 32};
+
+void limit_memory(std::int64_t bytes) { g_limit = bytes; }
+
+std::int64_t Device::free_bytes() const { return g_limit - g_in_use; }
 
 // Every float is NaN, so that what is read before it was written shows.
 void* Device::allocate(std::int64_t bytes) {
-  void* const memory = std::malloc(static_cast<std::size_t>(bytes + 1));
-  if (memory == nullptr) throw Error{ErrorCode::resources, "device", "out of memory", "use a smaller --memory"};
-  std::memset(memory, 0xff, static_cast<std::size_t>(bytes));
-  return memory;
+  if (g_in_use + bytes > g_limit) throw Error{ErrorCode::resources, "device", "out of memory", "give less with --memory"};
+  auto* const block =
+      static_cast<char*>(std::aligned_alloc(kHeader, (kHeader + static_cast<std::size_t>(bytes) + kHeader) / kHeader * kHeader));
+  if (block == nullptr) throw Error{ErrorCode::resources, "device", "out of memory", "give less with --memory"};
+  g_in_use += bytes;
+  std::memcpy(block, &bytes, sizeof(bytes));
+  std::memset(block + kHeader, 0xff, static_cast<std::size_t>(bytes));
+  return block + kHeader;
 }
 
-void Device::release(void* memory) noexcept { std::free(memory); }
+void Device::release(void* memory) noexcept {
+  auto* const block = static_cast<char*>(memory) - kHeader;
+  std::int64_t bytes = 0;
+  std::memcpy(&bytes, block, sizeof(bytes));
+  g_in_use -= bytes;
+  std::free(block);
+}
 
 void Device::upload(void* to, const void* from, std::int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));

@@ -229,6 +229,8 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
 
 Device::~Device() = default;
 
+void Device::use() { check(cudaSetDevice(state_->ordinal), "CUDA device"); }
+
 void Device::set_precision(Precision precision) { state_->precision = precision; }
 
 std::string Device::name() const {

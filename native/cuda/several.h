@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cuda/cuda_executor.h"
+
+namespace probust::cuda {
+
+/// One executor on all devices of the machine: each takes its share of a call's points, or of the samples where there are fewer
+/// points than devices. The results are those of one device. Throws Error as make_cuda_executor gives it.
+std::unique_ptr<Executor> make_several(const Graph& classifier, const ExecutorOptions& options, const CudaOptions& cuda);
+
+}  // namespace probust::cuda
