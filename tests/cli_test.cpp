@@ -456,6 +456,7 @@ TEST(Cli, AMissingDeviceIsStatus5) {
   const json present = json::parse(test::probust("version --json").out)["devices"];
   const bool any = std::find(present.begin(), present.end(), "cuda:0") != present.end();
   if (!any) expect_refusal(test::probust(estimate + "cuda"), 5, "--device");
+  EXPECT_EQ(test::probust(estimate + "cuda").err.find("cannot be loaded"), std::string::npos);
   expect_refusal(test::probust(estimate + "cuda:97"), 5, "--device");
   expect_refusal(test::probust(estimate + "cuda:x"), 2, "--device");
   expect_refusal(test::probust(estimate + "cpu --precision half"), 2, "--precision");

@@ -35,7 +35,7 @@ std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows)
 // Runs on the device what is given and wanted as [elements][lanes], outputs with all lanes.
 std::vector<std::vector<float>> run_on_device(const Graph& graph, const Batch& batch,
                                               const std::vector<std::vector<float>>& inputs) {
-  Device device(0, Precision::float32);
+  static Device& device = *new Device(0, Precision::float32);  // one for all: making one takes a while
   const Program program(device, graph);
   Extent largest = Extent::example;
   for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
@@ -116,6 +116,26 @@ TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
   EXPECT_EQ(Lowering(device, g).finish().steps.size(), 1U);
   const std::vector<float> values = {-2, -1, 0, 1, 2, 3};
   expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({6}, values)})[0].data, 1e-6, "chain");
+}
+
+// Reshapes share memory; what is copied for one of them into another order is not the other's.
+TEST(CudaProgram, ImagesOfOneValueDoNotShareTheirCopies) {
+  PROBUST_NEEDS_DEVICE();
+  std::mt19937 random(9);
+  Graph g;
+  const ValueId x = append_input(g, {32}, Extent::example, "x");
+  ValueId sum = kNoValue;
+  for (const std::int64_t channels : {2, 8}) {
+    const std::int64_t rows = 16 / channels;
+    const Window window{{rows, 2}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+    const ValueId filter = append_constant(g, test::random_tensor({channels, channels, 1, 1}, random));
+    const ValueId y = append(g, Op::conv, {build::reshape(g, x, {1, channels, rows, 2}), filter}, window);
+    const ValueId flat = build::reshape(g, y, {32});
+    sum = sum == kNoValue ? flat : build::add(g, sum, flat);
+  }
+  g.outputs = {sum};
+  const std::vector<float> values = test::random_tensor({32}, random).data;
+  expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({32}, values)})[0].data, 1e-5, "two images");
 }
 
 TEST(CudaProgram, WhatHasNoKernelRunsOnTheHostAndIsNamed) {
@@ -349,7 +369,7 @@ TEST(CudaExecutor, SeveralDevicesGiveWhatOneGives) {
   EXPECT_EQ(all->name(), "cuda:all");
   for (const std::int64_t count : {1, 7}) {
     const Points points = some_points(count, {1, 8, 8}, 4);
-    EXPECT_EQ(all->logits(points.x)->data, one->logits(points.x)->data);
+    expect_near(all->logits(points.x)->data, one->logits(points.x)->data, 1e-6, "several devices");
     expect_same_calls(*all, *one, points, isotropic_gaussian(), "several devices");
   }
   EXPECT_EQ(all->progress.passes, one->progress.passes);
@@ -379,13 +399,15 @@ TEST(CudaExecutor, ADeviceWithLessMemoryThanAllowedTakesSmallerChunks) {
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
   PROBUST_NEEDS_DEVICE();
-  const Points points = some_points(6, {1, 8, 8}, 4);
+  std::mt19937 random(6);  // sizes that tensor cores take
+  const Graph graph = test::linear_classifier(test::random_tensor({32, 64}, random), test::random_tensor({32}, random));
+  const Points points = some_points(6, {64}, 32);
   std::vector<std::string> told;
   CudaOptions options;
   options.precision = Precision::tf32;
   options.warn = [&](const std::string& text) { told.push_back(text); };
-  const auto rounded = make_cuda_executor(test::small_cnn(), {}, options).value();
-  const auto exact = on_device(test::small_cnn());
+  const auto rounded = make_cuda_executor(graph, {}, options).value();
+  const auto exact = on_device(graph);
   const Tensor a = rounded->logits(points.x).value(), b = exact->logits(points.x).value();
   float worst = 0;
   for (std::size_t i = 0; i < a.data.size(); ++i) worst = std::max(worst, std::fabs(a.data[i] - b.data[i]));

@@ -76,8 +76,15 @@ std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& argum
   options.memory = parse_memory(arguments.device.memory);
   options.batch = batch;
   const std::string& device = arguments.device.device;
-  if (device == "auto")
-    return cuda_devices() > 0 ? make_cuda(graph, options, 0, arguments) : make_executor("cpu", graph, options).value();
+  if (device == "auto") {
+    if (cuda_devices() == 0) return make_executor("cpu", graph, options).value();
+    try {
+      return make_cuda(graph, options, 0, arguments);
+    } catch (const Error& error) {
+      if (!arguments.quiet) fmt::print(stderr, "probust: {}; the processor is taken\n", error.message());
+      return make_executor("cpu", graph, options).value();
+    }
+  }
   if (const auto ordinal = cuda_ordinal(device)) return make_cuda(graph, options, *ordinal, arguments);
   for (const std::string_view backend : backends()) {
     if (backend == device) return make_executor(backend, graph, options).value();

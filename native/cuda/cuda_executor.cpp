@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -19,7 +20,8 @@
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kMostLanes = 4096;  // per run: enough to fill any device
+constexpr std::int64_t kMostLanes = 4096;                   // per run: enough to fill any device
+constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // what callers may keep of results at once
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
 // Points first .. of a call, on the device.
@@ -58,6 +60,9 @@ class CudaExecutor final : public Executor {
     elements_ = element_count(point_shape_);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
+    options_.memory = std::min(options_.memory, device_.free_bytes() / 10 * 9);
+    host_options_ = options_;
+    host_options_.memory = std::min(options_.memory, kHostBytes);
     forward_ = compile(graph_);
     forward_batch_ = fit_forward();
   }
@@ -71,7 +76,8 @@ class CudaExecutor final : public Executor {
   }
   Batch forward_batch() const override { return forward_batch_; }
   Batch gradient_batch() const override { return gradient_batch_; }
-  const ExecutorOptions& options() const override { return options_; }
+  /// Callers plan with the host's memory.
+  const ExecutorOptions& options() const override { return host_options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
     return on_device([&] {
@@ -124,12 +130,12 @@ class CudaExecutor final : public Executor {
     return on_device([&] {
       check_points(points, *noise.shape);
       const Sweep which = prepared(classes_ - 1);
-      const PlacedPoints placed = place(points);
-      const PlacedNoise drawn = place(*noise.shape);
       std::vector<Linearization> result;
       result.reserve(static_cast<std::size_t>(points.size()));
-      for (std::int64_t i = 0; i < points.size(); ++i)
-        result.push_back(average_at(points, placed, drawn, i, noise, samples, which));
+      const std::int64_t together = std::max<std::int64_t>(1, which.batch.examples / std::max<std::int64_t>(1, samples));
+      for_chunks(points.size(), together, [&](std::int64_t first, std::int64_t count) {
+        for (Linearization& one : averaged(slice(points, first, count), noise, samples, which)) result.push_back(std::move(one));
+      });
       return result;
     });
   }
@@ -147,6 +153,7 @@ class CudaExecutor final : public Executor {
         const Copies copies = copies_of(placed, 0, first_sample, samples, first, lanes);
         draw(copies, points, noise, drawn, 1, inputs_.grown(device_, lanes * elements_));
         count_winners(device_, run_forward(lanes), classes_, copies, counters.data());
+        device_.wait();  // so that progress is what is done, and a stop is soon obeyed
       });
       std::vector<std::uint32_t> counted(static_cast<std::size_t>(n * classes_));
       device_.download(counted.data(), counters.data(), static_cast<std::int64_t>(counted.size() * sizeof(std::uint32_t)));
@@ -239,6 +246,11 @@ class CudaExecutor final : public Executor {
   };
 
   std::unique_ptr<Program> compile(const Graph& graph) {
+    // Tables are as long as values: a small file may ask for values that no machine holds.
+    for (const Node& node : graph.nodes) {
+      const std::int64_t bytes = element_count(node.shape) * kFloat;
+      if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
+    }
     auto program = std::make_unique<Program>(device_, graph);
     for (const std::string& op : program->on_the_host())
       warn_("operator " + op + " has no kernel for this device and runs on the processor");
@@ -248,7 +260,9 @@ class CudaExecutor final : public Executor {
   Sweep prepared(std::int64_t rows, Around around = Around::point, const Noise* noise = nullptr) {
     auto& program = around == Around::point ? gradient_ : smoothed_;
     if (!program) program = compile(around == Around::point ? gradient_graph(graph_) : smoothed_gradient_graph(graph_));
-    gradient_batch_ = fit_gradient(*program, rows);
+    const auto known = gradient_batches_.find({program.get(), rows});
+    gradient_batch_ = known != gradient_batches_.end() ? known->second : fit_gradient(*program, rows);
+    gradient_batches_[{program.get(), rows}] = gradient_batch_;
     return {program.get(), gradient_batch_, around == Around::point ? nullptr : noise};
   }
 
@@ -290,12 +304,14 @@ class CudaExecutor final : public Executor {
   Batch fit_gradient(const Program& program, std::int64_t rows) {
     const std::int64_t seeds = std::max<std::int64_t>(1, rows);
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
+    // Forwards are run between sweeps, in the same arena.
+    const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
     const auto bytes = [&] {
       const std::int64_t lanes = batch.examples * batch.seeds;
-      return program.workspace_bytes(batch) + (elements_ * batch.examples + (elements_ + classes_) * lanes) * kFloat +
+      return workspace() + (elements_ * batch.examples + (elements_ + classes_) * lanes) * kFloat +
              (2 * elements_ * kFloat + 8 * seeds) * batch.examples * seeds;
     };
-    while (bytes() > options_.memory || !reserve(program.workspace_bytes(batch), batch, seeds)) {
+    while (bytes() > options_.memory || !reserve(workspace(), batch, seeds)) {
       if (batch.examples > 1) {
         batch.examples /= 2;
       } else if (batch.seeds > 1) {
@@ -467,7 +483,8 @@ class CudaExecutor final : public Executor {
       reported_->passes += lanes + (first == 0 ? count : 0);
     }
     if (rows == 0) {
-      device_.copy(inputs_.grown(device_, count * elements_), x, count * elements_ * kFloat);
+      float* input = inputs_.grown(device_, count * elements_);
+      if (x != input) device_.copy(input, x, count * elements_ * kFloat);
       logits = host_logits(run_forward(count), count);
     }
     return logits;
@@ -624,57 +641,79 @@ class CudaExecutor final : public Executor {
     project_pairs(asked.known, asked.pairs - asked.known, true);
   }
 
-  // [lanes][n]: the noise of the copies in the input buffer along n rows of their points.
-  std::vector<double> along_rows(const Copies& copies, const float* rows, std::int64_t n) {
-    double* on_device = sums_.grown(device_, copies.lanes * n);
-    along(device_, copies, rows, n, inputs_.data(), on_device);
-    std::vector<double> products(static_cast<std::size_t>(copies.lanes * n));
-    device_.download(products.data(), on_device, static_cast<std::int64_t>(products.size() * sizeof(double)));
-    return products;
+  std::vector<double> host_products(const double* products, std::int64_t count) {
+    std::vector<double> values(static_cast<std::size_t>(count));
+    device_.download(values.data(), products, count * static_cast<std::int64_t>(sizeof(double)));
+    return values;
   }
 
-  Linearization average_at(const Points& points, const PlacedPoints& placed, const PlacedNoise& drawn, std::int64_t i,
-                           const Noise& noise, std::int64_t samples, const Sweep& which) {
-    const std::int64_t n = classes_ - 1;
-    const Points one = slice(points, i, 1);
-    Linearization out;
-    out.sampled.resize(n, samples);
-    out.along_own.resize(n, samples);
-    out.along_mean.resize(n, samples);
-    double* sums = gradient_sums_.grown(device_, n * elements_);
-    device_.clear(sums, n * elements_ * static_cast<std::int64_t>(sizeof(double)));
-    for_chunks(samples, which.batch.examples, [&](std::int64_t first, std::int64_t count) {
-      const Copies copies = copies_of(placed, i, 0, samples, first, count);
-      draw(copies, one, noise, drawn, 1, inputs_.grown(device_, count * elements_));
-      const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
+  // [lanes][n]: the noise of the copies in the input buffer along n rows of their points.
+  std::vector<double> along_rows(const Copies& copies, const float* rows, std::int64_t n) {
+    double* products = sums_.grown(device_, copies.lanes * n);
+    along(device_, copies, rows, n, inputs_.data(), products);
+    return host_products(products, copies.lanes * n);
+  }
+
+  // Copies of all the points lie one behind the other; gradients are summed point by point, in the order of the copies.
+  std::vector<Linearization> averaged(const Points& points, const Noise& noise, std::int64_t samples, const Sweep& which) {
+    const std::int64_t n = classes_ - 1, count = points.size();
+    const PlacedPoints placed = place(points);
+    const PlacedNoise drawn = place(*noise.shape);
+    std::vector<Linearization> result(static_cast<std::size_t>(count));
+    for (Linearization& out : result) out.sampled = out.along_own = out.along_mean = Eigen::MatrixXd(n, samples);
+    double* sums = gradient_sums_.grown(device_, count * n * elements_);
+    device_.clear(sums, count * n * elements_ * static_cast<std::int64_t>(sizeof(double)));
+    for_chunks(count * samples, which.batch.examples, [&](std::int64_t begin, std::int64_t lanes) {
+      const Copies copies = copies_of(placed, 0, 0, samples, begin, lanes);
+      draw(copies, points, noise, drawn, 1, inputs_.grown(device_, lanes * elements_));
+      std::vector<std::int64_t> targets;
+      targets.reserve(static_cast<std::size_t>(lanes));
+      for (std::int64_t lane = 0; lane < lanes; ++lane) targets.push_back(points.target[copies.point(lane)]);
       const PlacedMargins margins = place_margins(targets, all_rivals(targets));
-      double* own = sums_.grown(device_, count * n);
-      const std::vector<float> logits = sweep(which, inputs_.data(), nullptr, count, n, margin_seeds(margins, count),
+      double* own = sums_.grown(device_, lanes * n);
+      const std::vector<float> logits = sweep(which, inputs_.data(), nullptr, lanes, n, margin_seeds(margins, lanes),
                                               [&](std::int64_t row, std::int64_t seeds, float* gradients) {
-                                                add_gradients(device_, gradients, seeds, count, elements_, row, sums);
+                                                add_gradients(device_, copies, gradients, seeds, row, n, count, sums);
                                                 along_own(device_, copies, gradients, seeds, row, n, inputs_.data(), own);
                                               });
-      device_.download(out.along_own.data() + first * n, own, count * n * static_cast<std::int64_t>(sizeof(double)));
-      for (std::int64_t b = 0; b < count; ++b) out.sampled.col(first + b) = margins_at(logits, b, targets[b]);
+      const std::vector<double> products = host_products(own, lanes * n);
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        Linearization& out = result[copies.point(lane)];
+        const std::int64_t copy = (begin + lane) % samples;
+        out.along_own.col(copy) = Eigen::Map<const Eigen::VectorXd>(products.data() + lane * n, n);
+        out.sampled.col(copy) = margins_at(logits, lane, targets[lane]);
+      }
     });
-    float* mean = rows_.grown(device_, n * elements_);
-    average(device_, sums, samples, n * elements_, mean);
-    for_chunks(samples, which.batch.examples, [&](std::int64_t first, std::int64_t count) {
-      const Copies copies = copies_of(placed, i, 0, samples, first, count);
-      draw(copies, one, noise, drawn, 1, inputs_.grown(device_, count * elements_));
-      const std::vector<double> products = along_rows(copies, mean, n);
-      std::copy(products.begin(), products.end(), out.along_mean.data() + first * n);
+    float* means = rows_.grown(device_, count * n * elements_);
+    average(device_, sums, samples, count * n * elements_, means);
+    for_chunks(count * samples, which.batch.examples, [&](std::int64_t begin, std::int64_t lanes) {
+      const Copies copies = copies_of(placed, 0, 0, samples, begin, lanes);
+      draw(copies, points, noise, drawn, 1, inputs_.grown(device_, lanes * elements_));
+      const std::vector<double> products = along_rows(copies, means, n);
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        result[copies.point(lane)].along_mean.col((begin + lane) % samples) =
+            Eigen::Map<const Eigen::VectorXd>(products.data() + lane * n, n);
+      }
     });
-    whiten(drawn, *noise.shape, placed.index.data() + i, one.index, n, mean);
-    out.margins = out.sampled.rowwise().mean();
-    out.gram = grams(mean, 1, n)[0];
-    const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
-    out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
-    return out;
+    // A row is whitened as if it were an example of its own.
+    std::vector<std::int64_t> owner;
+    owner.reserve(static_cast<std::size_t>(count * n));
+    for (const std::int64_t index : points.index) owner.insert(owner.end(), static_cast<std::size_t>(n), index);
+    const Array<std::uint32_t> placed_owner(device_, std::vector<std::uint32_t>(owner.begin(), owner.end()));
+    whiten(drawn, *noise.shape, placed_owner.data(), owner, 1, means);
+    std::vector<Eigen::MatrixXd> gram = grams(means, count, n);
+    for (std::int64_t b = 0; b < count; ++b) {
+      Linearization& out = result[b];
+      out.margins = out.sampled.rowwise().mean();
+      out.gram = std::move(gram[b]);
+      const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
+      out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
+    }
+    return result;
   }
 
   std::string name_;
-  ExecutorOptions options_;
+  ExecutorOptions options_, host_options_;
   std::function<void(const std::string&)> warn_;
   Progress* reported_;
   Precision precision_;
@@ -686,6 +725,7 @@ class CudaExecutor final : public Executor {
   std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
   Batch forward_batch_, gradient_batch_;
+  std::map<std::pair<const Program*, std::int64_t>, Batch> gradient_batches_;  // by how many rows a sweep has
   // Reused from call to call.
   Array<float> arena_, inputs_, variances_, cotangents_, rows_, whitened_, repeated_logits_, repeated_gradients_;
   Array<double> sums_, gradient_sums_;

@@ -18,7 +18,10 @@ struct Operand {
   std::int64_t elements = 0;
   std::int64_t own = 1;
 
-  PROBUST_EVERYWHERE const float* lane(std::int64_t l) const { return data + (own == 1 ? 0 : l % own) * elements; }
+  PROBUST_EVERYWHERE const float* lane(std::int64_t l) const {
+    // Lanes are counted in 32 bits wherever they are divided.
+    return data + (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
+  }
 };
 
 struct Output {
@@ -148,9 +151,10 @@ void along(Device& device, const Copies& copies, const float* rows, std::int64_t
 /// The same for gradients of the copies themselves, [seeds * copies][elements]: to [copies][all_seeds], seeds from `first` on.
 void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
                std::int64_t all_seeds, const float* noisy, double* to);
-/// sums [all_seeds][elements] += gradients of all copies, in their order; seeds from `first` on.
-void add_gradients(Device& device, const float* gradients, std::int64_t seeds, std::int64_t copies, std::int64_t elements,
-                   std::int64_t first, double* sums);
+/// sums [points][all_seeds][elements] += gradients [seeds * copies][elements] of every point's copies, in their order; seeds from
+/// `first` on.
+void add_gradients(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+                   std::int64_t all_seeds, std::int64_t points, double* sums);
 /// to = sums / count, rounded.
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to);
 

@@ -23,6 +23,30 @@ __global__ void for_each_kernel(std::int64_t count, F f) {
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) f(i);
 }
 
+// Lanes along y and elements along x: no thread divides.
+template <class F>
+__global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t elements, F f) {
+  const std::int64_t step = std::int64_t{blockDim.x} * gridDim.x;
+  for (std::int64_t lane = blockIdx.y; lane < lanes; lane += gridDim.y) {
+    for (std::int64_t e = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; e < elements; e += step) f(lane, e);
+  }
+}
+
+// Rows too short to fill a block's threads lie one behind the other.
+template <class F>
+struct Flat {
+  std::uint32_t elements;
+  F f;
+  __host__ __device__ void operator()(std::int64_t i) const {
+    if (i >> 32 == 0) {
+      const auto index = static_cast<std::uint32_t>(i);
+      f(index / elements, index % elements);
+    } else {
+      f(i / elements, i % elements);
+    }
+  }
+};
+
 /// f(i) for all i < count.
 template <class F>
 void for_each(Device& device, std::int64_t count, F f) {
@@ -31,6 +55,18 @@ void for_each(Device& device, std::int64_t count, F f) {
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
   for_each_kernel<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0,
                     static_cast<cudaStream_t>(stream_of(device))>>>(count, f);
+  check_launch();
+}
+
+/// f(lane, e) for all lane < lanes, e < elements.
+template <class F>
+void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements, F f) {
+  if (lanes <= 0 || elements <= 0) return;
+  if (elements < kThreads) return for_each(device, lanes * elements, Flat<F>{static_cast<std::uint32_t>(elements), f});
+  constexpr std::int64_t kMostRows = 65535;
+  const dim3 blocks(static_cast<unsigned>((elements + kThreads - 1) / kThreads),
+                    static_cast<unsigned>(lanes < kMostRows ? lanes : kMostRows));
+  for_each_element_kernel<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream_of(device))>>>(lanes, elements, f);
   check_launch();
 }
 
@@ -75,6 +111,12 @@ void in_no_order(std::int64_t count, Visit visit) {
 template <class F>
 void for_each(Device&, std::int64_t count, F f) {
   if (count > 0) in_no_order(count, f);
+}
+
+/// f(lane, e) for all lane < lanes, e < elements.
+template <class F>
+void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements, F f) {
+  for_each(device, lanes * elements, [=](std::int64_t i) { f(i / elements, i % elements); });
 }
 
 /// store(i, sum of term(i, j) over j < length) for all i < count.

@@ -71,7 +71,7 @@ int Lowering::in_order(ValueId id, Order order) {
   const Shape& shape = graph[id].shape;
   const auto from = positions(shape, placed_[id].order), to = positions(shape, order);
   if (from == to) return storage;
-  const auto known = moved_.find({storage, order});
+  const auto known = moved_.find({storage, order, shape});
   if (known != moved_.end()) return known->second;
   std::vector<std::int64_t> source(from.size());
   for (std::size_t e = 0; e < from.size(); ++e) source[to[e]] = from[e];
@@ -79,7 +79,7 @@ int Lowering::in_order(ValueId id, Order order) {
   const auto count = static_cast<std::int64_t>(source.size());
   const int copy = emit_extra(graph[id].extent, count, {storage},
                               [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); });
-  moved_[{storage, order}] = copy;
+  moved_[{storage, order, shape}] = copy;
   return copy;
 }
 

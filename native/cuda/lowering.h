@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cuda/device.h"
@@ -122,7 +123,7 @@ class Lowering {
   int placed_storage(ValueId id);
 
   std::vector<Placed> placed_;
-  std::map<std::pair<int, Order>, int> moved_;  // copies of storages in another order
+  std::map<std::tuple<int, Order, Shape>, int> moved_;  // copies of storages in another order; reshapes share a storage
   Lowered lowered_;
 };
 

@@ -5,8 +5,10 @@
 #include <cudnn.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cuda/device.h"
@@ -19,8 +21,13 @@ namespace {
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;       // bytes; what cuBLAS asks for on Hopper
 constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that want more are passed over
 
+constexpr int kOldest = 8;                                           // compute capability, for which kernels are compiled
+constexpr std::int64_t kMostProducts = 32768;                        // in one call: cuBLASLt counts to 65535
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
+
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // or the next launch would be told of it again
   const bool memory = status == cudaErrorMemoryAllocation;
   throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cudaGetErrorString(status),
               memory ? "give less with --memory" : ""};
@@ -65,8 +72,18 @@ Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, s
 }
 
 // Everything about a product but its addresses.
-using ProductKey = std::tuple<Precision, bool, bool, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                              std::int64_t, std::int64_t>;
+using ProductKey = std::tuple<Precision, std::array<std::uint32_t, 3>, bool, bool, std::int64_t, std::int64_t, std::int64_t,
+                              std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+// Bytes that the addresses are multiples of, as far as cuBLASLt cares.
+std::array<std::uint32_t, 3> alignment_of(const Product& p) {
+  const auto one = [](const float* address) {
+    std::uint32_t bytes = 256;
+    while (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) bytes /= 2;
+    return bytes;
+  };
+  return {one(p.a), one(p.b), one(p.c)};
+}
 
 struct PlannedProduct {
   ProductDescription description;
@@ -129,6 +146,18 @@ struct Device::State {
     if (stream != nullptr) cudaStreamDestroy(stream);
   }
 
+  void multiply(const Product& p) {
+    const ProductKey key{precision, alignment_of(p), p.transpose_a, p.transpose_b, p.m,    p.n,
+                         p.k,       p.stride_a,      p.stride_b,    p.stride_c,    p.batch};
+    auto found = planned_products.find(key);
+    if (found == planned_products.end()) found = planned_products.emplace(key, plan(p)).first;
+    const PlannedProduct& planned = found->second;
+    const float one = 1, zero = 0;
+    check(cublasLtMatmul(products, planned.description.get(), &one, p.b, planned.b.get(), p.a, planned.a.get(), &zero, p.c,
+                         planned.c.get(), p.c, planned.c.get(), &planned.algorithm, workspace, kProductWorkspace, stream),
+          "matrix product");
+  }
+
   PlannedProduct plan(const Product& p) const {
     cublasLtMatmulDesc_t raw = nullptr;
     check(cublasLtMatmulDescCreate(&raw, precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
@@ -148,6 +177,14 @@ struct Device::State {
     check(cublasLtMatmulPreferenceSetAttribute(raw_preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kProductWorkspace,
                                                sizeof(kProductWorkspace)),
           "cuBLASLt preference");
+    const auto [of_a, of_b, of_c] = alignment_of(p);
+    const std::pair<cublasLtMatmulPreferenceAttributes_t, std::uint32_t> alignments[] = {
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, of_b},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, of_a},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, of_c},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, of_c}};
+    for (const auto& [attribute, bytes] : alignments)
+      check(cublasLtMatmulPreferenceSetAttribute(raw_preference, attribute, &bytes, sizeof(bytes)), "cuBLASLt alignment");
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
     check(cublasLtMatmulAlgoGetHeuristic(products, raw, planned.b.get(), planned.a.get(), planned.c.get(), planned.c.get(),
@@ -156,6 +193,37 @@ struct Device::State {
     if (found == 0) throw Error{ErrorCode::unsupported, "device", "cuBLASLt has no algorithm for a product", "use --device cpu"};
     planned.algorithm = best.algo;
     return planned;
+  }
+
+  // In halves where cuDNN has no algorithm for so many images within the workspace.
+  void convolve(const Convolution& c, std::int64_t images, const float* x, float* y, std::int64_t size_x, std::int64_t size_y) {
+    const Window& w = c.window;
+    const ConvolutionKey key{precision,     w.image,        w.kernel, w.stride,     w.dilation, w.pad_low,
+                             c.in_channels, c.out_channels, w.groups, c.transposed, images};
+    auto found = planned_convolutions.find(key);
+    if (found == planned_convolutions.end()) {
+      try {
+        found = planned_convolutions.emplace(key, plan(c, images)).first;
+      } catch (const Error&) {
+        if (images == 1) throw;
+        const std::int64_t half = images / 2;
+        convolve(c, half, x, y, size_x, size_y);
+        return convolve(c, images - half, x + half * size_x, y + half * size_y, size_x, size_y);
+      }
+    }
+    const PlannedConvolution& planned = found->second;
+    const float one = 1, zero = 0;
+    if (c.transposed) {
+      check(cudnnConvolutionBackwardData(convolutions, &one, planned.filter.get(), c.filter, planned.output.get(), x,
+                                         planned.description.get(), planned.backward, workspace, planned.workspace, &zero,
+                                         planned.image.get(), y),
+            "transposed convolution");
+    } else {
+      check(cudnnConvolutionForward(convolutions, &one, planned.image.get(), x, planned.filter.get(), c.filter,
+                                    planned.description.get(), planned.forward, workspace, planned.workspace, &zero,
+                                    planned.output.get(), y),
+            "convolution");
+    }
   }
 
   PlannedConvolution plan(const Convolution& c, std::int64_t images) const {
@@ -173,7 +241,7 @@ struct Device::State {
     cudnnConvolutionDescriptor_t raw = nullptr;
     check(cudnnCreateConvolutionDescriptor(&raw), "cuDNN convolution");
     planned.description.reset(raw);
-    const cudnnMathType_t math = precision == Precision::tf32 ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
+    const cudnnMathType_t math = precision == Precision::tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
     check(cudnnSetConvolution2dDescriptor(raw, static_cast<int>(w.pad_low[0]), static_cast<int>(w.pad_low[1]),
                                           static_cast<int>(w.stride[0]), static_cast<int>(w.stride[1]),
                                           static_cast<int>(w.dilation[0]), static_cast<int>(w.dilation[1]),
@@ -190,6 +258,7 @@ struct Device::State {
       all.resize(static_cast<std::size_t>(found));
       const auto& best = chosen(all, math);
       planned.backward = best.algo;
+      check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");  // an algorithm goes with its arithmetic
       planned.workspace = best.memory;
     } else {
       std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
@@ -199,6 +268,7 @@ struct Device::State {
       all.resize(static_cast<std::size_t>(found));
       const auto& best = chosen(all, math);
       planned.forward = best.algo;
+      check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");
       planned.workspace = best.memory;
     }
     return planned;
@@ -207,15 +277,29 @@ struct Device::State {
 
 int device_count() {
   int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  (void)cudaGetLastError();
+  return 0;
 }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>()) {
-  const int count = device_count();
-  if (ordinal < 0 || ordinal >= count) {
-    throw Error{ErrorCode::resources, "--device",
-                count == 0 ? std::string("no CUDA device was found") : "there is no CUDA device " + std::to_string(ordinal),
-                count == 0 ? "use --device cpu" : "the last one is cuda:" + std::to_string(count - 1)};
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  (void)cudaGetLastError();
+  if (status != cudaSuccess || count == 0) {
+    throw Error{
+        ErrorCode::resources, "--device",
+        std::string("no CUDA device was found (") + cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status) + ")",
+        "use --device cpu"};
+  }
+  if (ordinal < 0 || ordinal >= count)
+    throw Error{ErrorCode::resources, "--device", "there is no CUDA device " + std::to_string(ordinal),
+                "the last one is cuda:" + std::to_string(count - 1)};
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "CUDA device");
+  if (major < kOldest) {
+    throw Error{ErrorCode::resources, "--device", "CUDA device " + std::to_string(ordinal) + " is of an older kind than Ampere",
+                "use --device cpu"};
   }
   state_->ordinal = ordinal;
   state_->precision = precision;
@@ -257,22 +341,26 @@ void* Device::allocate(std::int64_t bytes) {
 void Device::release(void* memory) noexcept { cudaFree(memory); }
 
 void Device::upload(void* to, const void* from, std::int64_t bytes) {
+  if (bytes <= 0) return;
   check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream), "copy to the device");
   wait();
 }
 
 void Device::download(void* to, const void* from, std::int64_t bytes) {
+  if (bytes <= 0) return;
   check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->stream),
         "copy from the device");
   wait();
 }
 
 void Device::copy(void* to, const void* from, std::int64_t bytes) {
+  if (bytes <= 0) return;
   check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, state_->stream),
         "copy on the device");
 }
 
 void Device::clear(void* memory, std::int64_t bytes) {
+  if (bytes <= 0) return;
   check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), state_->stream), "CUDA memory");
 }
 
@@ -281,41 +369,33 @@ void Device::wait() { check(cudaStreamSynchronize(state_->stream), "kernel"); }
 void Device::multiply(const Product& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
   if (p.k == 0) return clear(p.c, p.batch * p.m * p.n * static_cast<std::int64_t>(sizeof(float)));
-  const ProductKey key{state_->precision, p.transpose_a, p.transpose_b, p.m,    p.n, p.k,
-                       p.stride_a,        p.stride_b,    p.stride_c,    p.batch};
-  auto found = state_->planned_products.find(key);
-  if (found == state_->planned_products.end()) found = state_->planned_products.emplace(key, state_->plan(p)).first;
-  const PlannedProduct& planned = found->second;
-  const float one = 1, zero = 0;
-  check(cublasLtMatmul(state_->products, planned.description.get(), &one, p.b, planned.b.get(), p.a, planned.a.get(), &zero, p.c,
-                       planned.c.get(), p.c, planned.c.get(), &planned.algorithm, state_->workspace, kProductWorkspace,
-                       state_->stream),
-        "matrix product");
+  for (std::int64_t first = 0; first < p.batch; first += kMostProducts) {
+    Product part = p;
+    part.a += first * p.stride_a;
+    part.b += first * p.stride_b;
+    part.c += first * p.stride_c;
+    part.batch = std::min(kMostProducts, p.batch - first);
+    state_->multiply(part);
+  }
 }
 
 bool Device::convolves(const Convolution& convolution) const {
-  return convolution.window.image.size() == 2 && convolution.window.pad_low == convolution.window.pad_high;
+  if (convolution.window.image.size() != 2 || convolution.window.pad_low != convolution.window.pad_high) return false;
+  try {
+    (void)state_->plan(convolution, 1);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
-  const Window& w = c.window;
-  const ConvolutionKey key{state_->precision, w.image,        w.kernel,        w.stride,     w.dilation, w.pad_low,
-                           c.in_channels,     c.out_channels, c.window.groups, c.transposed, images};
-  auto found = state_->planned_convolutions.find(key);
-  if (found == state_->planned_convolutions.end())
-    found = state_->planned_convolutions.emplace(key, state_->plan(c, images)).first;
-  const PlannedConvolution& planned = found->second;
-  const float one = 1, zero = 0;
-  if (c.transposed) {
-    check(cudnnConvolutionBackwardData(state_->convolutions, &one, planned.filter.get(), c.filter, planned.output.get(), x,
-                                       planned.description.get(), planned.backward, state_->workspace, planned.workspace, &zero,
-                                       planned.image.get(), y),
-          "transposed convolution");
-  } else {
-    check(cudnnConvolutionForward(state_->convolutions, &one, planned.image.get(), x, planned.filter.get(), c.filter,
-                                  planned.description.get(), planned.forward, state_->workspace, planned.workspace, &zero,
-                                  planned.output.get(), y),
-          "convolution");
+  const std::int64_t image = element_count(c.window.image) * c.in_channels,
+                     output = element_count(c.window.output()) * c.out_channels;
+  const std::int64_t step = std::max<std::int64_t>(1, kMostElements / std::max(image, output));
+  for (std::int64_t first = 0; first < images; first += step) {
+    state_->convolve(c, std::min(step, images - first), x + first * (c.transposed ? output : image),
+                     y + first * (c.transposed ? image : output), c.transposed ? output : image, c.transposed ? image : output);
   }
 }
 

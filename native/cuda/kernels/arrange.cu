@@ -11,8 +11,7 @@ struct Move {
   std::int64_t count;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / count, i = index % count;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t i) const {
     const std::int32_t at = source[i];
     to.lane(lane)[target == nullptr ? i : target[i]] = at < 0 ? 0.0F : from.lane(lane)[at];
   }
@@ -21,9 +20,7 @@ struct Move {
 struct Repeat {
   Operand from;
   Output to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    to.data[index] = from.lane(index / to.elements)[index % to.elements];
-  }
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const { to.lane(lane)[e] = from.lane(lane)[e]; }
 };
 
 struct SumRows {
@@ -31,8 +28,7 @@ struct SumRows {
   const std::int32_t *begin, *source;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / to.elements, e = index % to.elements;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     const float* x = from.lane(lane);
     float sum = 0;
     for (std::int32_t i = begin[e]; i < begin[e + 1]; ++i) sum += x[source[i]];
@@ -43,13 +39,13 @@ struct SumRows {
 }  // namespace
 
 void move(Device& device, Operand from, const std::int32_t* source, const std::int32_t* target, std::int64_t count, Output to) {
-  for_each(device, to.lanes * count, Move{from, source, target, count, to});
+  for_each_element(device, to.lanes, count, Move{from, source, target, count, to});
 }
 
-void repeat(Device& device, Operand from, Output to) { for_each(device, to.lanes * to.elements, Repeat{from, to}); }
+void repeat(Device& device, Operand from, Output to) { for_each_element(device, to.lanes, to.elements, Repeat{from, to}); }
 
 void sum_rows(Device& device, Operand from, const std::int32_t* begin, const std::int32_t* source, Output to) {
-  for_each(device, to.lanes * to.elements, SumRows{from, begin, source, to});
+  for_each_element(device, to.lanes, to.elements, SumRows{from, begin, source, to});
 }
 
 }  // namespace probust::cuda

@@ -15,19 +15,18 @@ struct RunChain {
     return read.from.lane(lane)[read.source == nullptr ? e : read.source[e]];
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / to.elements, e = index % to.elements;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     float value = 0;
     for (int i = 0; i < chain.step_count; ++i) {
       const Chain::Step& step = chain.steps[i];
       value = apply(step.op, read(step.a, value, lane, e), read(step.b, value, lane, e), read(step.c, value, lane, e));
     }
-    to.data[index] = value;
+    to.lane(lane)[e] = value;
   }
 };
 
 }  // namespace
 
-void run(Device& device, const Chain& chain, Output to) { for_each(device, to.lanes * to.elements, RunChain{chain, to}); }
+void run(Device& device, const Chain& chain, Output to) { for_each_element(device, to.lanes, to.elements, RunChain{chain, to}); }
 
 }  // namespace probust::cuda

@@ -24,8 +24,8 @@ struct Draw {
       z[k] = noise.draw == ElementNoise::Draw::uniform ? draws::uniform_draw(words[k]) : draws::laplace_draw(words[k]);
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t quads = (copies.elements + 3) / 4, lane = index / quads, quad = index % quads, point = copies.point(lane);
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t quad) const {
+    const std::int64_t point = copies.point(lane);
     const PhiloxKey key{static_cast<std::uint32_t>(noise.seed), static_cast<std::uint32_t>(noise.seed >> 32)};
     float z[4];
     unit_draws(philox({static_cast<std::uint32_t>(quad), copies.sample(lane), copies.index[point], 0}, key), z);
@@ -43,10 +43,10 @@ struct Reflect {
   Copies copies;
   float* to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / copies.elements, e = index % copies.elements;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     const float x = copies.x[copies.point(lane) * copies.elements + e];
-    to[index] = x - (to[index] - x);
+    float& copy = to[lane * copies.elements + e];
+    copy = x - (copy - x);
   }
 };
 
@@ -58,28 +58,27 @@ struct ScaleByDeviation {
   std::int64_t examples;
   Output values;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / values.elements, e = index % values.elements;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int64_t row = varies ? index_of[lane % examples] * values.elements : 0;
     const float d = deviations == nullptr ? deviation : deviation * deviations[row + e];
-    values.data[index] *= d;
+    values.lane(lane)[e] *= d;
   }
 };
 
 }  // namespace
 
 void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to) {
-  for_each(device, copies.lanes * ((copies.elements + 3) / 4), Draw{copies, noise, to});
+  for_each_element(device, copies.lanes, (copies.elements + 3) / 4, Draw{copies, noise, to});
 }
 
 void reflect(Device& device, const Copies& copies, float* to) {
-  for_each(device, copies.lanes * copies.elements, Reflect{copies, to});
+  for_each_element(device, copies.lanes, copies.elements, Reflect{copies, to});
 }
 
 void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,
                         std::int64_t examples, Output gradients) {
-  for_each(device, gradients.lanes * gradients.elements,
-           ScaleByDeviation{noise.deviation, noise.varies, deviations, index, examples, gradients});
+  for_each_element(device, gradients.lanes, gradients.elements,
+                   ScaleByDeviation{noise.deviation, noise.varies, deviations, index, examples, gradients});
 }
 
 }  // namespace probust::cuda

@@ -11,8 +11,7 @@ struct Choose {
   std::int32_t* which;
   std::int64_t windows;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / windows, q = index % windows;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
     const float* x = image.lane(lane);
     std::int32_t best = cells[begin[q]];
     for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
@@ -20,7 +19,7 @@ struct Choose {
       // A NaN wins over numbers, and nothing wins over a NaN: comparisons with it are false.
       if (candidate > largest || (candidate != candidate && largest == largest)) best = cells[i];
     }
-    which[index] = best;
+    which[lane * windows + q] = best;
   }
 };
 
@@ -30,9 +29,8 @@ struct TakeChosen {
   std::int64_t own;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / to.elements, q = index % to.elements;
-    to.data[index] = values.lane(lane)[which[lane % own * to.elements + q]];
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
+    to.lane(lane)[q] = values.lane(lane)[which[lane % own * to.elements + q]];
   }
 };
 
@@ -43,13 +41,12 @@ struct PutChosen {
   const std::int32_t *begin, *windows;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t lane = index / to.elements, e = index % to.elements;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int32_t* chosen = which + lane % own * from.elements;
     const float* c = from.lane(lane);
     float sum = 0;
     for (std::int32_t i = begin[e]; i < begin[e + 1]; ++i) sum += chosen[windows[i]] == e ? c[windows[i]] : 0.0F;
-    to.data[index] = sum;
+    to.lane(lane)[e] = sum;
   }
 };
 
@@ -57,16 +54,16 @@ struct PutChosen {
 
 void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
             std::int64_t windows) {
-  for_each(device, image.own * windows, Choose{image, begin, cells, which, windows});
+  for_each_element(device, image.own, windows, Choose{image, begin, cells, which, windows});
 }
 
 void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, Output to) {
-  for_each(device, to.lanes * to.elements, TakeChosen{values, which, own, to});
+  for_each_element(device, to.lanes, to.elements, TakeChosen{values, which, own, to});
 }
 
 void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
                 const std::int32_t* windows, Output to) {
-  for_each(device, to.lanes * to.elements, PutChosen{from, which, own, begin, windows, to});
+  for_each_element(device, to.lanes, to.elements, PutChosen{from, which, own, begin, windows, to});
 }
 
 }  // namespace probust::cuda

@@ -36,9 +36,9 @@ struct SeedMargins {
   std::int64_t all_seeds, first, examples, classes;
   float* to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t c = index % classes, lane = index / classes, b = lane % examples, s = first + lane / examples;
-    to[index] = c == targets[b] ? 1.0F : c == rivals[b * all_seeds + s] ? -1.0F : 0.0F;
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t c) const {
+    const std::int64_t b = lane % examples, s = first + lane / examples;
+    to[lane * classes + c] = c == targets[b] ? 1.0F : c == rivals[b * all_seeds + s] ? -1.0F : 0.0F;
   }
 };
 
@@ -47,20 +47,41 @@ struct StoreRows {
   std::int64_t examples, elements, first, all_seeds;
   float* rows;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t e = index % elements, lane = index / elements, b = lane % examples, s = first + lane / examples;
-    rows[(b * all_seeds + s) * elements + e] = gradients[index];
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+    const std::int64_t b = lane % examples, s = first + lane / examples;
+    rows[(b * all_seeds + s) * elements + e] = gradients[lane * elements + e];
   }
+};
+
+// Row i meets the rows behind it, round and round, as far as the opposite one: every pair once.
+struct GramPairs {
+  std::int64_t n;
+  PROBUST_EVERYWHERE std::int64_t reach() const { return n / 2 + 1; }
+  PROBUST_EVERYWHERE std::int64_t i(std::int64_t entry) const { return entry / reach() % n; }
+  PROBUST_EVERYWHERE std::int64_t j(std::int64_t entry) const { return (i(entry) + entry % reach()) % n; }
+  PROBUST_EVERYWHERE std::int64_t example(std::int64_t entry) const { return entry / (reach() * n); }
 };
 
 struct GramTerm {
   const float* rows;
-  std::int64_t n, elements;
+  GramPairs pairs;
+  std::int64_t elements;
 
   PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
-    const std::int64_t j = entry % n, i = entry / n % n, b = entry / (n * n);
-    const float* own = rows + b * n * elements;
-    return double{own[i * elements + e]} * double{own[j * elements + e]};
+    const float* own = rows + pairs.example(entry) * pairs.n * elements;
+    return double{own[pairs.i(entry) * elements + e]} * double{own[pairs.j(entry) * elements + e]};
+  }
+};
+
+struct StoreGram {
+  GramPairs pairs;
+  double* to;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t entry, double sum) const {
+    const std::int64_t i = pairs.i(entry), j = pairs.j(entry), opposite = (j - i + pairs.n) % pairs.n * 2;
+    if (opposite == pairs.n && i > j) return;  // opposite rows meet twice
+    double* own = to + pairs.example(entry) * pairs.n * pairs.n;
+    own[i * pairs.n + j] = own[j * pairs.n + i] = sum;
   }
 };
 
@@ -102,14 +123,18 @@ struct StoreAlongOwn {
 };
 
 struct AddGradients {
+  Copies copies;
   const float* gradients;
-  std::int64_t copies, elements, first;
+  std::int64_t seeds, first, all_seeds;
   double* sums;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
-    const std::int64_t s = index / elements, e = index % elements;
-    double& sum = sums[first * elements + index];
-    for (std::int64_t b = 0; b < copies; ++b) sum += gradients[(s * copies + b) * elements + e];
+  PROBUST_EVERYWHERE void operator()(std::int64_t row, std::int64_t e) const {
+    const std::int64_t point = row / seeds, s = row % seeds;
+    // The lanes of this chunk that are copies of the point.
+    const std::int64_t begin = point * copies.count - copies.begin, end = begin + copies.count;
+    double& sum = sums[(point * all_seeds + first + s) * copies.elements + e];
+    for (std::int64_t lane = begin < 0 ? 0 : begin; lane < (end < copies.lanes ? end : copies.lanes); ++lane)
+      sum += gradients[(s * copies.lanes + lane) * copies.elements + e];
   }
 };
 
@@ -128,16 +153,17 @@ void count_winners(Device& device, const float* logits, std::int64_t classes, co
 
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
                   std::int64_t first, std::int64_t seeds, std::int64_t examples, std::int64_t classes, float* to) {
-  for_each(device, seeds * examples * classes, SeedMargins{targets, rivals, all_seeds, first, examples, classes, to});
+  for_each_element(device, seeds * examples, classes, SeedMargins{targets, rivals, all_seeds, first, examples, classes, to});
 }
 
 void store_rows(Device& device, const float* gradients, std::int64_t seeds, std::int64_t examples, std::int64_t elements,
                 std::int64_t first, std::int64_t all_seeds, float* rows) {
-  for_each(device, seeds * examples * elements, StoreRows{gradients, examples, elements, first, all_seeds, rows});
+  for_each_element(device, seeds * examples, elements, StoreRows{gradients, examples, elements, first, all_seeds, rows});
 }
 
 void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t n, std::int64_t elements, double* to) {
-  for_each_sum(device, examples * n * n, elements, GramTerm{rows, n, elements}, StoreSum{to});
+  const GramPairs pairs{n};
+  for_each_sum(device, examples * n * pairs.reach(), elements, GramTerm{rows, pairs, elements}, StoreGram{pairs, to});
 }
 
 void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to) {
@@ -150,9 +176,9 @@ void along_own(Device& device, const Copies& copies, const float* gradients, std
                StoreAlongOwn{copies.lanes, first, all_seeds, to});
 }
 
-void add_gradients(Device& device, const float* gradients, std::int64_t seeds, std::int64_t copies, std::int64_t elements,
-                   std::int64_t first, double* sums) {
-  for_each(device, seeds * elements, AddGradients{gradients, copies, elements, first, sums});
+void add_gradients(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+                   std::int64_t all_seeds, std::int64_t points, double* sums) {
+  for_each_element(device, points * seeds, copies.elements, AddGradients{copies, gradients, seeds, first, all_seeds, sums});
 }
 
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to) {
