@@ -402,20 +402,24 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
   std::mt19937 random(6);  // sizes that tensor cores take
   const Graph graph = test::linear_classifier(test::random_tensor({32, 64}, random), test::random_tensor({32}, random));
   const Points points = some_points(6, {64}, 32);
-  std::vector<std::string> told;
-  CudaOptions options;
-  options.precision = Precision::tf32;
-  options.warn = [&](const std::string& text) { told.push_back(text); };
-  const auto rounded = make_cuda_executor(graph, {}, options).value();
-  const auto exact = on_device(graph);
-  const Tensor a = rounded->logits(points.x).value(), b = exact->logits(points.x).value();
-  float worst = 0;
-  for (std::size_t i = 0; i < a.data.size(); ++i) worst = std::max(worst, std::fabs(a.data[i] - b.data[i]));
-  EXPECT_GT(worst, 1e-6);
-  EXPECT_LT(worst, 5e-3);
-  EXPECT_EQ(rounded->logits(points.x)->data, a.data);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("tf32 changes the logits of the first 6 points by up to"), std::string::npos) << told[0];
+  const Tensor exact = on_device(graph)->logits(points.x).value();
+  for (const auto& [precision, least, most] :
+       {std::tuple{Precision::tf32, 1e-5F, 5e-3F}, std::tuple{Precision::bf16, 1e-3F, 5e-2F}}) {
+    std::vector<std::string> told;
+    CudaOptions options;
+    options.precision = precision;
+    options.warn = [&](const std::string& text) { told.push_back(text); };
+    const auto rounded = make_cuda_executor(graph, {}, options).value();
+    const Tensor logits = rounded->logits(points.x).value();
+    float worst = 0;
+    for (std::size_t i = 0; i < logits.data.size(); ++i) worst = std::max(worst, std::fabs(logits.data[i] - exact.data[i]));
+    EXPECT_GT(worst, least);
+    EXPECT_LT(worst, most);
+    EXPECT_EQ(rounded->logits(points.x)->data, logits.data);
+    ASSERT_EQ(told.size(), 1U);
+    const std::string expected = std::string(name_of(precision)) + " changes the logits of the first 6 points by up to";
+    EXPECT_NE(told[0].find(expected), std::string::npos) << told[0];
+  }
 }
 
 // ---- models that others trained

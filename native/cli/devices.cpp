@@ -39,7 +39,9 @@ std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& o
   cuda::CudaOptions cuda;
   static_assert(kAllOrdinals == cuda::CudaOptions::kAll);
   cuda.ordinal = ordinal;
-  cuda.precision = arguments.device.precision == "tf32" ? cuda::Precision::tf32 : cuda::Precision::float32;
+  for (const auto precision : {cuda::Precision::float32, cuda::Precision::tf32, cuda::Precision::bf16}) {
+    if (arguments.device.precision == cuda::name_of(precision)) cuda.precision = precision;
+  }
   if (!arguments.quiet) cuda.warn = [](const std::string& text) { fmt::print(stderr, "probust: --device cuda: {}\n", text); };
   return cuda::load_cuda_executor(graph, options, cuda).value();
 }

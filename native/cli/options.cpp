@@ -46,8 +46,9 @@ void add_device_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--device", arguments.device.device, "cpu, cuda, cuda:N, cuda:all, reference or auto")
       ->capture_default_str();
   command
-      .add_option("--precision", arguments.device.precision, "of products and convolutions with --device cuda: float32 or tf32")
-      ->check(CLI::IsMember({"float32", "tf32"}))
+      .add_option("--precision", arguments.device.precision,
+                  "of products and convolutions with --device cuda: float32, tf32 or bf16")
+      ->check(CLI::IsMember({"float32", "tf32", "bf16"}))
       ->capture_default_str();
   command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
   command.add_option("--memory", arguments.device.memory, "for activations and gradients, e.g. 512M")->capture_default_str();

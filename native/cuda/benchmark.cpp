@@ -124,7 +124,7 @@ struct Sizes {
 };
 
 void figures(const Sizes& sizes, cuda::Precision precision) {
-  const char* const name = precision == cuda::Precision::tf32 ? "tf32" : "float32";
+  const char* const name = cuda::name_of(precision);
   double peak = 0, bandwidth = 0;
   {
     cuda::Device device(0, precision);
@@ -184,7 +184,8 @@ int main(int argc, char** argv) {
   const bool tiny = argc > 1 && std::string(argv[1]) == "--tiny";
   try {
     const Sizes sizes = tiny ? Sizes{2, 8, 2, 20, 12, 2, 32, 1 << 12} : Sizes{};
-    for (const cuda::Precision precision : {cuda::Precision::float32, cuda::Precision::tf32}) figures(sizes, precision);
+    for (const cuda::Precision precision : {cuda::Precision::float32, cuda::Precision::tf32, cuda::Precision::bf16})
+      figures(sizes, precision);
   } catch (const Error& error) {
     fmt::print(stderr, "probust-cuda-bench: {}\n", error.message());
     return static_cast<int>(error.code);

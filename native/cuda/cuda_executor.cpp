@@ -233,7 +233,8 @@ class CudaExecutor final : public Executor {
       worst = std::max(worst, std::fabs(exact.data[i] - logits.data[i]));
     }
     std::ostringstream text;
-    text << "tf32 changes the logits of the first " << n << " points by up to " << worst << " (the largest is " << largest << ")";
+    text << name_of(precision_) << " changes the logits of the first " << n << " points by up to " << worst << " (the largest is "
+         << largest << ")";
     warn_(text.str());
   }
 

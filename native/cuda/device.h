@@ -18,7 +18,21 @@ namespace probust::cuda {
 enum class Precision : std::uint8_t {
   float32,  ///< nothing: 24 bits
   tf32,     ///< 11 bits, sums in float32
+  bf16,     ///< 8 bits, sums in float32; convolutions round what they give as well
 };
+
+/// "float32", "tf32" or "bf16".
+inline const char* name_of(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return "tf32";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::float32:
+      break;
+  }
+  return "float32";
+}
 
 /// C = A B for `batch` row-major matrices, each `stride` elements behind the one before it (0: the same one); A is stored [m, k],
 /// or [k, m] where it is transposed, B [k, n] or [n, k].

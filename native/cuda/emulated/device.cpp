@@ -19,11 +19,12 @@ struct Device::State {
 
 namespace {
 
-// What a tensor core keeps of an operand: 11 bits, rounded to nearest.
+// What a tensor core keeps of an operand: 11 bits, or 8, rounded to nearest.
 float rounded(float value, Precision precision) {
   if (precision == Precision::float32 || !std::isfinite(value)) return value;
+  const std::uint32_t unit = precision == Precision::tf32 ? 1U << 13 : 1U << 16;
   const auto bits = __builtin_bit_cast(std::uint32_t, value);
-  return __builtin_bit_cast(float, (bits + 0x1000U) & 0xffffe000U);
+  return __builtin_bit_cast(float, (bits + unit / 2) & ~(unit - 1));
 }
 
 }  // namespace
@@ -137,6 +138,9 @@ void Device::convolve(const Convolution& convolution, std::int64_t images, const
       }
     }
   }
+  if (state_->precision != Precision::bf16) return;
+  const std::int64_t written = images * (convolution.transposed ? image_size : output_size);
+  for (std::int64_t k = 0; k < written; ++k) y[k] = rounded(y[k], Precision::bf16);
 }
 
 }  // namespace probust::cuda

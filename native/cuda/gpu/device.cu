@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An NVIDIA GPU: memory and streams by the CUDA runtime, products by cuBLASLt, convolutions by cuDNN.
 #include <cublasLt.h>
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #include <cudnn.h>
 
@@ -21,6 +22,7 @@ namespace {
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;       // bytes; what cuBLAS asks for on Hopper
 constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that want more are passed over
 
+constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of images in bf16 at once: 256 MiB
 constexpr int kOldest = 8;                                           // compute capability, for which kernels are compiled
 constexpr std::int64_t kMostProducts = 32768;                        // in one call: cuBLASLt counts to 65535
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
@@ -75,6 +77,30 @@ Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, s
 using ProductKey = std::tuple<Precision, std::array<std::uint32_t, 3>, bool, bool, std::int64_t, std::int64_t, std::int64_t,
                               std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
+cublasComputeType_t compute_type(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Precision::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case Precision::float32:
+      break;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
+struct ToBf16 {
+  const float* from;
+  __nv_bfloat16* to;
+  __device__ void operator()(std::int64_t i) const { to[i] = __float2bfloat16_rn(from[i]); }
+};
+
+struct FromBf16 {
+  const __nv_bfloat16* from;
+  float* to;
+  __device__ void operator()(std::int64_t i) const { to[i] = __bfloat162float(from[i]); }
+};
+
 // Bytes that the addresses are multiples of, as far as cuBLASLt cares.
 std::array<std::uint32_t, 3> alignment_of(const Product& p) {
   const auto one = [](const float* address) {
@@ -104,11 +130,11 @@ struct PlannedConvolution {
   std::size_t workspace = 0;
 };
 
-Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents) {
+Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents, cudnnDataType_t type) {
   cudnnTensorDescriptor_t raw = nullptr;
   check(cudnnCreateTensorDescriptor(&raw), "cuDNN images");
   Images images(raw);
-  check(cudnnSetTensor4dDescriptor(raw, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, static_cast<int>(count), static_cast<int>(channels),
+  check(cudnnSetTensor4dDescriptor(raw, CUDNN_TENSOR_NHWC, type, static_cast<int>(count), static_cast<int>(channels),
                                    static_cast<int>(extents[0]), static_cast<int>(extents[1])),
         "cuDNN images");
   return images;
@@ -134,6 +160,7 @@ struct Device::State {
   cublasLtHandle_t products = nullptr;
   cudnnHandle_t convolutions = nullptr;
   void* workspace = nullptr;
+  Array<__nv_bfloat16> narrow_x, narrow_y, narrow_filter;  // what convolutions in bf16 read and write
   std::map<ProductKey, PlannedProduct> planned_products;
   std::map<ConvolutionKey, PlannedConvolution> planned_convolutions;
 
@@ -160,9 +187,7 @@ struct Device::State {
 
   PlannedProduct plan(const Product& p) const {
     cublasLtMatmulDesc_t raw = nullptr;
-    check(cublasLtMatmulDescCreate(&raw, precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-                                   CUDA_R_32F),
-          "cuBLASLt product");
+    check(cublasLtMatmulDescCreate(&raw, compute_type(precision), CUDA_R_32F), "cuBLASLt product");
     PlannedProduct planned{ProductDescription(raw), nullptr, nullptr, nullptr, {}};
     // Row-major C = A B is column-major C' = B' A', and a row-major matrix is a column-major transposed one.
     const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -195,8 +220,10 @@ struct Device::State {
     return planned;
   }
 
-  // In halves where cuDNN has no algorithm for so many images within the workspace.
-  void convolve(const Convolution& c, std::int64_t images, const float* x, float* y, std::int64_t size_x, std::int64_t size_y) {
+  // In halves where cuDNN has no algorithm for so many images within the workspace. T: what the images are stored as.
+  template <class T>
+  void convolve(const Convolution& c, std::int64_t images, const T* x, const T* weights, T* y, std::int64_t size_x,
+                std::int64_t size_y) {
     const Window& w = c.window;
     const ConvolutionKey key{precision,     w.image,        w.kernel, w.stride,     w.dilation, w.pad_low,
                              c.in_channels, c.out_channels, w.groups, c.transposed, images};
@@ -207,19 +234,19 @@ struct Device::State {
       } catch (const Error&) {
         if (images == 1) throw;
         const std::int64_t half = images / 2;
-        convolve(c, half, x, y, size_x, size_y);
-        return convolve(c, images - half, x + half * size_x, y + half * size_y, size_x, size_y);
+        convolve(c, half, x, weights, y, size_x, size_y);
+        return convolve(c, images - half, x + half * size_x, weights, y + half * size_y, size_x, size_y);
       }
     }
     const PlannedConvolution& planned = found->second;
     const float one = 1, zero = 0;
     if (c.transposed) {
-      check(cudnnConvolutionBackwardData(convolutions, &one, planned.filter.get(), c.filter, planned.output.get(), x,
+      check(cudnnConvolutionBackwardData(convolutions, &one, planned.filter.get(), weights, planned.output.get(), x,
                                          planned.description.get(), planned.backward, workspace, planned.workspace, &zero,
                                          planned.image.get(), y),
             "transposed convolution");
     } else {
-      check(cudnnConvolutionForward(convolutions, &one, planned.image.get(), x, planned.filter.get(), c.filter,
+      check(cudnnConvolutionForward(convolutions, &one, planned.image.get(), x, planned.filter.get(), weights,
                                     planned.description.get(), planned.forward, workspace, planned.workspace, &zero,
                                     planned.output.get(), y),
             "convolution");
@@ -229,19 +256,20 @@ struct Device::State {
   PlannedConvolution plan(const Convolution& c, std::int64_t images) const {
     const Window& w = c.window;
     PlannedConvolution planned;
-    planned.image = images_of(images, c.in_channels, w.image);
-    planned.output = images_of(images, c.out_channels, w.output());
+    const cudnnDataType_t type = precision == Precision::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+    planned.image = images_of(images, c.in_channels, w.image, type);
+    planned.output = images_of(images, c.out_channels, w.output(), type);
     cudnnFilterDescriptor_t filter = nullptr;
     check(cudnnCreateFilterDescriptor(&filter), "cuDNN filter");
     planned.filter.reset(filter);
-    check(cudnnSetFilter4dDescriptor(filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, static_cast<int>(c.out_channels),
+    check(cudnnSetFilter4dDescriptor(filter, type, CUDNN_TENSOR_NHWC, static_cast<int>(c.out_channels),
                                      static_cast<int>(c.in_channels / w.groups), static_cast<int>(w.kernel[0]),
                                      static_cast<int>(w.kernel[1])),
           "cuDNN filter");
     cudnnConvolutionDescriptor_t raw = nullptr;
     check(cudnnCreateConvolutionDescriptor(&raw), "cuDNN convolution");
     planned.description.reset(raw);
-    const cudnnMathType_t math = precision == Precision::tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+    const cudnnMathType_t math = precision == Precision::float32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
     check(cudnnSetConvolution2dDescriptor(raw, static_cast<int>(w.pad_low[0]), static_cast<int>(w.pad_low[1]),
                                           static_cast<int>(w.stride[0]), static_cast<int>(w.stride[1]),
                                           static_cast<int>(w.dilation[0]), static_cast<int>(w.dilation[1]),
@@ -392,10 +420,25 @@ bool Device::convolves(const Convolution& convolution) const {
 void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
   const std::int64_t image = element_count(c.window.image) * c.in_channels,
                      output = element_count(c.window.output()) * c.out_channels;
-  const std::int64_t step = std::max<std::int64_t>(1, kMostElements / std::max(image, output));
+  const std::int64_t size_x = c.transposed ? output : image, size_y = c.transposed ? image : output;
+  const bool narrow = state_->precision == Precision::bf16;
+  const std::int64_t most = narrow ? std::min(kMostElements, kNarrowElements) : kMostElements;
+  const std::int64_t step = std::min(images, std::max<std::int64_t>(1, most / std::max(image, output)));
+  const std::int64_t weights = c.out_channels * element_count(c.window.kernel) * c.in_channels / c.window.groups;
+  if (narrow) for_each(*this, weights, ToBf16{c.filter, state_->narrow_filter.grown(*this, weights)});
   for (std::int64_t first = 0; first < images; first += step) {
-    state_->convolve(c, std::min(step, images - first), x + first * (c.transposed ? output : image),
-                     y + first * (c.transposed ? image : output), c.transposed ? output : image, c.transposed ? image : output);
+    const std::int64_t count = std::min(step, images - first);
+    const float* from = x + first * size_x;
+    float* to = y + first * size_y;
+    if (!narrow) {
+      state_->convolve(c, count, from, c.filter, to, size_x, size_y);
+      continue;
+    }
+    __nv_bfloat16 *narrow_x = state_->narrow_x.grown(*this, step * size_x),
+                  *narrow_y = state_->narrow_y.grown(*this, step * size_y);
+    for_each(*this, count * size_x, ToBf16{from, narrow_x});
+    state_->convolve(c, count, narrow_x, state_->narrow_filter.data(), narrow_y, size_x, size_y);
+    for_each(*this, count * size_y, FromBf16{narrow_y, to});
   }
 }
 
