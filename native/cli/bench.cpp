@@ -11,8 +11,10 @@
 #include <random>
 
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/load.h"
 #include "probust/ops/op.h"
+#include "probust/ops/traffic.h"
 
 namespace probust::cli {
 namespace {
@@ -93,9 +95,11 @@ int run_bench(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
   const Noise noise{isotropic_gaussian(), 0.1};
   Measurement forward, jacobian;
+  std::string device;
   for (const std::int64_t batch : {0, 48, 96, 192, 384, 768, 1536}) {
     const auto executor = try_executor(model, shape, arguments, batch);
     if (!executor) continue;
+    device = executor->name();
     const std::int64_t lanes = executor->forward_batch().examples, samples = lanes * threads;
     const Points one = random_points(shape, 1);
     forward.keep_better(
@@ -115,7 +119,7 @@ int run_bench(const Arguments& arguments) {
   const double forward_gflops = 1e-3 * flops(model.graph) / forward.microseconds;
   nlohmann::ordered_json json;
   json["model"] = arguments.model;
-  json["device"] = "cpu";
+  json["device"] = device;
   json["threads"] = threads;
   json["batch"] = forward.batch;
   json["forward_us"] = forward.microseconds;
@@ -123,14 +127,24 @@ int run_bench(const Arguments& arguments) {
   json["jacobian_us"] = jacobian.microseconds;
   json["jacobian_forwards"] = jacobian.microseconds / forward.microseconds;
   json["forward_gflops"] = forward_gflops;
-  json["gemm_gflops"] = gemm_gflops();
+  const std::optional<DeviceRates> rates = device_rates(arguments);
+  const std::string product = rates ? "cuBLAS's product of 8192 x 8192 matrices on " + rates->device
+                                    : std::string("Eigen's product of 768 x 768 matrices");
+  json["gemm_gflops"] = rates ? 1e-9 * rates->product : gemm_gflops();
+  const double copied = rates ? 1e6 * traffic(model.graph) / forward.microseconds / rates->copy : 0;
+  if (rates) json["copy_gbytes"] = 1e-9 * rates->copy;
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
   } else {
     fmt::print("{}, {} thread{}\n", arguments.model, threads, threads == 1 ? "" : "s");
     fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward.microseconds, forward.batch);
-    fmt::print("                   {:10.0f} GFLOP/s; Eigen's product of 768 x 768 matrices reaches {:.0f} on one thread\n",
-               forward_gflops, json["gemm_gflops"].get<double>());
+    const auto best = json["gemm_gflops"].get<double>();
+    fmt::print("                   {:10.0f} GFLOP/s, {:.0f}% of the {:.0f} that {} reaches{}\n", forward_gflops,
+               100 * forward_gflops / best, best, product, rates ? "" : " on one thread");
+    if (rates) {
+      fmt::print("                   its values are moved at {:.0f}% of the {:.0f} GB/s that a copy reaches\n", 100 * copied,
+                 1e-9 * rates->copy);
+    }
     fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian.microseconds,
                jacobian.batch, jacobian.microseconds / forward.microseconds);
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -35,13 +36,23 @@ std::optional<int> cuda_ordinal(const std::string& device) {
 
 int cuda_devices() { return cuda::count_devices(); }
 
+cuda::Precision precision_of(const Arguments& arguments) {
+  for (const auto precision : {cuda::Precision::tf32, cuda::Precision::bf16}) {
+    if (arguments.device.precision == cuda::name_of(precision)) return precision;
+  }
+  return cuda::Precision::float32;
+}
+
+DeviceRates cuda_rates(int ordinal, const Arguments& arguments) {
+  const cuda::Rates rates = cuda::load_rates(std::max(0, ordinal), precision_of(arguments)).value();
+  return {rates.device, rates.product, rates.copy};
+}
+
 std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& options, int ordinal, const Arguments& arguments) {
   cuda::CudaOptions cuda;
   static_assert(kAllOrdinals == cuda::CudaOptions::kAll);
   cuda.ordinal = ordinal;
-  for (const auto precision : {cuda::Precision::float32, cuda::Precision::tf32, cuda::Precision::bf16}) {
-    if (arguments.device.precision == cuda::name_of(precision)) cuda.precision = precision;
-  }
+  cuda.precision = precision_of(arguments);
   if (!arguments.quiet) cuda.warn = [](const std::string& text) { fmt::print(stderr, "probust: --device cuda: {}\n", text); };
   return cuda::load_cuda_executor(graph, options, cuda).value();
 }
@@ -49,6 +60,8 @@ std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& o
 #else
 
 int cuda_devices() { return 0; }
+
+DeviceRates cuda_rates(int, const Arguments&) { return {}; }
 
 std::unique_ptr<Executor> make_cuda(const Graph&, const ExecutorOptions&, int, const Arguments&) {
   throw Error{ErrorCode::resources, "--device", "this build has no CUDA", "use --device cpu"};
@@ -70,6 +83,13 @@ std::vector<std::string> devices() {
   std::vector<std::string> names(backends().begin(), backends().end());
   for (int i = 0; i < cuda_devices(); ++i) names.push_back("cuda:" + std::to_string(i));
   return names;
+}
+
+std::optional<DeviceRates> device_rates(const Arguments& arguments) {
+  const std::string& device = arguments.device.device;
+  const auto ordinal = device == "auto" && cuda_devices() > 0 ? std::optional(0) : cuda_ordinal(device);
+  if (!ordinal) return std::nullopt;
+  return cuda_rates(*ordinal, arguments);
 }
 
 std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch) {

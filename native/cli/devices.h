@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,15 @@ bool has_cuda();
 
 /// What --device may name on this machine.
 std::vector<std::string> devices();
+
+/// What a device reaches at best, as a yardstick.
+struct DeviceRates {
+  std::string device;
+  double product = 0, copy = 0;  ///< flop/s of a product of large matrices; bytes/s of a copy of memory
+};
+
+/// Those of the GPU that --device names, measured now; nothing for the processor. Throws as make_device does.
+std::optional<DeviceRates> device_rates(const Arguments& arguments);
 
 /// A graph compiled for the device that was asked for: cpu, reference, cuda, cuda:N, cuda:all, or auto, which is a GPU where one
 /// is. Throws Error{usage} for a name that means nothing, Error{resources} for a device that is not there.

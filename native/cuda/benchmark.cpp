@@ -12,10 +12,12 @@
 #include <thread>
 
 #include "cuda/cuda_executor.h"
+#include "cuda/rates.h"
 #include "probust/estimators/estimator.h"
 #include "probust/graph/simplify.h"
 #include "probust/ops/build.h"
 #include "probust/ops/op.h"
+#include "probust/ops/traffic.h"
 
 namespace {
 
@@ -82,19 +84,6 @@ class ResNet18 {
   std::mt19937 random_{1};
 };
 
-// Bytes that a forward reads and writes if every operator does so by itself.
-double traffic(const Graph& graph) {
-  double bytes = 0;
-  for (const Node& node : graph.nodes) {
-    if (node.extent == Extent::constant || node.op == Op::input || node.op == Op::reshape) continue;
-    bytes += 4.0 * static_cast<double>(element_count(node.shape));
-    for (const ValueId input : node.inputs) {
-      if (graph[input].extent != Extent::constant) bytes += 4.0 * static_cast<double>(element_count(graph[input].shape));
-    }
-  }
-  return bytes;
-}
-
 Points random_points(std::int64_t count, const Shape& shape, Executor& executor) {
   std::mt19937 random(2);
   std::uniform_real_distribution<float> uniform(0, 1);
@@ -124,34 +113,9 @@ struct Sizes {
 };
 
 void figures(const Sizes& sizes, cuda::Precision precision) {
-  const char* const name = cuda::name_of(precision);
-  double peak = 0, bandwidth = 0;
-  {
-    cuda::Device device(0, precision);
-    const std::int64_t n = sizes.product;
-    std::vector<float> numbers(static_cast<std::size_t>(n * n));  // zeros would be multiplied faster
-    std::mt19937 random(3);
-    for (float& value : numbers) value = static_cast<float>(random()) * 0x1p-31F - 1;
-    const cuda::Array<float> a(device, numbers), b(device, numbers), c(device, n * n);
-    cuda::Product product;
-    product.m = product.n = product.k = n;
-    product.a = a.data();
-    product.b = b.data();
-    product.c = c.data();
-    const double time = best_seconds([&] {
-      for (int i = 0; i < 5; ++i) device.multiply(product);
-      device.wait();
-    });
-    peak = 5 * 2.0 * std::pow(static_cast<double>(n), 3) / time;
-    const cuda::Array<char> from(device, sizes.bytes), to(device, sizes.bytes);
-    const double copy = best_seconds([&] {
-      for (int i = 0; i < 5; ++i) device.copy(to.data(), from.data(), sizes.bytes);
-      device.wait();
-    });
-    bandwidth = 5 * 2.0 * static_cast<double>(sizes.bytes) / copy;
-    fmt::print("{}, {}: product of {} x {} matrices {:.1f} TFLOP/s, copy {:.2f} TB/s (read and written)\n", device.name(), name,
-               n, n, peak * 1e-12, bandwidth * 1e-12);
-  }
+  const cuda::Rates rates = cuda::measure_rates(0, precision, sizes.product, sizes.bytes);
+  fmt::print("{}, {}: product of {} x {} matrices {:.1f} TFLOP/s, copy {:.2f} TB/s (read and written)\n", rates.device,
+             cuda::name_of(precision), sizes.product, sizes.product, rates.product * 1e-12, rates.copy * 1e-12);
   const ExecutorOptions options{static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), std::int64_t{16} << 30, 0};
   cuda::CudaOptions cuda;
   cuda.precision = precision;
@@ -167,8 +131,8 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
       const double runs = forwards * static_cast<double>(points.size());
       fmt::print(
           "  ResNet-18, {} classes, {:>4} points, {:<10} {:9.1f} ms   {:5.1f}% of the product's rate, {:5.1f}% of the copy's\n",
-          classes, points.size(), estimator, 1e3 * time, 100 * runs * forward / time / peak,
-          100 * runs * bytes / time / bandwidth);
+          classes, points.size(), estimator, 1e3 * time, 100 * runs * forward / time / rates.product,
+          100 * runs * bytes / time / rates.copy);
     };
     // A backward sweep of a seed costs what a forward does: the transposed convolutions are as large.
     const auto seeds = static_cast<double>(classes - 1);

@@ -22,31 +22,49 @@ void* module() {
   return handle;
 }
 
+// A function of the module. Throws Error{resources} where there is none.
+template <class Function>
+Function function_of_module(const char* name) {
+  if (!module_exists()) {
+    throw Error{ErrorCode::resources, "--device", "this build has no CUDA",
+                "use --device cpu, or build where nvcc, cuBLAS and cuDNN are"};
+  }
+  void* const found = module() == nullptr ? nullptr : dlsym(module(), name);
+  if (found == nullptr) {
+    const char* reason = dlerror();
+    throw Error{ErrorCode::resources, "--device", "CUDA cannot be loaded: " + std::string(reason == nullptr ? "?" : reason),
+                "use --device cpu"};
+  }
+  return reinterpret_cast<Function>(found);
+}
+
 }  // namespace
 
 bool module_exists() { return std::filesystem::exists(module_path()); }
 
 int count_devices() {
-  if (!module_exists() || module() == nullptr) return 0;
-  const auto count = reinterpret_cast<CountDevices>(dlsym(module(), kCountDevices));
-  return count == nullptr ? 0 : count();
+  try {
+    return function_of_module<CountDevices>(kCountDevices)();
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+Result<Rates> load_rates(int ordinal, Precision precision) {
+  return guarded("device", [&] {
+    Result<Rates> measured{Rates()};
+    function_of_module<MeasureRates>(kMeasureRates)(ordinal, precision, measured);
+    return std::move(measured).value();
+  });
 }
 
 Result<std::unique_ptr<Executor>> load_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda) {
-  if (!module_exists()) {
-    return Error{ErrorCode::resources, "--device", "this build has no CUDA",
-                 "use --device cpu, or build where nvcc, cuBLAS and cuDNN are"};
-  }
-  void* const make = module() == nullptr ? nullptr : dlsym(module(), kMakeExecutor);
-  if (make == nullptr) {
-    const char* reason = dlerror();
-    return Error{ErrorCode::resources, "--device", "CUDA cannot be loaded: " + std::string(reason == nullptr ? "?" : reason),
-                 "use --device cpu"};
-  }
-  Result<std::unique_ptr<Executor>> made(nullptr);
-  reinterpret_cast<MakeExecutor>(make)(classifier, options, cuda, made);
-  return made;
+  return guarded("device", [&] {
+    Result<std::unique_ptr<Executor>> made(nullptr);
+    function_of_module<MakeExecutor>(kMakeExecutor)(classifier, options, cuda, made);
+    return std::move(made).value();
+  });
 }
 
 }  // namespace probust::cuda

@@ -2,14 +2,17 @@
 #pragma once
 
 #include "cuda/cuda_executor.h"
+#include "cuda/rates.h"
 
 // The face of the module that holds the CUDA backend: found by these names after it is loaded.
 namespace probust::cuda {
 
 using MakeExecutor = void (*)(const Graph&, const ExecutorOptions&, const CudaOptions&, Result<std::unique_ptr<Executor>>& made);
 using CountDevices = int (*)();
+using MeasureRates = void (*)(int ordinal, Precision precision, Result<Rates>& measured);
 inline constexpr const char* kModule = "probust_cuda.so";  ///< beside the program
 inline constexpr const char* kMakeExecutor = "probust_make_cuda_executor";
+inline constexpr const char* kMeasureRates = "probust_measure_cuda_rates";
 inline constexpr const char* kCountDevices = "probust_count_cuda_devices";
 
 }  // namespace probust::cuda

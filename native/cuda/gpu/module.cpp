@@ -10,6 +10,11 @@ void probust_make_cuda_executor(const probust::Graph& classifier, const probust:
   made = probust::cuda::make_cuda_executor(classifier, options, cuda);
 }
 
+void probust_measure_cuda_rates(int ordinal, probust::cuda::Precision precision,
+                                probust::Result<probust::cuda::Rates>& measured) {
+  measured = probust::guarded("device", [&] { return probust::cuda::measure_rates(ordinal, precision); });
+}
+
 int probust_count_cuda_devices() { return probust::cuda::device_count(); }
 
 }  // extern "C"
