@@ -88,7 +88,7 @@ void take(Device& device, Operand from, Lines from_lines, Operand index, Lines l
 /// to[index[i]] += from[i].
 void put_add(Device& device, Operand from, Operand index, Lines lines, Lines to_lines, Output to);
 
-// ---- direct.cu: convolutions of images [C, H, W] (channels last where the flag says so), for what the library does not do.
+// ---- direct.cu: convolutions of images [N, C, ...], channels first, for what the library does not do.
 struct DirectWindow {
   static constexpr int kAxes = 3;
   std::int64_t image[kAxes], kernel[kAxes], output[kAxes], stride[kAxes], dilation[kAxes], pad[kAxes];
