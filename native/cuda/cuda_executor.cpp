@@ -14,6 +14,7 @@
 #include "cuda/program.h"
 #include "cuda/several.h"
 #include "probust/autodiff/vjp.h"
+#include "probust/exec/checks.h"
 #include "probust/exec/derived.h"
 #include "probust/graph/simplify.h"
 
@@ -53,10 +54,8 @@ class CudaExecutor final : public Executor {
         precision_(cuda.precision),
         device_(cuda.ordinal, cuda.precision),
         graph_(simplify(classifier)) {
-    const std::vector<ValueId> inputs = graph_.inputs();
-    if (inputs.size() != 1 || graph_.outputs.size() != 1 || graph_[graph_.outputs[0]].shape.size() != 1)
-      throw Error{ErrorCode::usage, "classifier", "does not map one input to one vector of logits", ""};
-    point_shape_ = graph_[inputs[0]].shape;
+    check_classifier(graph_);
+    point_shape_ = graph_[graph_.inputs()[0]].shape;
     elements_ = element_count(point_shape_);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
@@ -81,7 +80,7 @@ class CudaExecutor final : public Executor {
 
   Result<Tensor> logits(const Tensor& x) override {
     return on_device([&] {
-      const std::int64_t n = checked_rows(x);
+      const std::int64_t n = checked_rows(*this, x);
       Tensor result = logits_of(x, n);
       if (precision_ != Precision::float32 && !error_told_ && n > 0) tell_error(x, result);
       return result;
@@ -91,7 +90,7 @@ class CudaExecutor final : public Executor {
   Result<std::monostate> jacobian(const Tensor& x,
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override {
     return on_device([&] {
-      const std::int64_t n = checked_rows(x);
+      const std::int64_t n = checked_rows(*this, x);
       const Sweep which = prepared(classes_);
       const Array<float> points(device_, x.data);
       std::vector<float> rows(static_cast<std::size_t>(classes_ * elements_));
@@ -114,21 +113,21 @@ class CudaExecutor final : public Executor {
 
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
     return on_device([&] {
-      check_points(points, shape);
+      check(*this, points, shape);
       return linearized(points, shape, prepared(classes_ - 1));
     });
   }
 
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
     return on_device([&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       return linearized(points, *noise.shape, prepared(classes_ - 1, Around::noise, &noise));
     });
   }
 
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return on_device([&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       const Sweep which = prepared(classes_ - 1);
       std::vector<Linearization> result;
       result.reserve(static_cast<std::size_t>(points.size()));
@@ -143,7 +142,7 @@ class CudaExecutor final : public Executor {
   Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
                                                         std::int64_t first_sample) override {
     return on_device([&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       const std::int64_t n = points.size();
       const PlacedPoints placed = place(points);
       const PlacedNoise drawn = place(*noise.shape);
@@ -167,7 +166,7 @@ class CudaExecutor final : public Executor {
 
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
     return on_device([&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       const PlacedPoints placed = place(points);
       const PlacedNoise drawn = place(*noise.shape);
       std::vector<Pairs> result(static_cast<std::size_t>(points.size()), pairs_of(count));
@@ -183,7 +182,7 @@ class CudaExecutor final : public Executor {
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return on_device([&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       if (points.size() == 0) return std::vector<Projection>{};
       const auto rows = static_cast<std::int64_t>(rivals[0].size());
       const Sweep which = prepared(rows, around, &noise);
@@ -325,21 +324,6 @@ class CudaExecutor final : public Executor {
   }
 
   // ---- points and noise
-
-  std::int64_t checked_rows(const Tensor& x) const {
-    const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
-    if (x.shape.empty() || element_count(per_point) != elements_) {
-      throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
-                  "the model takes " + to_string(point_shape_)};
-    }
-    return x.shape[0];
-  }
-
-  void check_points(const Points& points, const NoiseShape& shape) const {
-    check(*this, points);
-    const auto last = std::max_element(points.index.begin(), points.index.end());
-    shape.fit(elements_, last == points.index.end() ? 0 : *last + 1);
-  }
 
   PlacedPoints place(const Points& points) {
     const std::vector<std::uint32_t> index(points.index.begin(), points.index.end());

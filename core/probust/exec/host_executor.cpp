@@ -10,6 +10,7 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/base/parallel.h"
+#include "probust/exec/checks.h"
 #include "probust/exec/derived.h"
 #include "probust/exec/executor.h"
 #include "probust/graph/simplify.h"
@@ -59,11 +60,8 @@ class HostExecutor final : public Executor {
 
   HostExecutor(std::string_view name, Compile compile, const Graph& classifier, const ExecutorOptions& options)
       : name_(name), options_(options), compile_(compile), graph_(simplify(classifier)) {
-    const std::vector<ValueId> inputs = graph_.inputs();
-    if (inputs.size() != 1 || graph_.outputs.size() != 1 || graph_[graph_.outputs[0]].shape.size() != 1) {
-      throw Error{ErrorCode::usage, "classifier", "does not map one input to one vector of logits", ""};
-    }
-    point_shape_ = graph_[inputs[0]].shape;
+    check_classifier(graph_);
+    point_shape_ = graph_[graph_.inputs()[0]].shape;
     elements_ = element_count(point_shape_);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
@@ -86,7 +84,7 @@ class HostExecutor final : public Executor {
 
   Result<Tensor> logits(const Tensor& x) override {
     return guarded("model", [&] {
-      const std::int64_t n = checked_rows(x);
+      const std::int64_t n = checked_rows(*this, x);
       Tensor result({n, classes_});
       const std::int64_t step = forward_batch_.examples;
       for_chunks(n, step, [&](std::int64_t first, std::int64_t count, int worker) {
@@ -104,7 +102,7 @@ class HostExecutor final : public Executor {
   Result<std::monostate> jacobian(const Tensor& x,
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override {
     return guarded("model", [&] {
-      const std::int64_t n = checked_rows(x);
+      const std::int64_t n = checked_rows(*this, x);
       prepare_jacobian();
       std::vector<float> rows(static_cast<std::size_t>(classes_ * elements_));
       for (std::int64_t i = 0; i < n; ++i) {
@@ -125,7 +123,7 @@ class HostExecutor final : public Executor {
 
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
     return guarded("model", [&] {
-      check_points(points, shape);
+      check(*this, points, shape);
       prepare_jacobian();
       return linearized(points, shape, {gradient_.get(), gradient_batch_});
     });
@@ -133,14 +131,14 @@ class HostExecutor final : public Executor {
 
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
     return guarded("model", [&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       return linearized(points, *noise.shape, prepared(Around::noise, noise, classes_ - 1));
     });
   }
 
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       prepare_jacobian();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
       parallel_for(points.size(), options_.threads,
@@ -152,7 +150,7 @@ class HostExecutor final : public Executor {
   Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
                                                         std::int64_t first_sample) override {
     return guarded("model", [&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       const std::int64_t n = points.size();
       std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(n),
                                                     std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
@@ -176,7 +174,7 @@ class HostExecutor final : public Executor {
 
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
     return guarded("model", [&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       std::vector<Pairs> result(static_cast<std::size_t>(points.size()), pairs_of(count));
       for_chunks(points.size() * count, forward_batch_.examples, [&](std::int64_t begin, std::int64_t lanes, int worker) {
         Buffers& buffers = workspaces_[worker];
@@ -191,7 +189,7 @@ class HostExecutor final : public Executor {
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return guarded("model", [&] {
-      check_points(points, *noise.shape);
+      check(*this, points, *noise.shape);
       if (points.size() == 0) return std::vector<Projection>{};
       const auto rows = static_cast<std::int64_t>(rivals[0].size());
       const Sweep which = prepared(around, noise, rows);
@@ -218,21 +216,6 @@ class HostExecutor final : public Executor {
       return buffer.data();
     }
   };
-
-  std::int64_t checked_rows(const Tensor& x) const {
-    const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
-    if (x.shape.empty() || element_count(per_point) != elements_) {
-      throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
-                  "the model takes " + to_string(point_shape_)};
-    }
-    return x.shape[0];
-  }
-
-  void check_points(const Points& points, const NoiseShape& shape) const {
-    check(*this, points);
-    const auto last = std::max_element(points.index.begin(), points.index.end());
-    shape.fit(elements_, last == points.index.end() ? 0 : *last + 1);
-  }
 
   // Splits 0..total-1 into chunks of `step` and hands them to the threads.
   void for_chunks(std::int64_t total, std::int64_t step, const std::function<void(std::int64_t, std::int64_t, int)>& body) {
@@ -702,12 +685,28 @@ Points select(const Points& points, std::span<const std::int64_t> which) {
   return {rows(points.x, which), part(points.index), part(points.target), points.seed};
 }
 
-void check(const Executor& executor, const Points& points) {
-  const Shape per_point = points.x.shape.empty() ? Shape{} : Shape(points.x.shape.begin() + 1, points.x.shape.end());
-  if (points.x.shape.empty() || element_count(per_point) != element_count(executor.point_shape())) {
+void check_classifier(const Graph& graph) {
+  if (graph.inputs().size() == 1 && graph.outputs.size() == 1 && graph[graph.outputs[0]].shape.size() == 1) return;
+  throw Error{ErrorCode::usage, "classifier", "does not map one input to one vector of logits", ""};
+}
+
+std::int64_t checked_rows(const Executor& executor, const Tensor& x) {
+  const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
+  if (x.shape.empty() || element_count(per_point) != element_count(executor.point_shape())) {
     throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
                 "the model takes " + to_string(executor.point_shape())};
   }
+  return x.shape[0];
+}
+
+void check(const Executor& executor, const Points& points, const NoiseShape& shape) {
+  check(executor, points);
+  const auto last = std::max_element(points.index.begin(), points.index.end());
+  shape.fit(element_count(executor.point_shape()), last == points.index.end() ? 0 : *last + 1);
+}
+
+void check(const Executor& executor, const Points& points) {
+  (void)checked_rows(executor, points.x);
   require_equal_lengths(points);
   for (const std::int64_t target : points.target) {
     if (target < 0 || target >= executor.classes())
