@@ -14,14 +14,11 @@
 #include "support/op_graphs.h"
 #include "support/shared_models.h"
 #ifdef PROBUST_CUDA_EMULATED
-#include "cuda/emulated/limit.h"
+#include "cuda/emulated/control.h"
 #endif
 
 namespace probust::cuda {
 namespace {
-
-#define PROBUST_NEEDS_DEVICE() \
-  if (device_count() == 0) GTEST_SKIP() << "there is no CUDA device"
 
 std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows) {
   const auto columns = static_cast<std::int64_t>(from.size()) / rows;
@@ -69,7 +66,6 @@ void expect_near(const std::vector<float>& actual, const std::vector<float>& exp
 }
 
 TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
-  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(3);
   for (const test::OpCase& row : test::op_cases()) {
     for (const auto& extents : test::extent_choices(row.operands.size())) {
@@ -88,7 +84,6 @@ TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
 
 // Sweeps backwards keep images with their channels last from end to end, and chains of element-wise operators between them.
 TEST(CudaProgram, GradientsAgree) {
-  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(4);
   for (const Graph& classifier : {test::small_cnn(), test::small_smooth_network()}) {
     const ValueId x = classifier.inputs()[0];
@@ -106,7 +101,6 @@ TEST(CudaProgram, GradientsAgree) {
 }
 
 TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
-  PROBUST_NEEDS_DEVICE();
   Graph g;
   const ValueId x = append_input(g, {6}, Extent::example, "x");
   ValueId y = x;
@@ -118,9 +112,72 @@ TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
   expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({6}, values)})[0].data, 1e-6, "chain");
 }
 
+std::size_t steps_of(const Graph& graph) {
+  Device device(0, Precision::float32);
+  return Lowering(device, graph).finish().steps.size();
+}
+
+// The operators behind a product, whose shape is `product`'s; they end in outputs.
+using Behind = std::function<std::vector<ValueId>(Graph&, ValueId product)>;
+
+void expect_product(const std::string& what, std::size_t steps, const Shape& a, const Shape& b, const Behind& behind) {
+  std::mt19937 random(5);
+  for (const bool constant_b : {true, false}) {
+    Graph g;
+    const ValueId x = append_input(g, a, Extent::example, "x");
+    const ValueId w = constant_b ? append_constant(g, test::random_tensor(b, random)) : append_input(g, b, Extent::seeded, "w");
+    g.outputs = behind(g, build::matmul(g, x, w));
+    EXPECT_EQ(steps_of(g), steps) << what;
+    const Batch batch{3, 2};
+    std::vector<std::vector<float>> inputs;
+    for (const ValueId id : g.inputs())
+      inputs.push_back(test::random_tensor({element_count(g[id].shape), batch.lanes(g[id].extent)}, random).data);
+    const auto expected = test::run(*compile_reference(g), g, batch, inputs), actual = run_on_device(g, batch, inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_near(actual[i], expected[i], 1e-5, what);
+  }
+}
+
+TEST(CudaProgram, ProductsEndWithTheirBiasAndRectifier) {
+  std::mt19937 random(7);
+  const auto plus = [&](Graph& g, ValueId x, const Shape& shape) {
+    return build::add(g, x, append_constant(g, test::random_tensor(shape, random)));
+  };
+  const auto relu = [](Graph& g, ValueId x) { return append(g, Op::relu, {x}); };
+  const Shape a{4, 5}, b{5, 3};
+  expect_product("bias", 1, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {3})}; });
+  expect_product("scalar", 1, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {1})}; });
+  expect_product("rectifier", 1, a, b, [&](Graph& g, ValueId y) { return std::vector{relu(g, y)}; });
+  expect_product("both", 1, a, b, [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, y, {3}))}; });
+  expect_product("a row", 1, {1, 5}, b,
+                 [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, build::reshape(g, y, {3}), {3}))}; });
+  expect_product("batched", 1, {2, 4, 5}, {2, 5, 3}, [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, y, {3}))}; });
+  // What follows is a chain of its own.
+  expect_product("two of each", 2, a, b,
+                 [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, relu(g, plus(g, y, {3})), {3}))}; });
+  expect_product("rectifier first", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, relu(g, y), {3})}; });
+  // What is not the same for all rows, or is wider, is no bias; what others read must be written.
+  expect_product("by row", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {4, 1})}; });
+  expect_product("by matrix", 2, {2, 4, 5}, {2, 5, 3}, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {2, 1, 3})}; });
+  expect_product("wider", 2, {1, 5}, b, [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, y, {2, 3}))}; });
+  expect_product("read twice", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {3}), y}; });
+  expect_product("read before the rectifier", 2, a, b, [&](Graph& g, ValueId y) {
+    const ValueId sum = plus(g, y, {3});
+    return std::vector{relu(g, sum), sum};
+  });
+}
+
+// As the rectifier of the graph has it: a NaN stays one.
+TEST(CudaProgram, RectifiersOfProductsKeepWhatIsNotANumber) {
+  Graph g;
+  const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
+  g.outputs = {append(g, Op::relu, {build::matmul(g, x, append_constant(g, {{2, 2}, {1, 0, 0, -1}}))})};
+  ASSERT_EQ(steps_of(g), 1U);
+  const std::vector<float> y = run_on_device(g, {1, 1}, {{NAN, 2}})[0];
+  EXPECT_TRUE(std::isnan(y[0]));
+}
+
 // Reshapes share memory; what is copied for one of them into another order is not the other's.
 TEST(CudaProgram, ImagesOfOneValueDoNotShareTheirCopies) {
-  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(9);
   Graph g;
   const ValueId x = append_input(g, {32}, Extent::example, "x");
@@ -138,8 +195,210 @@ TEST(CudaProgram, ImagesOfOneValueDoNotShareTheirCopies) {
   expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({32}, values)})[0].data, 1e-5, "two images");
 }
 
+// ---- runs that come again
+
+std::vector<float> host_copy(Device& device, const float* from, std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  device.download(values.data(), from, count * static_cast<std::int64_t>(sizeof(float)));
+  return values;
+}
+
+TEST(CudaDevice, WhatIsRecordedIsDoneWhenItIsReplayed) {
+  Device device(0, Precision::float32);
+  const Array<float> x(device, std::vector<float>{1, 2, 3}), y(device, 3);
+  const auto work = [&] {
+    device.copy(y.data(), x.data(), 3 * sizeof(float));
+    device.clear(y.data() + 1, sizeof(float));
+  };
+  work();
+  const auto recording = device.record([&] {
+    work();
+    repeat(device, {x.data(), 1, 1}, {y.data() + 2, 1, 1});
+  });
+  ASSERT_NE(recording, nullptr);
+  device.clear(y.data(), 3 * sizeof(float));
+  EXPECT_EQ(host_copy(device, y.data(), 3), (std::vector<float>{0, 0, 0}));
+  for (const float value : {4.0F, 5.0F}) {
+    device.upload(x.data(), std::vector<float>{value, 2, 3}.data(), 3 * sizeof(float));
+    device.replay(*recording);
+    EXPECT_EQ(host_copy(device, y.data(), 3), (std::vector<float>{value, 0, value}));
+  }
+}
+
+TEST(CudaDevice, ProductsAndConvolutionsCanBeRecorded) {
+  Device device(0, Precision::float32);
+  const std::vector<float> ones(16, 1.0F);
+  const Array<float> a(device, ones), b(device, ones), c(device, 16), image(device, ones), filter(device, ones), out(device, 16);
+  Product product{.m = 4, .n = 4, .k = 4, .a = a.data(), .b = b.data(), .c = c.data()};
+  product.bias = a.data();
+  product.activation = Activation::relu;
+  const Convolution convolution{
+      .window = {{4, 4}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, .in_channels = 1, .out_channels = 1, .filter = filter.data()};
+  const auto work = [&] {
+    device.multiply(product);
+    device.convolve(convolution, 1, image.data(), out.data());
+  };
+  work();
+  const auto recording = device.record(work);
+  ASSERT_NE(recording, nullptr);
+  for (const Array<float>* result : {&c, &out}) device.clear(result->data(), 16 * sizeof(float));
+  device.replay(*recording);
+  EXPECT_EQ(host_copy(device, c.data(), 16), std::vector<float>(16, 5.0F));
+  EXPECT_EQ(host_copy(device, out.data(), 16), ones);
+}
+
+// ---- two streams
+
+// Both ways, on an emulated device: each stream as late as it may be.
+void for_each_dawdler(const std::function<void(const std::string&)>& body) {
+#ifdef PROBUST_CUDA_EMULATED
+  for (const Stream stream : {Stream::main, Stream::side}) {
+    let_dawdle(stream);
+    body(stream == Stream::main ? "main stream late" : "side late");
+  }
+  let_dawdle(Stream::side);
+#else
+  body("two streams");
+#endif
+}
+
+TEST(CudaDevice, StreamsWaitForEventsOfEachOther) {
+  Device device(0, Precision::float32);
+  for_each_dawdler([&](const std::string& what) {
+    const Array<float> x(device, std::vector<float>{1}), first(device, 1), second(device, 1);
+    device.copy(first.data(), x.data(), sizeof(float));
+    const Event read = device.mark();
+    Event written;
+    device.beside([&] {
+      device.await(read);
+      device.clear(x.data(), sizeof(float));
+      written = device.mark();
+    });
+    device.await(written);
+    device.copy(second.data(), x.data(), sizeof(float));
+    EXPECT_EQ(host_copy(device, first.data(), 1)[0], 1) << what;
+    EXPECT_EQ(host_copy(device, second.data(), 1)[0], 0) << what;
+  });
+}
+
+#ifdef PROBUST_CUDA_EMULATED
+TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
+  Device device(0, Precision::float32);
+  EXPECT_THROW(device.beside([&] { device.multiply({}); }), std::logic_error);
+  EXPECT_THROW(device.beside([&] { device.convolve({}, 1, nullptr, nullptr); }), std::logic_error);
+  EXPECT_THROW(device.beside([&] { (void)device.record([] {}); }), std::logic_error);
+  EXPECT_THROW((void)device.record([&] { (void)device.mark(); }), std::logic_error);
+  EXPECT_NE(device.record([] {}), nullptr);
+}
+#endif
+
+// Runs a program as often as there are rows of inputs, each in the array that `array_of` tells, and compares.
+class Runs {
+ public:
+  explicit Runs(const Graph& graph)
+      : device(0, Precision::float32), graph_(graph), program_(device, graph_), host_(compile_reference(graph_)) {}
+
+  void expect_right(const Array<float>& x, const Batch& batch, const std::string& what) {
+    const std::int64_t elements = element_count(graph_[graph_.inputs()[0]].shape);
+    const std::vector<float> values = test::random_tensor({batch.examples, elements}, random_).data;
+    device.upload(x.data(), values.data(), static_cast<std::int64_t>(values.size() * sizeof(float)));
+    const float* input = x.data();
+    const Program::Value y = program_.run(batch, std::span(&input, 1), arena)[0];
+    const std::int64_t classes = element_count(graph_[graph_.outputs[0]].shape);
+    const std::vector<float> expected = test::run(*host_, graph_, batch, {transposed(values, batch.examples)})[0];
+    expect_near(transposed(host_copy(device, y.data, y.lanes * classes), batch.examples), expected, 1e-5, what);
+  }
+
+  Device device;
+  Array<float> arena;
+
+ private:
+  Graph graph_;
+  Program program_;
+  std::unique_ptr<const probust::Program> host_;
+  std::mt19937 random_{11};
+};
+
+TEST(CudaProgram, RunsThatComeAgainAreRight) {
+  Runs runs(test::small_cnn());
+  const auto again = [&](const Array<float>& x, const Batch& batch, const std::string& what) {
+    for (int i = 0; i < 4; ++i) runs.expect_right(x, batch, what);
+  };
+  Array<float> x(runs.device, 5 * 64), other(runs.device, 5 * 64);
+  again(x, {5, 1}, "again");
+  again(other, {5, 1}, "other inputs");
+  again(x, {3, 1}, "fewer examples");
+  runs.arena = {};
+  again(x, {5, 1}, "arena that moved");
+  x = {};
+  x = Array<float>(runs.device, 9 * 64);
+  again(x, {9, 1}, "inputs that moved");
+  for (std::int64_t examples = 1; examples <= 9; ++examples) again(x, {examples, 1}, "many sizes");
+  runs.arena.grown(runs.device, 1 << 20);
+  again(x, {2, 1}, "arena that grew");
+}
+
+#ifdef PROBUST_CUDA_EMULATED
+TEST(CudaProgram, RunsThatComeAgainAreReplayed) {
+  Runs runs(test::small_cnn());
+  const Array<float> x(runs.device, 5 * 64);
+  runs.expect_right(x, {5, 1}, "first, when workspaces grow");
+  runs.expect_right(x, {5, 1}, "first");
+  const std::int64_t before = replays_so_far();
+  for (int i = 0; i < 3; ++i) runs.expect_right(x, {5, 1}, "again");
+  EXPECT_EQ(replays_so_far() - before, 3);
+}
+
+// Another program's convolutions need more than the workspace that a recording knows.
+TEST(CudaProgram, RecordingsDoNotOutliveTheWorkspacesOfTheDevice) {
+  Runs runs(test::small_cnn());
+  const Array<float> x(runs.device, 5 * 64);
+  for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "before");
+  const Convolution larger{{{40, 40}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, 1, 1, false, x.data()};
+  const Array<float> image(runs.device, 1600), to(runs.device, 1600);
+  runs.device.convolve(larger, 1, image.data(), to.data());
+  const std::int64_t before = replays_so_far();
+  for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "after");
+  EXPECT_EQ(replays_so_far() - before, 3);
+}
+
+TEST(CudaProgram, ADeviceThatCannotRecordIsTold) {
+  refuse_recordings(true);
+  Runs runs(test::small_cnn());
+  const Array<float> x(runs.device, 5 * 64);
+  for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "directly");
+  refuse_recordings(false);
+  const std::int64_t before = replays_so_far();
+  for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "directly, for good");
+  EXPECT_EQ(replays_so_far(), before);
+}
+
+// What a GPU would refuse in the middle of a recording.
+TEST(CudaDevice, NothingIsAllocatedOrAwaitedWhileRecording) {
+  Device device(0, Precision::float32);
+  const Array<float> x(device, 1);
+  float value = 0;
+  const std::vector<std::function<void()>> mistakes = {[&] { device.wait(); }, [&] { device.download(&value, x.data(), 4); },
+                                                       [&] { device.upload(x.data(), &value, 4); },
+                                                       [&] { const Array<float> more(device, 1); }};
+  for (const auto& mistake : mistakes) EXPECT_THROW((void)device.record(mistake), std::logic_error);
+  Array<float> less(device, 1);
+  EXPECT_THROW((void)device.record([&] { less = {}; }), std::logic_error);
+  EXPECT_NE(device.record([] {}), nullptr);
+}
+#endif
+
+// A host step downloads, which nothing recorded can.
+TEST(CudaProgram, HostStepsAreNotRecorded) {
+  Graph g;
+  const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
+  g.outputs = {append(g, Op::tree_ensemble, {x}, test::small_trees())};
+  Runs runs(g);
+  const Array<float> values(runs.device, 3 * 2);
+  for (int i = 0; i < 4; ++i) runs.expect_right(values, {3, 1}, "on the host");
+}
+
 TEST(CudaProgram, WhatHasNoKernelRunsOnTheHostAndIsNamed) {
-  PROBUST_NEEDS_DEVICE();
   Graph g;
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
   g.outputs = {append(g, Op::tree_ensemble, {x}, test::small_trees())};
@@ -180,7 +439,6 @@ std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> element_n
 }
 
 TEST(CudaNoise, DrawsTheBitsOfTheProcessor) {
-  PROBUST_NEEDS_DEVICE();
   const std::int64_t count = 7, samples = 9, elements = 11;
   const Points points = some_points(count, {elements}, 2);
   Device device(0, Precision::float32);
@@ -286,7 +544,6 @@ void expect_same_calls(Executor& device, Executor& host, const Points& points, c
 }
 
 TEST(CudaExecutor, CallsAgreeForEveryNoise) {
-  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(6, {1, 8, 8}, 4);
   const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
   EXPECT_EQ(device->name(), "cuda:0");
@@ -294,7 +551,6 @@ TEST(CudaExecutor, CallsAgreeForEveryNoise) {
 }
 
 TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
-  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(2);
   const Graph linear = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));
   for (const Graph& graph : {test::small_smooth_network(4), linear}) {
@@ -316,7 +572,6 @@ TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
 }
 
 TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
-  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(5, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   const auto expected = on_device(test::small_cnn());
@@ -331,8 +586,42 @@ TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
   }
 }
 
+// Many chunks, each drawn while the one before it runs.
+TEST(CudaExecutor, NoiseDrawnBesideRunsIsTheSame) {
+  const Points points = some_points(6, {1, 8, 8}, 4);
+  const auto host = make_executor("cpu", test::small_cnn(), {}).value();
+  for_each_dawdler([&](const std::string& stream) {
+    for (const std::int64_t batch : {1, 5}) {
+      const auto device = on_device(test::small_cnn(), {1, std::int64_t{1} << 30, batch});
+      for (const auto& [name, shape] : all_noises(18, 64)) expect_same_calls(*device, *host, points, shape, name + ", " + stream);
+    }
+  });
+}
+
+#ifdef PROBUST_CUDA_EMULATED
+TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
+  std::mt19937 random(12);
+  const Graph wide = test::linear_classifier(test::random_tensor({4, 500}, random), test::random_tensor({4}, random));
+  const Noise noise{isotropic_gaussian(), 0.3};
+  const std::vector<std::vector<std::int64_t>> rivals{{1, 2, 3}, {2, 3, 0}, {3, 0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3, 0}};
+  constexpr std::int64_t kBeside = std::int64_t{64} << 10;  // the model's constants and tables, and the points of a call
+  for (const Graph& graph : {test::small_cnn(), wide}) {
+    const Points points = some_points(6, graph[graph.inputs()[0]].shape, 4);
+    for (std::int64_t given = std::int64_t{1} << 19; given <= std::int64_t{3} << 20; given += std::int64_t{3} << 16) {
+      (void)most_memory_held();
+      const std::int64_t before = most_memory_held();
+      const auto device = on_device(graph, {1, given, 0});
+      ASSERT_LT(device->forward_batch().examples, 4096);  // which no memory would change
+      (void)device->sample(points, noise, 500).value();
+      (void)device->project(points, rivals, noise, 200, 2, Around::point).value();
+      (void)device->linearize(points, *noise.shape).value();
+      EXPECT_LT(most_memory_held() - before, given + kBeside) << given;
+    }
+  }
+}
+#endif
+
 TEST(CudaExecutor, BadInputIsRefused) {
-  PROBUST_NEEDS_DEVICE();
   EXPECT_EQ(make_cuda_executor(test::small_cnn(), {1, 1000, 0}, {}).error().code, ErrorCode::resources);
   CudaOptions far;
   far.ordinal = 99;
@@ -347,7 +636,6 @@ TEST(CudaExecutor, BadInputIsRefused) {
 }
 
 TEST(CudaExecutor, EstimatesAgree) {
-  PROBUST_NEEDS_DEVICE();
   const Points points = some_points(6, {1, 8, 8}, 4);
   const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
   for (const char* name : {"mc:200", "taylor", "taylor_mvs", "mmse:5", "softmax", "probit:24", "probit:24:pooled",
@@ -362,7 +650,6 @@ TEST(CudaExecutor, EstimatesAgree) {
 }
 
 TEST(CudaExecutor, SeveralDevicesGiveWhatOneGives) {
-  PROBUST_NEEDS_DEVICE();
   CudaOptions options;
   options.ordinal = CudaOptions::kAll;
   const auto all = make_cuda_executor(test::small_cnn(), {}, options).value(), one = on_device(test::small_cnn());
@@ -398,7 +685,6 @@ TEST(CudaExecutor, ADeviceWithLessMemoryThanAllowedTakesSmallerChunks) {
 #endif
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
-  PROBUST_NEEDS_DEVICE();
   std::mt19937 random(6);  // sizes that tensor cores take
   const Graph graph = test::linear_classifier(test::random_tensor({32, 64}, random), test::random_tensor({32}, random));
   const Points points = some_points(6, {64}, 32);
@@ -427,7 +713,6 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
 class CudaSharedModels : public testing::TestWithParam<std::string> {};
 
 TEST_P(CudaSharedModels, AgreeWithTheProcessor) {
-  PROBUST_NEEDS_DEVICE();
   test::SharedModel shared = test::shared_model(test::shared_model_records().at(GetParam()));
   shared.x = rows(shared.x, 0, 2);
   const Model model = test::import_shared(GetParam()).value();

@@ -222,5 +222,23 @@ TEST(Parallel, EveryTaskRunsOnceAndFailuresArrive) {
                Error);
 }
 
+// In whole blocks and in the padded last one.
+TEST(Executor, RectifiersKeepWhatIsNotANumber) {
+  Graph g;
+  g.outputs = {append(g, Op::relu, {append_input(g, {19}, Extent::example, "x")})};
+  const auto executor = make_executor("cpu", g, {}).value();
+  Tensor x({1, 19}, std::vector<float>(19, -1.0F));
+  x.data[3] = x.data[18] = std::nanf("");
+  x.data[5] = 2;
+  const std::vector<float> y = executor->logits(x).value().data;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (i == 3 || i == 18) {
+      EXPECT_TRUE(std::isnan(y[i])) << i;
+    } else {
+      EXPECT_EQ(y[i], i == 5 ? 2.0F : 0.0F) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace probust

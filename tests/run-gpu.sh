@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # Everything that needs an NVIDIA GPU: builds the `cuda` preset, runs the CUDA tests on the device, again under compute-sanitizer,
-# and the benchmark. Needs no network. With --built it takes the programs that are in build/cuda/bin already. The last line is
-# "N passed, N failed".
+# and the benchmark. Needs no network. With --built it takes the programs that are in build/cuda/bin already. Every step has a limit
+# of its own, in seconds, that together are under nine minutes. The last line is "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 passed=0 failed=0
 bin=build/cuda/bin
 
-# step NAME COMMAND...: shows what it prints.
+# step SECONDS NAME COMMAND...: shows what it prints.
 step() {
-  echo "== $1"
-  shift
-  if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $*"; fi
+  local limit=$1
+  echo "== $2"
+  shift 2
+  if timeout "$limit" "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $*"; fi
 }
 
 if [ "${1:-}" != --built ]; then
   mkdir -p build
-  cmake --preset cuda >build/gpu.log 2>&1 &&
-    cmake --build --preset cuda --target probust_program probust_cuda_module probust-gpu-tests probust-cuda-bench >>build/gpu.log 2>&1 ||
+  timeout 30 cmake --preset cuda >build/gpu.log 2>&1 &&
+    timeout 180 cmake --build --preset cuda --target probust_program probust_cuda_module probust-gpu-tests probust-cuda-bench >>build/gpu.log 2>&1 ||
     { tail -n 40 build/gpu.log; echo "0 passed, 1 failed"; exit 1; }
 fi
 # Where the libraries stand if not where they were linked from: a toolkit's folder, or a Python environment's.
@@ -28,16 +29,17 @@ done
 export LD_LIBRARY_PATH
 
 $bin/probust version | grep -q 'cuda:0' || { $bin/probust version; echo "there is no CUDA device"; echo "0 passed, 1 failed"; exit 1; }
-step "tests on the device" $bin/probust-gpu-tests --gtest_brief=1
+step 60 "tests on the device" $bin/probust-gpu-tests --gtest_brief=1
 if command -v compute-sanitizer >/dev/null; then
-  few='CudaProgram.*:CudaNoise.*:CudaExecutor.CallsAgreeForEveryNoise'
-  step "compute-sanitizer memcheck" compute-sanitizer --tool memcheck --error-exitcode 1 $bin/probust-gpu-tests --gtest_brief=1 --gtest_filter="$few"
-  step "compute-sanitizer racecheck" compute-sanitizer --tool racecheck --error-exitcode 1 $bin/probust-gpu-tests --gtest_brief=1 --gtest_filter="$few"
+  few='CudaProgram.*:CudaDevice.*:CudaNoise.*:CudaNormal.*:CudaExecutor.CallsAgreeForEveryNoise'
+  step 60 "compute-sanitizer memcheck" compute-sanitizer --tool memcheck --error-exitcode 1 $bin/probust-gpu-tests --gtest_brief=1 --gtest_filter="$few"
+  step 60 "compute-sanitizer initcheck" compute-sanitizer --tool initcheck --error-exitcode 1 $bin/probust-gpu-tests --gtest_brief=1 --gtest_filter="$few"
+  step 40 "compute-sanitizer racecheck" compute-sanitizer --tool racecheck --error-exitcode 1 $bin/probust-gpu-tests --gtest_brief=1 --gtest_filter="$few"
 else
   echo "== compute-sanitizer is not here: skipped"
 fi
-step "the command line" $bin/probust estimate demos/digits/digits.onnx demos/digits/points.npz --sigma 0.2 --estimator taylor,mc:10000,auto --limit 5 --device cuda --format table
-step "benchmark" $bin/probust-cuda-bench
+step 20 "the command line" $bin/probust estimate demos/digits/digits.onnx demos/digits/points.npz --sigma 0.2 --estimator taylor,mc:10000,auto --limit 5 --device cuda --format table
+step 80 "benchmark" $bin/probust-cuda-bench
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

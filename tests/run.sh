@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test: installs what is missing, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
-# WebAssembly, and runs all of it. The last line is "N passed, N failed" (or "..., N skipped").
+# WebAssembly with its npm package, and runs all of it. The last line is "N passed, N failed" (or "..., N skipped").
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ failures=()
 check() {
   local name=$1
   shift
-  echo "== $name"
+  echo "== $name, from second $SECONDS"
   if "$@" >build/step.log 2>&1; then
     passed=$((passed + 1))
   else
@@ -27,7 +27,7 @@ check() {
 run_tests() {
   local preset=$1
   shift
-  echo "== tests, $preset"
+  echo "== tests, $preset, from second $SECONDS"
   ctest --preset "$preset" -j2 "$@" >build/ctest.log 2>&1
   # ctest counts skipped tests as passed; each test's own line tells.
   local ok bad idle
@@ -49,6 +49,8 @@ build() {
 }
 
 mkdir -p build
+# Not "npm ci", which insists on lock entries for platforms that are not this one.
+check "npm packages" npm --prefix wasm install --no-save
 check "formatting" tests/tools/check_format.sh
 check "build, release" build release
 check "lint" tests/tools/check_lint.sh

@@ -123,10 +123,6 @@ class Destination {
   std::unique_ptr<RowWriter> writer_;
 };
 
-bool tied(std::span<const float> logits, std::int64_t predicted) {
-  return std::count(logits.begin(), logits.end(), logits[predicted]) > 1;
-}
-
 void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
   if (quiet || data.labels.empty()) return;
   std::int64_t correct = 0;
@@ -255,15 +251,11 @@ class Run {
   }
 
   void write_point(std::int64_t i, std::int64_t in_block, const Columns& columns) {
-    const std::int64_t predicted = predicted_class(logits_.row(i));
-    const bool tie = tied(logits_.row(i), predicted);
     std::size_t column = 0;
     for (const Noise& noise : plan_.noises) {
       for (const EstimatorSpec& estimator : plan_.estimators) {
-        Row row{points_.index[i],           {}, predicted, points_.target[i], noise.text(), noise.sigma(), plan_.text(estimator),
-                columns[column++][in_block]};
+        Row row = row_of(points_, logits_, i, noise, plan_.text(estimator), columns[column++][in_block]);
         if (!data_.labels.empty()) row.label = data_.labels[i];
-        if (tie && row.estimate.status.starts_with("ok")) row.estimate.status.replace(0, 2, "tie");
         const bool answered = !std::isnan(row.estimate.p) || row.estimate.status.rfind("degenerate", 0) == 0;
         computed_ += answered ? 1 : 0;
         destination_.write(row);

@@ -25,14 +25,6 @@ T named(Result<T> result, const std::string& file) {
   throw error;
 }
 
-Layout parse_layout(const std::string& text) {
-  if (text == "auto") return Layout::automatic;
-  if (text == "nchw") return Layout::nchw;
-  if (text == "nhwc") return Layout::nhwc;
-  if (text == "whcn") return Layout::whcn;
-  throw Error{ErrorCode::usage, "--layout", "'" + text + "' is not known", "use nchw, nhwc or whcn"};
-}
-
 }  // namespace
 
 std::vector<std::byte> read_file(const std::string& path) {
@@ -79,25 +71,11 @@ Dataset load_data(const DataArguments& data) {
 
 Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
 
-std::int64_t predicted_class(std::span<const float> logits) { return std::max<std::int64_t>(0, argmax(logits)); }
-
-std::vector<std::int64_t> predicted_classes(const Tensor& logits) {
-  std::vector<std::int64_t> classes(static_cast<std::size_t>(logits.shape[0]));
-  for (std::int64_t i = 0; i < logits.shape[0]; ++i) classes[i] = predicted_class(logits.row(i));
-  return classes;
-}
-
-Points points_of(Tensor x, std::vector<std::int64_t> targets, std::int64_t offset, std::uint64_t seed) {
-  std::vector<std::int64_t> index(targets.size());
-  std::iota(index.begin(), index.end(), offset);
-  return {std::move(x), std::move(index), std::move(targets), seed};
-}
-
 Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments) {
   Preprocessing preprocessing;
   preprocessing.mean = arguments.data.mean;
   preprocessing.std = arguments.data.std;
-  preprocessing.layout = parse_layout(arguments.data.layout);
+  preprocessing.layout = parse_layout(arguments.data.layout, "--layout");
   return named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "datasets/dataset.h"
+#include "probust/estimators/rows.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/import.h"
 
@@ -35,14 +36,5 @@ std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_s
 
 /// Shape of one point of x [N, ...].
 Shape point_shape(const Tensor& x);
-
-/// The class of the largest logit, the lowest one on a tie; 0 where any is NaN, so that there is a target to answer for.
-std::int64_t predicted_class(std::span<const float> logits);
-
-/// The same for each row of logits [N, C].
-std::vector<std::int64_t> predicted_classes(const Tensor& logits);
-
-/// Points x [N, ...] that stand in the data from position `offset` on.
-Points points_of(Tensor x, std::vector<std::int64_t> targets, std::int64_t offset, std::uint64_t seed);
 
 }  // namespace probust::cli

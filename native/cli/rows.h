@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "probust/estimators/estimator.h"
+#include "probust/estimators/rows.h"
 
 namespace probust::cli {
-
-/// One estimate = one row; the columns of the rows are a promise to scripts.
-struct Row {
-  std::int64_t index;
-  std::optional<std::int64_t> label;
-  std::int64_t predicted, target;
-  std::string noise;
-  std::optional<double> sigma;
-  std::string estimator;
-  Estimate estimate;
-};
 
 /// Writes rows as they come.
 class RowWriter {

@@ -32,6 +32,7 @@ class TimedExecutor final : public Executor {
   std::int64_t classes() const override { return executor_->classes(); }
   const Shape& point_shape() const override { return executor_->point_shape(); }
   bool piecewise_constant() override { return executor_->piecewise_constant(); }
+  bool differentiable() const override { return executor_->differentiable(); }
   Batch forward_batch() const override { return executor_->forward_batch(); }
   Batch gradient_batch() const override { return executor_->gradient_batch(); }
   const ExecutorOptions& options() const override { return executor_->options(); }
@@ -62,6 +63,9 @@ class TimedExecutor final : public Executor {
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return timed([&] { return executor_->project(points, rivals, noise, count, known, around); });
+  }
+  std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems) override {
+    return executor_->normal_probabilities(problems);
   }
 
  private:

@@ -5,12 +5,14 @@
 #include "cuda/cuda_executor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "cuda/kernels.h"
+#include "cuda/normal.h"
 #include "cuda/program.h"
 #include "cuda/several.h"
 #include "probust/autodiff/vjp.h"
@@ -23,6 +25,8 @@ namespace {
 
 constexpr std::int64_t kMostLanes = 4096;                   // per run: enough to fill any device
 constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // what callers may keep of results at once
+constexpr std::int64_t kInputs = 2;                         // buffers of copies
+constexpr std::int64_t kSweepValues = 4;                    // as large as a point, for each of a sweep's lanes
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
 // Points first .. of a call, on the device.
@@ -148,10 +152,13 @@ class CudaExecutor final : public Executor {
       const PlacedNoise drawn = place(*noise.shape);
       const Array<std::uint32_t> counters(device_, n * classes_);
       device_.clear(counters.data(), n * classes_ * static_cast<std::int64_t>(sizeof(std::uint32_t)));
-      for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t lanes) {
-        const Copies copies = copies_of(placed, 0, first_sample, samples, first, lanes);
-        draw(copies, points, noise, drawn, 1, inputs_.grown(device_, lanes * elements_));
-        count_winners(device_, run_forward(lanes), classes_, copies, counters.data());
+      const auto copies_at = [&](std::int64_t begin, std::int64_t lanes) {
+        return copies_of(placed, 0, first_sample, samples, begin, lanes);
+      };
+      const auto draw_copies = [&](const Copies& copies, float* to) { draw(copies, points, noise, drawn, 1, to); };
+      for_drawn_chunks(n * samples, copies_at, draw_copies, [&](const Copies& copies, float* input, const auto& meanwhile) {
+        count_winners(device_, run_forward(input, copies.lanes), classes_, copies, counters.data());
+        meanwhile();
         device_.wait();  // so that progress is what is done, and a stop is soon obeyed
       });
       std::vector<std::uint32_t> counted(static_cast<std::size_t>(n * classes_));
@@ -170,11 +177,14 @@ class CudaExecutor final : public Executor {
       const PlacedPoints placed = place(points);
       const PlacedNoise drawn = place(*noise.shape);
       std::vector<Pairs> result(static_cast<std::size_t>(points.size()), pairs_of(count));
-      for_chunks(points.size() * count, forward_batch_.examples, [&](std::int64_t begin, std::int64_t lanes) {
-        const Copies copies = copies_of(placed, 0, first, count, begin, lanes);
-        draw_first_copies(copies, points, noise, drawn);
-        run_pairs(copies, points, noise, drawn, [&](std::int64_t i) -> Pairs& { return result[i]; });
-      });
+      const auto copies_at = [&](std::int64_t begin, std::int64_t lanes) {
+        return copies_of(placed, 0, first, count, begin, lanes);
+      };
+      const auto draw_copies = [&](const Copies& copies, float* to) { draw_first_copies(copies, points, noise, drawn, to); };
+      for_drawn_chunks(
+          points.size() * count, copies_at, draw_copies, [&](const Copies& copies, float* input, const auto& meanwhile) {
+            run_pairs(copies, points, noise, drawn, input, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
+          });
       return result;
     });
   }
@@ -196,6 +206,12 @@ class CudaExecutor final : public Executor {
     });
   }
 
+  std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems) override {
+    device_.use();
+    const std::int64_t bytes = std::min(options_.memory - held_bytes(), device_.free_bytes() / 10 * 9);
+    return cuda::normal_probabilities(device_, problems, options_.threads, bytes);
+  }
+
  private:
   // A call from outside, whatever thread it comes from.
   template <class Body>
@@ -211,9 +227,9 @@ class CudaExecutor final : public Executor {
   Tensor logits_of(const Tensor& x, std::int64_t n) {
     Tensor result({n, classes_});
     for_chunks(n, forward_batch_.examples, [&](std::int64_t first, std::int64_t count) {
-      float* input = inputs_.grown(device_, count * elements_);
+      float* input = inputs_[0].grown(device_, count * elements_);
       device_.upload(input, x.data.data() + first * elements_, count * elements_ * kFloat);
-      const std::vector<float> rows = host_logits(run_forward(count), count);
+      const std::vector<float> rows = host_logits(run_forward(input, count), count);
       std::copy(rows.begin(), rows.end(), result.data.begin() + first * classes_);
     });
     return result;
@@ -275,9 +291,11 @@ class CudaExecutor final : public Executor {
   // What runs of a batch need, taken from the device at once: false, and nothing held, where it has less at this moment.
   bool reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
     const std::int64_t lanes = batch.examples * batch.seeds;
+    const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;
     try {
       arena_.grown(device_, workspace / kFloat);
-      inputs_.grown(device_, batch.examples * elements_);
+      inputs_[0].grown(device_, std::max(copies, batch.examples) * elements_);
+      inputs_[1].grown(device_, copies * elements_);
       if (rows == 0) return true;
       cotangents_.grown(device_, lanes * classes_);
       for (Array<float>* held : {&rows_, &whitened_}) held->grown(device_, batch.examples * rows * elements_);
@@ -285,15 +303,26 @@ class CudaExecutor final : public Executor {
       return true;
     } catch (const Error& error) {
       if (error.code != ErrorCode::resources) throw;
-      for (Array<float>* held : {&arena_, &inputs_, &cotangents_, &rows_, &whitened_}) *held = {};
+      for (Array<float>* held : {&arena_, &inputs_[0], &inputs_[1], &cotangents_, &rows_, &whitened_}) *held = {};
       sums_ = {};
       return false;
     }
   }
 
+  std::int64_t held_bytes() const {
+    std::int64_t elements = 0;
+    for (const Array<float>* held : {&arena_, &inputs_[0], &inputs_[1], &variances_, &cotangents_, &rows_, &whitened_,
+                                     &repeated_logits_, &repeated_gradients_})
+      elements += held->size();
+    return elements * kFloat + (sums_.size() + gradient_sums_.size()) * static_cast<std::int64_t>(sizeof(double));
+  }
+
+  // Leaves room for the gradients of a sweep, which runs in what forwards hold and a few values as large as points beside it.
   Batch fit_forward() {
     Batch batch{options_.batch > 0 ? options_.batch : kMostLanes, 1};
-    const auto bytes = [&] { return forward_->workspace_bytes(batch) + (elements_ + classes_) * batch.examples * kFloat; };
+    const auto bytes = [&] {
+      return forward_->workspace_bytes(batch) + ((kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloat;
+    };
     while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
       if (batch.examples == 1) too_little_memory(bytes());
       batch.examples /= 2;
@@ -308,7 +337,8 @@ class CudaExecutor final : public Executor {
     const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
     const auto bytes = [&] {
       const std::int64_t lanes = batch.examples * batch.seeds;
-      return workspace() + (elements_ * batch.examples + (elements_ + classes_) * lanes) * kFloat +
+      const std::int64_t inputs = std::max(batch.examples, forward_batch_.examples) + forward_batch_.examples;
+      return workspace() + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloat +
              (2 * elements_ * kFloat + 8 * seeds) * batch.examples * seeds;
     };
     while (bytes() > options_.memory || !reserve(workspace(), batch, seeds)) {
@@ -421,6 +451,30 @@ class CudaExecutor final : public Executor {
     }
   }
 
+  // Chunks of copies, the noise of the next one made on the side while this one runs, in the other input buffer: copies_at(begin,
+  // lanes) gives their numbers; draw_copies(copies, to) draws them; body(copies, input, meanwhile) calls meanwhile() once the
+  // device is busy with them, for that may take the host's time, and then waits until the device is done with the input.
+  template <class CopiesAt, class Draw, class Body>
+  void for_drawn_chunks(std::int64_t total, const CopiesAt& copies_at, const Draw& draw_copies, const Body& body) {
+    const std::int64_t step = forward_batch_.examples;
+    for (Array<float>& input : inputs_) input.grown(device_, std::min(step, total) * elements_);
+    std::array<Event, kInputs> drawn;
+    const auto prepare = [&](std::int64_t begin) {
+      if (begin >= total) return;
+      const auto k = static_cast<std::size_t>(begin / step % kInputs);
+      device_.beside([&] {
+        draw_copies(copies_at(begin, std::min(step, total - begin)), inputs_[k].data());
+        drawn[k] = device_.mark();
+      });
+    };
+    prepare(0);
+    for_chunks(total, step, [&](std::int64_t begin, std::int64_t lanes) {
+      const auto k = static_cast<std::size_t>(begin / step % kInputs);
+      device_.await(drawn[k]);
+      body(copies_at(begin, lanes), inputs_[k].data(), [&] { prepare(begin + step); });
+    });
+  }
+
   void stop_if_asked() const {
     if (reported_->stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
   }
@@ -433,9 +487,8 @@ class CudaExecutor final : public Executor {
     return to;
   }
 
-  // Logits [lanes][classes] of the copies in the input buffer, on the device.
-  const float* run_forward(std::int64_t lanes) {
-    const float* input = inputs_.data();
+  // Logits [lanes][classes] of the copies in an input buffer, on the device.
+  const float* run_forward(const float* input, std::int64_t lanes) {
     const Program::Value value = forward_->run({lanes, 1}, std::span(&input, 1), arena_)[0];
     reported_->passes += lanes;
     return full(value, classes_, lanes, repeated_logits_);
@@ -468,9 +521,7 @@ class CudaExecutor final : public Executor {
       reported_->passes += lanes + (first == 0 ? count : 0);
     }
     if (rows == 0) {
-      float* input = inputs_.grown(device_, count * elements_);
-      if (x != input) device_.copy(input, x, count * elements_ * kFloat);
-      logits = host_logits(run_forward(count), count);
+      logits = host_logits(run_forward(x, count), count);
     }
     return logits;
   }
@@ -552,35 +603,39 @@ class CudaExecutor final : public Executor {
     return {Eigen::MatrixXd(classes_ - 1, count), Eigen::MatrixXd(classes_ - 1, count)};
   }
 
-  // The first copies of pairs, to the input buffer. Pairs that are not mirrored take two samples each.
-  void draw_first_copies(Copies copies, const Points& points, const Noise& noise, const PlacedNoise& drawn) {
+  // The first copies of pairs. Pairs that are not mirrored take two samples each.
+  void draw_first_copies(Copies copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, float* to) {
     copies.stride = noise.shape->mirrored() ? 1 : 2;
-    draw(copies, points, noise, drawn, 1, inputs_.grown(device_, copies.lanes * elements_));
+    draw(copies, points, noise, drawn, 1, to);
   }
 
   // The second ones in their place: reflected where that is what the noise would draw.
-  void draw_second_copies(Copies copies, const Points& points, const Noise& noise, const PlacedNoise& drawn) {
-    if (noise.shape->additive()) return reflect(device_, copies, inputs_.data());
+  void draw_second_copies(Copies copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, float* to) {
+    if (noise.shape->additive()) return reflect(device_, copies, to);
     const bool mirrored = noise.shape->mirrored();
     copies.stride = mirrored ? 1 : 2;
     copies.offset = mirrored ? 0 : 1;
-    draw(copies, points, noise, drawn, mirrored ? -1 : 1, inputs_.data());
+    draw(copies, points, noise, drawn, mirrored ? -1 : 1, to);
   }
 
-  // Margins of pairs whose first copies lie in the input buffer: `matrices` tells where a point's go, a column a copy.
-  template <class Matrices>
-  void run_pairs(const Copies& copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, Matrices matrices) {
-    const auto store = [&](Eigen::MatrixXd Pairs::*side) {
-      const std::vector<float> logits = host_logits(run_forward(copies.lanes), copies.lanes);
+  // Margins of pairs whose first copies lie in an input buffer: `matrices` tells where a point's go, a column a copy. Calls
+  // meanwhile() when the device is busy with them.
+  template <class Meanwhile, class Matrices>
+  void run_pairs(const Copies& copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, float* input,
+                 const Meanwhile& meanwhile, Matrices matrices) {
+    const auto store = [&](Eigen::MatrixXd Pairs::*side, const float* on_device) {
+      const std::vector<float> logits = host_logits(on_device, copies.lanes);
       for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
         const std::int64_t i = copies.point(lane);
         store_margins(logits.data() + lane * classes_, 1, points.target[i],
                       (matrices(i).*side).col((copies.begin + lane) % copies.count));
       }
     };
-    store(&Pairs::plus);
-    draw_second_copies(copies, points, noise, drawn);
-    store(&Pairs::minus);
+    const float* first = run_forward(input, copies.lanes);
+    meanwhile();
+    store(&Pairs::plus, first);
+    draw_second_copies(copies, points, noise, drawn, input);
+    store(&Pairs::minus, run_forward(input, copies.lanes));
   }
 
   // Pairs of a projection, and how many of them the caller knows already.
@@ -611,15 +666,18 @@ class CudaExecutor final : public Executor {
       result[b].pairs = pairs_of(asked.pairs - asked.known);
     }
     const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
-      for_chunks(count * of_each, forward_batch_.examples, [&](std::int64_t begin, std::int64_t lanes) {
-        const Copies copies = copies_of(placed, 0, first, of_each, begin, lanes);
-        draw_first_copies(copies, points, noise, drawn);
-        const std::vector<double> products = along_rows(copies, rows, n);
-        for (std::int64_t lane = 0; lane < lanes; ++lane) {
-          const std::int64_t copy = first + (begin + lane) % of_each;
+      const auto copies_at = [&](std::int64_t begin, std::int64_t lanes) {
+        return copies_of(placed, 0, first, of_each, begin, lanes);
+      };
+      const auto draw_copies = [&](const Copies& copies, float* to) { draw_first_copies(copies, points, noise, drawn, to); };
+      for_drawn_chunks(count * of_each, copies_at, draw_copies, [&](const Copies& copies, float* input, const auto& meanwhile) {
+        const std::vector<double> products = along_rows(copies, rows, n, input);
+        for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
+          const std::int64_t copy = first + (copies.begin + lane) % of_each;
           for (std::int64_t a = 0; a < n; ++a) result[copies.point(lane)].along(a, copy) = products[lane * n + a];
         }
-        if (run) run_pairs(copies, points, noise, drawn, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
+        if (!run) return meanwhile();
+        run_pairs(copies, points, noise, drawn, input, meanwhile, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
       });
     };
     project_pairs(0, asked.known, false);
@@ -632,10 +690,10 @@ class CudaExecutor final : public Executor {
     return values;
   }
 
-  // [lanes][n]: the noise of the copies in the input buffer along n rows of their points.
-  std::vector<double> along_rows(const Copies& copies, const float* rows, std::int64_t n) {
+  // [lanes][n]: the noise of the copies in an input buffer along n rows of their points.
+  std::vector<double> along_rows(const Copies& copies, const float* rows, std::int64_t n, const float* input) {
     double* products = sums_.grown(device_, copies.lanes * n);
-    along(device_, copies, rows, n, inputs_.data(), products);
+    along(device_, copies, rows, n, input, products);
     return host_products(products, copies.lanes * n);
   }
 
@@ -650,16 +708,17 @@ class CudaExecutor final : public Executor {
     device_.clear(sums, count * n * elements_ * static_cast<std::int64_t>(sizeof(double)));
     for_chunks(count * samples, which.batch.examples, [&](std::int64_t begin, std::int64_t lanes) {
       const Copies copies = copies_of(placed, 0, 0, samples, begin, lanes);
-      draw(copies, points, noise, drawn, 1, inputs_.grown(device_, lanes * elements_));
+      float* input = inputs_[0].grown(device_, lanes * elements_);
+      draw(copies, points, noise, drawn, 1, input);
       std::vector<std::int64_t> targets;
       targets.reserve(static_cast<std::size_t>(lanes));
       for (std::int64_t lane = 0; lane < lanes; ++lane) targets.push_back(points.target[copies.point(lane)]);
       const PlacedMargins margins = place_margins(targets, all_rivals(targets));
       double* own = sums_.grown(device_, lanes * n);
-      const std::vector<float> logits = sweep(which, inputs_.data(), nullptr, lanes, n, margin_seeds(margins, lanes),
+      const std::vector<float> logits = sweep(which, input, nullptr, lanes, n, margin_seeds(margins, lanes),
                                               [&](std::int64_t row, std::int64_t seeds, float* gradients) {
                                                 add_gradients(device_, copies, gradients, seeds, row, n, count, sums);
-                                                along_own(device_, copies, gradients, seeds, row, n, inputs_.data(), own);
+                                                along_own(device_, copies, gradients, seeds, row, n, input, own);
                                               });
       const std::vector<double> products = host_products(own, lanes * n);
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
@@ -673,8 +732,9 @@ class CudaExecutor final : public Executor {
     average(device_, sums, samples, count * n * elements_, means);
     for_chunks(count * samples, which.batch.examples, [&](std::int64_t begin, std::int64_t lanes) {
       const Copies copies = copies_of(placed, 0, 0, samples, begin, lanes);
-      draw(copies, points, noise, drawn, 1, inputs_.grown(device_, lanes * elements_));
-      const std::vector<double> products = along_rows(copies, means, n);
+      float* input = inputs_[0].grown(device_, lanes * elements_);
+      draw(copies, points, noise, drawn, 1, input);
+      const std::vector<double> products = along_rows(copies, means, n, input);
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         result[copies.point(lane)].along_mean.col((begin + lane) % samples) =
             Eigen::Map<const Eigen::VectorXd>(products.data() + lane * n, n);
@@ -712,7 +772,8 @@ class CudaExecutor final : public Executor {
   Batch forward_batch_, gradient_batch_;
   std::map<std::pair<const Program*, std::int64_t>, Batch> gradient_batches_;  // by how many rows a sweep has
   // Reused from call to call.
-  Array<float> arena_, inputs_, variances_, cotangents_, rows_, whitened_, repeated_logits_, repeated_gradients_;
+  std::array<Array<float>, kInputs> inputs_;  // copies that run, and those that are drawn meanwhile
+  Array<float> arena_, variances_, cotangents_, rows_, whitened_, repeated_logits_, repeated_gradients_;
   Array<double> sums_, gradient_sums_;
 };
 

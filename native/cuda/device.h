@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "probust/base/error.h"
 #include "probust/graph/attributes.h"
 
 // What the rest of this room asks of a machine: memory, copies, matrix products, convolutions; launch.h adds kernels. There are
@@ -34,8 +36,11 @@ inline const char* name_of(Precision precision) {
   return "float32";
 }
 
-/// C = A B for `batch` row-major matrices, each `stride` elements behind the one before it (0: the same one); A is stored [m, k],
-/// or [k, m] where it is transposed, B [k, n] or [n, k].
+/// What becomes of each element of a product before it is written.
+enum class Activation : std::uint8_t { none, relu };
+
+/// C = activation(A B + bias) for `batch` row-major matrices, each `stride` elements behind the one before it (0: the same one);
+/// A is stored [m, k], or [k, m] where it is transposed, B [k, n] or [n, k].
 struct Product {
   bool transpose_a = false, transpose_b = false;
   std::int64_t m = 0, n = 0, k = 0;
@@ -46,6 +51,8 @@ struct Product {
   float* c = nullptr;
   std::int64_t stride_c = 0;
   std::int64_t batch = 1;
+  const float* bias = nullptr;  ///< [n], added to every row of every matrix; null for none
+  Activation activation = Activation::none;
 };
 
 /// A convolution of images with channels last, [H, W, C], by a filter [O, kh, kw, C / groups], or its transpose. Two spatial axes
@@ -58,10 +65,24 @@ struct Convolution {
   const float* filter = nullptr;
 };
 
+/// The end of what a stream of a device was asked for so far.
+struct Mark;
+using Event = std::shared_ptr<const Mark>;
+
+/// Work that a device has recorded: its addresses are those of that time.
+struct Recording;
+
+/// What allocations throw, and whether an Error is one of those.
+inline Error out_of_memory(std::string what) {
+  return {ErrorCode::resources, "--memory", std::move(what), "give less of the device's memory"};
+}
+inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == "--memory"; }
+
 /// How many devices there are; 0 where no driver is.
 int device_count();
 
-/// One device and its stream. Calls return before the work is done, but for copies to and from the host's memory.
+/// One device and its two streams of work: the main one and, within beside(), the side. Calls return before the work is done, but
+/// for copies to and from the host's memory, which wait for their stream.
 class Device {
  public:
   /// Throws Error{resources} where there is no such device.
@@ -86,12 +107,27 @@ class Device {
   void download(void* to, const void* from, std::int64_t bytes);
   void copy(void* to, const void* from, std::int64_t bytes);  ///< both on the device
   void clear(void* memory, std::int64_t bytes);
-  void wait();
+  void wait();  ///< for the stream
+
+  /// What `work` asks for goes to the side: it runs beside the main stream, in no order with it but that of events. Kernels,
+  /// copies and clearing only: products and convolutions have one workspace.
+  void beside(const std::function<void()>& work);
+  Event mark();
+  /// What the stream is asked for from now on comes after an event of the other one.
+  void await(const Event& event);
 
   void multiply(const Product& product);
   /// Whether `convolve` can do it; a kernel of our own does what it cannot.
   bool convolves(const Convolution& convolution) const;
   void convolve(const Convolution& convolution, std::int64_t images, const float* x, float* y);
+
+  /// Records what `work` asks of the device instead of doing it; null where the device cannot. The work must have been done
+  /// before as it is, so that all it needs is there, and must keep to the main stream and neither allocate, nor wait, nor copy
+  /// from or to the host's memory.
+  std::shared_ptr<const Recording> record(const std::function<void()>& work);
+  void replay(const Recording& recording);
+  /// Changes with what recordings hold of the device itself, its precision and its workspaces: older ones must not be replayed.
+  std::uint64_t epoch() const;
 
   struct State;
   State& state() { return *state_; }

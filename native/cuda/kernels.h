@@ -63,6 +63,8 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
+/// What a product does to its result, by itself: for products that a library cannot end with it.
+void finish(Device& device, const Product& product);
 
 // ---- pool.cu
 
@@ -157,5 +159,33 @@ void add_gradients(Device& device, const Copies& copies, const float* gradients,
                    std::int64_t all_seeds, std::int64_t points, double* sums);
 /// to = sums / count, rounded.
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to);
+
+// ---- normal.cu: normal probabilities of problems that have the same number of variables
+struct NormalProblems {
+  static constexpr double kSmallest = 0.01;  ///< of a variable's variance given those before it; less is too near to singular
+  std::int64_t count = 0, size = 0;
+  const double* limits = nullptr;                ///< [count][size]
+  const double* correlations = nullptr;          ///< [count][size][size]
+  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables without a place: variance left, limit left
+  double *root = nullptr, *mean = nullptr;       ///< [count] of the variable that just had its place
+  double* least = nullptr;                       ///< [count] the smallest variance that any had
+  double* factor = nullptr;                      ///< [count][column][size]
+  std::int32_t* order = nullptr;                 ///< [count][size]
+  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size], [count][size]: the factor and the limits, in order
+};
+/// Puts every problem's variables in the order in which they bind. Where `least` is below kSmallest, rows say nothing.
+void order_variables(Device& device, const NormalProblems& all);
+
+/// Points of a level of the shifted lattice (normal/lattice.h), for some of the problems.
+struct NormalPoints {
+  const std::int64_t* problems = nullptr;  ///< [count]
+  std::int64_t count = 0;
+  std::int64_t first = 0, stride = 1, points = 0, whole = 1;  ///< LatticeMean::Level
+  const double *generator = nullptr, *shifts = nullptr;       ///< ShiftedLattice's
+  double* y = nullptr;                                        ///< [size][count * points * kShifts]
+  double* values = nullptr;                                   ///< [2][count * points * kShifts]
+};
+/// sums [2][count][kShifts] of the integrand and of its complement.
+void evaluate_level(Device& device, const NormalProblems& all, const NormalPoints& at, double* sums);
 
 }  // namespace probust::cuda

@@ -107,10 +107,13 @@ void in_no_order(std::int64_t count, Visit visit) {
   }
 }
 
+/// Does it when its stream comes to it, or when a recording of it is replayed.
+void submit(Device& device, std::function<void()> work);
+
 /// f(i) for all i < count.
 template <class F>
-void for_each(Device&, std::int64_t count, F f) {
-  if (count > 0) in_no_order(count, f);
+void for_each(Device& device, std::int64_t count, F f) {
+  if (count > 0) submit(device, [=] { in_no_order(count, f); });
 }
 
 /// f(lane, e) for all lane < lanes, e < elements.
@@ -122,7 +125,7 @@ void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements,
 /// store(i, sum of term(i, j) over j < length) for all i < count.
 template <class Term, class Store>
 void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term term, Store store) {
-  for_each(device, count, [&](std::int64_t i) {
+  for_each(device, count, [=](std::int64_t i) {
     double sum = 0;
     for (std::int64_t j = 0; j < length; ++j) sum += term(i, j);
     store(i, sum);

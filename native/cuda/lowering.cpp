@@ -33,7 +33,16 @@ std::vector<std::int64_t> positions(const Shape& shape, Order order) {
   return result;
 }
 
-Lowering::Lowering(Device& on, const Graph& of) : device(on), graph(of), absorbed_by(plan_chains(of)), placed_(of.nodes.size()) {
+Lowering::Lowering(Device& on, const Graph& of)
+    : device(on),
+      graph(of),
+      epilogues(plan_epilogues(of)),
+      absorbed_by(plan_chains(of, epilogues)),
+      done_by_(of.nodes.size(), kNoValue),
+      placed_(of.nodes.size()) {
+  for (const auto& [product, epilogue] : epilogues) {
+    for (const ValueId id : epilogue.operators) done_by_[id] = product;
+  }
   int inputs = 0;
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     const Node& one = graph[id];
@@ -42,6 +51,8 @@ Lowering::Lowering(Device& on, const Graph& of) : device(on), graph(of), absorbe
       placed_[id] = {add({one.extent, element_count(one.shape), inputs++, nullptr}), Order::plain};
     } else if (one.op == Op::constant) {
       placed_[id].storage = -1;  // uploaded where a kernel asks for it
+    } else if (done_by_[id] != kNoValue) {
+      placed_[id] = placed_[done_by_[id]];
     } else {
       lower_function(one.op)(*this, id);
     }

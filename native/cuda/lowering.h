@@ -72,6 +72,13 @@ struct ChainPlan {
   std::vector<Chain::Step> steps;
 };
 
+/// What a product does to its result (device.h), so that the graph's next operators are done with it.
+struct Epilogue {
+  std::vector<ValueId> operators;  ///< that it does, in order; the last one's value is what it writes
+  std::vector<float> bias;
+  Activation activation = Activation::none;
+};
+
 /// Lowers node by node; the families' functions below see it.
 class Lowering {
  public:
@@ -107,6 +114,8 @@ class Lowering {
 
   /// What was made once for a key, as windows' choices are.
   std::map<std::vector<std::int64_t>, int> made_once;
+  /// Of products.
+  std::map<ValueId, Epilogue> epilogues;
   /// The element-wise operator that takes this one into its chain; kNoValue where none does.
   std::vector<ValueId> absorbed_by;
   /// The chains of operators that were taken in, which emit nothing by themselves.
@@ -122,6 +131,7 @@ class Lowering {
   int add(Storage storage);
   int placed_storage(ValueId id);
 
+  std::vector<ValueId> done_by_;  // the product whose epilogue an operator is part of; kNoValue where none is
   std::vector<Placed> placed_;
   std::map<std::tuple<int, Order, Shape>, int> moved_;  // copies of storages in another order; reshapes share a storage
   Lowered lowered_;
@@ -143,7 +153,9 @@ void lower_lines(Lowering&, ValueId);
 /// The operator's reference evaluation on the host's processor, for what has no kernel.
 void lower_on_the_host(Lowering&, ValueId);
 
-/// Which element-wise operators a later one takes into its chain: [nodes], kNoValue where none does.
-std::vector<ValueId> plan_chains(const Graph& graph);
+/// The products that end with more than their sums.
+std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph);
+/// Which element-wise operators, but for those of epilogues, a later one takes into its chain: [nodes], kNoValue where none does.
+std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues);
 
 }  // namespace probust::cuda

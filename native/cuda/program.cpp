@@ -12,6 +12,14 @@ constexpr int kNoSlot = -1;
 
 std::int64_t padded(std::int64_t floats) { return (floats + 63) / 64 * 64; }  // 256 bytes, as the libraries like it
 
+// All that the addresses of a run follow from.
+Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
+  Replays::Key key{static_cast<std::uintptr_t>(batch.examples), static_cast<std::uintptr_t>(batch.seeds),
+                   reinterpret_cast<std::uintptr_t>(arena.data())};
+  for (const float* input : inputs) key.push_back(reinterpret_cast<std::uintptr_t>(input));
+  return key;
+}
+
 }  // namespace
 
 Program::Program(Device& device, const Graph& graph) : device_(device), lowered_(Lowering(device, graph).finish()) { plan(); }
@@ -75,7 +83,14 @@ std::vector<Program::Value> Program::run(const Batch& batch, std::span<const flo
     const float* fixed = storage.constant != nullptr ? storage.constant : storage.input >= 0 ? inputs[storage.input] : nullptr;
     addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<float*>(fixed);
   }
-  for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
+  const auto all_steps = [&] {
+    for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
+  };
+  if (on_the_host().empty()) {
+    replays_.run(device_, key_of(batch, inputs, arena), all_steps);
+  } else {
+    all_steps();
+  }
   std::vector<Value> outputs;
   outputs.reserve(lowered_.outputs.size());
   for (const int output : lowered_.outputs) outputs.push_back({addresses[output], batch.lanes(lowered_.storages[output].extent)});

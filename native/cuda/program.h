@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/lowering.h"
+#include "cuda/replays.h"
 
 namespace probust::cuda {
 
@@ -43,6 +44,7 @@ class Program {
     std::int64_t elements;
   };
   std::vector<Slot> slots_;
+  mutable Replays replays_;  // changes no result
 };
 
 }  // namespace probust::cuda

@@ -97,6 +97,15 @@ class SeveralExecutors final : public Executor {
     });
   }
 
+  std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems) override {
+    std::vector<normal::Probability> all(problems.size());
+    each_share(static_cast<std::int64_t>(problems.size()), [&](Executor& part, std::int64_t first, std::int64_t count) {
+      const std::vector<normal::Probability> own = part.normal_probabilities(problems.subspan(first, count));
+      std::copy(own.begin(), own.end(), all.begin() + first);
+    });
+    return all;
+  }
+
  private:
   std::size_t number_of(const Executor& part) const {
     const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const auto& one) { return one.get() == &part; });

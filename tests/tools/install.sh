@@ -4,14 +4,15 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev)
-tests=(libgtest-dev libbenchmark-dev emscripten nodejs clang-format clang-tidy python3 python3-numpy)
+tests=(libgtest-dev libbenchmark-dev emscripten nodejs npm chromium clang-format clang-tidy python3 python3-numpy)
 
 wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")
 
 installed() {
-  # A node from elsewhere serves as well as Debian's.
+  # A node from elsewhere serves as well as Debian's, with the npm it brings.
   [ "$1" = nodejs ] && command -v node >/dev/null && return 0
+  [ "$1" = npm ] && command -v npm >/dev/null && return 0
   dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'
 }
 

@@ -17,4 +17,9 @@ LogitJacobian jacobian_at(Executor& executor, const Tensor& x);
 /// The gradient [d] of the margin f_t - f_i of the target t over a rival i.
 Eigen::VectorXd margin_gradient(const LogitJacobian& J, std::int64_t target, std::int64_t rival);
 
+/// [m, d] gradients of the margins of point i over its rivals, in order: at the point, or, with `samples`, averaged over the
+/// noisy copies that Executor::linearize_averaged takes. Throws Error.
+LogitJacobian margin_gradients(Executor& executor, const Points& points, std::int64_t i, const Noise& noise,
+                               std::int64_t samples);
+
 }  // namespace probust

@@ -24,9 +24,11 @@ enum class ErrorCode {
 /// Result, so nothing is ever thrown at a caller or across the WebAssembly boundary.
 struct Error {
   ErrorCode code;
-  std::string where;  ///< the file, option, node or argument
-  std::string what;   ///< what is wrong with it
-  std::string hint;   ///< what would be right; may be empty
+  std::string where;    ///< the file, option, node or argument
+  std::string what;     ///< what is wrong with it
+  std::string hint;     ///< what would be right; may be empty
+  std::string op = {};  ///< the ONNX operator and node that it is about, where it is about one
+  std::string node = {};
 
   /// "where: what; hint", on one line.
   std::string message() const;

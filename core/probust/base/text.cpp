@@ -5,22 +5,42 @@
 
 #include <algorithm>
 #include <charconv>
-#include <locale>
-#include <sstream>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
 
 namespace probust {
 
 std::string shortest_text(double value) { return fmt::format("{}", value); }
 
-std::optional<double> parse_double(const std::string& text) {
-  // Not from_chars: libc++ 13, which Emscripten 3.1.6 brings, has it for integers only.
-  if (text.empty() || text.front() == ' ' || text.front() == '+') return std::nullopt;
-  std::istringstream stream(text);
-  stream.imbue(std::locale::classic());
+namespace {
+
+// The number that `text` begins with, and where it ends; nothing where it is none or beyond the range of double.
+std::optional<std::pair<double, const char*>> read_double(const char* begin, const char* end) {
+#if defined(__cpp_lib_to_chars)
   double value = 0;
-  stream >> value;
-  if (stream.fail() || stream.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
-  return value;
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error != std::errc()) return std::nullopt;
+  return std::pair(value, stop);
+#else
+  // libc++ 13, which Emscripten 3.1.6 brings, reads integers only; the C library there knows no locale but "C". (Streams would
+  // bring all of std::locale into the module.)
+  char* stop = nullptr;
+  const double value = std::strtod(begin, &stop);
+  if (stop == begin || stop > end || !std::isfinite(value)) return std::nullopt;
+  return std::pair(value, static_cast<const char*>(stop));
+#endif
+}
+
+}  // namespace
+
+std::optional<double> parse_double(const std::string& text) {
+  // Digits, signs, a point and an exponent: neither "inf" nor hexadecimals.
+  if (text.empty() || text.front() == '+' || text.find_first_not_of("0123456789+-.eE") != std::string::npos) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto number = read_double(text.data(), end);
+  if (!number || number->second != end) return std::nullopt;
+  return number->first;
 }
 
 std::optional<std::int64_t> parse_integer(const std::string& text) {

@@ -8,15 +8,9 @@
 namespace probust {
 
 std::vector<Estimate> estimate_adf(Evaluation& evaluation, const Noise& noise, double) {
-  const auto& linearizations = evaluation.smoothed(noise);
-  std::vector<Estimate> estimates;
-  for (std::size_t i = 0; i < linearizations.size(); ++i) {
-    estimates.push_back(from_linearization(evaluation.event(), linearizations[i], evaluation.points().target[i], noise.scale,
-                                           NormalCdf::exact, 0));
-    estimates.back().forwards = 2;  // means and variances
-    estimates.back().backwards = 2 * (evaluation.executor().classes() - 1);
-  }
-  return estimates;
+  const std::int64_t backwards = 2 * (evaluation.executor().classes() - 1);
+  return read(evaluation, evaluation.smoothed(noise), noise.scale,
+              {.forwards = 2, .backwards = backwards});  // means and variances
 }
 
 }  // namespace probust

@@ -7,6 +7,17 @@
 #include "probust/estimators/common.h"
 
 namespace probust {
+
+std::string form(const EstimatorDefinition& entry) {
+  using Parameter = EstimatorDefinition::Parameter;
+  std::string text(entry.name);
+  if (entry.parameter == Parameter::samples) text += ":N";
+  if (entry.parameter == Parameter::half_width) text += ":±H";
+  if (entry.parameter == Parameter::threshold) text += ":p>TAU";
+  if (!entry.variant.empty()) text += ":" + std::string(entry.variant);
+  return text;
+}
+
 namespace {
 
 using Parameter = EstimatorDefinition::Parameter;
@@ -32,7 +43,8 @@ constexpr EstimatorDefinition kEstimators[] = {
      .passes = passes_sampled,
      .knows_events = true,
      .counts = true,
-     .smooths = true},
+     .smooths = true,
+     .pools = true},
     {.name = "mc",
      .summary = "share of N noisy copies that keep the answer",
      .parameter = Parameter::samples,
@@ -119,7 +131,8 @@ constexpr EstimatorDefinition kEstimators[] = {
      .estimate = estimate_probit_pooled,
      .passes = passes_sampled,
      .smooths = true,
-     .pairs_alone = true},
+     .pairs_alone = true,
+     .pools = true},
     {.name = "regression",
      .summary = "normal CDF of what a few gradients explain of N noisy copies, averaged over the residuals",
      .parameter = Parameter::samples,
@@ -145,7 +158,8 @@ constexpr EstimatorDefinition kEstimators[] = {
      .needs_gradients = true,
      .estimate = estimate_regression_pooled,
      .passes = passes_sampled,
-     .smooths = true},
+     .smooths = true,
+     .pools = true},
     {.name = "adf",
      .summary = "normal CDF of the classifier linearised under the noise, by moment propagation",
      .needs_gradients = true,
@@ -168,15 +182,6 @@ constexpr EstimatorDefinition kEstimators[] = {
 
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // the noise is keyed by 32-bit sample numbers
 
-std::string form(const EstimatorDefinition& entry) {
-  std::string text(entry.name);
-  if (entry.parameter == Parameter::samples) text += ":N";
-  if (entry.parameter == Parameter::half_width) text += ":±H";
-  if (entry.parameter == Parameter::threshold) text += ":p>TAU";
-  if (!entry.variant.empty()) text += ":" + std::string(entry.variant);
-  return text;
-}
-
 std::string example(const EstimatorDefinition& entry) {
   std::string text(entry.name);
   if (entry.parameter == Parameter::samples) text += ":100";
@@ -187,9 +192,12 @@ std::string example(const EstimatorDefinition& entry) {
   return text;
 }
 
-std::string known_forms() {
+std::string known_forms(bool without_gradients = false) {
   std::string forms;
-  for (const EstimatorDefinition& entry : kEstimators) forms += std::string(forms.empty() ? "" : ", ") + form(entry);
+  for (const EstimatorDefinition& entry : kEstimators) {
+    if (without_gradients && entry.needs_gradients) continue;
+    forms += std::string(forms.empty() ? "" : ", ") + form(entry);
+  }
   return forms;
 }
 
@@ -294,6 +302,12 @@ EstimatorSpec parse_estimator(const std::string& text) {
   throw Error{ErrorCode::usage, where, "has no such form", "write for example " + example(*of_name)};
 }
 
+void require_answerable(const Executor& executor, const EstimatorSpec& estimator) {
+  if (executor.differentiable() || !estimator.definition->needs_gradients) return;
+  throw Error{ErrorCode::unsupported, "estimator " + estimator.text(),
+              "needs gradients, which " + std::string(executor.name()) + " does not give", "use one of " + known_forms(true)};
+}
+
 const std::vector<Linearization>& Evaluation::linearized(const Noise& noise) {
   auto [entry, fresh] = linearized_.try_emplace(noise.shape->name());
   if (fresh) entry->second = executor_.linearize(points_, *noise.shape).value();
@@ -363,6 +377,7 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
     const Points& points = evaluation.points();
+    require_answerable(evaluation.executor(), estimator);
     refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
     std::vector<Estimate> estimates = estimator.definition->needs_gradients
                                           ? analytical(evaluation, noise, estimator)

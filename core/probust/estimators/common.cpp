@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "probust/base/parallel.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/mv_sigmoid.h"
 #include "probust/normal/univariate.h"
@@ -63,10 +65,32 @@ double delta_std_error(const NormalProblem& problem, const Linearization& linear
   return std::sqrt(std::max(0.0, variance / static_cast<double>(samples))) / sigma;
 }
 
+// The answers that need no probability of several variables.
+std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t samples) {
+  if (!problem.finite) return nonfinite_estimate();
+  if (!problem.always_fails && !problem.z.empty()) return std::nullopt;
+  Estimate estimate = certain(problem.always_fails ? 0 : 1);
+  if (problem.degenerate) estimate.status = "degenerate";
+  if (samples > 1) estimate.std_error = 0;
+  return estimate;
+}
+
 // A correlation matrix that is none: rounding went beyond what the normal CDF forgives.
 Estimate invalid_problem(normal::Status status) {
   Estimate estimate = nonfinite_estimate();
   estimate.status = "invalid: " + std::string(normal::describe(status));
+  return estimate;
+}
+
+Estimate with_probability(const NormalProblem& problem, const normal::Probability& probability,
+                          const Linearization& linearization, double sigma, std::int64_t samples) {
+  if (!probability.valid()) return invalid_problem(probability.status);
+  Estimate estimate;
+  estimate.p = probability.p;
+  estimate.p_fail = probability.p_fail;
+  if (probability.status == normal::Status::not_reached)
+    estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
+  if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
   return estimate;
 }
 
@@ -99,29 +123,42 @@ Estimate nonfinite_estimate() {
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples) {
   const NormalProblem problem = normal_problem(linearization, target, sigma);
-  if (!problem.finite) return nonfinite_estimate();
-  Estimate estimate = certain(problem.always_fails ? 0 : 1);
-  if (problem.degenerate) estimate.status = "degenerate";
-  if (samples > 1) estimate.std_error = 0;
-  if (problem.always_fails || problem.z.empty()) return estimate;
-  if (cdf == NormalCdf::exact) {
-    const normal::Probability probability = normal::mvn_cdf(problem.z, problem.R);
-    estimate.p = probability.p;
-    estimate.p_fail = probability.p_fail;
-    if (!probability.valid()) return invalid_problem(probability.status);
-    if (probability.status == normal::Status::not_reached)
-      estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
-  } else {
-    const normal::MvSigmoid probability = normal::mv_sigmoid(problem.z);
-    estimate.p = probability.p;
-    estimate.p_fail = probability.p_fail;
-  }
-  if (samples > 1) {
-    const Eigen::VectorXd gradient =
-        cdf == NormalCdf::exact ? normal_gradient(problem) : mv_sigmoid_gradient(problem, estimate.p);
-    estimate.std_error = delta_std_error(problem, linearization, gradient, sigma, samples);
-  }
+  if (const auto estimate = settled(problem, samples)) return *estimate;
+  if (cdf == NormalCdf::exact)
+    return with_probability(problem, normal::mvn_cdf(problem.z, problem.R), linearization, sigma, samples);
+  Estimate estimate;
+  const normal::MvSigmoid probability = normal::mv_sigmoid(problem.z);
+  estimate.p = probability.p;
+  estimate.p_fail = probability.p_fail;
+  if (samples > 1)
+    estimate.std_error = delta_std_error(problem, linearization, mv_sigmoid_gradient(problem, estimate.p), sigma, samples);
   return estimate;
+}
+
+std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Linearization> linearizations,
+                                          std::span<const std::int64_t> targets, double sigma, std::int64_t samples) {
+  const auto count = static_cast<std::int64_t>(linearizations.size());
+  const int threads = executor.options().threads;
+  std::vector<NormalProblem> problems(linearizations.size());
+  parallel_for(count, threads, [&](std::int64_t i, int) { problems[i] = normal_problem(linearizations[i], targets[i], sigma); });
+
+  std::vector<Estimate> estimates(linearizations.size());
+  std::vector<normal::Problem> open;  // those that are not settled, and whose they are
+  std::vector<std::int64_t> owner;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (const auto estimate = settled(problems[i], samples)) {
+      estimates[i] = *estimate;
+    } else {
+      open.push_back({problems[i].z, {problems[i].R.data(), static_cast<std::size_t>(problems[i].R.size())}});
+      owner.push_back(i);
+    }
+  }
+  const std::vector<normal::Probability> answers = executor.normal_probabilities(open);
+  parallel_for(static_cast<std::int64_t>(owner.size()), threads, [&](std::int64_t k, int) {
+    const std::int64_t i = owner[k];
+    estimates[i] = with_probability(problems[i], answers[k], linearizations[i], sigma, samples);
+  });
+  return estimates;
 }
 
 }  // namespace probust

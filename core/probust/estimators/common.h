@@ -36,10 +36,22 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
 /// The same linearised classifier with another class as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
 
-/// What from_linearization says of an event: for groups, the sum over the classes that count as kept (and those that do not, for
-/// p_fail); for per_class, each class's own probability.
-Estimate from_linearization(const Event& event, const Linearization& linearization, std::int64_t target, double sigma,
-                            NormalCdf cdf, std::int64_t samples);
+/// The same by the multivariate normal CDF for many linearizations [N] with their targets [N], at once.
+std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Linearization> linearizations,
+                                          std::span<const std::int64_t> targets, double sigma, std::int64_t samples);
+
+/// How linearizations of an evaluation's points become estimates.
+struct Reading {
+  NormalCdf cdf = NormalCdf::exact;
+  std::int64_t samples = 0;                                 ///< copies that they were averaged over
+  Linearization (*repair)(const Linearization&) = nullptr;  ///< of each, first
+  std::int64_t forwards = 0, backwards = 0;                 ///< that each of them took
+};
+
+/// One estimate a point, of what the evaluation asks for: for groups, the sum over the classes that count as kept (and those that
+/// do not, for p_fail); for per_class, each class's own probability.
+std::vector<Estimate> read(Evaluation& evaluation, const std::vector<Linearization>& linearizations, double sigma,
+                           const Reading& reading);
 
 /// From this budget on a pilot of auto:N looks at which points failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;

@@ -102,10 +102,16 @@ struct EstimatorDefinition {
 
   /// Whether it rests on the margins of pairs of copies, without gradients: sweeps then smooth those of each point.
   bool pairs_alone = false;
+
+  /// Whether its answer at a point rests on the other points of the block (pooling.h).
+  bool pools = false;
 };
 
 /// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.
 std::span<const EstimatorDefinition> all_estimators();
+
+/// How it is written: "taylor", "mmse:N", "mmse:N:centered".
+std::string form(const EstimatorDefinition& definition);
 
 /// An estimator with its parameter, as asked for.
 struct EstimatorSpec {
@@ -118,6 +124,9 @@ struct EstimatorSpec {
 
 /// Reads "mmse:10". Throws Error{usage} that names what would be right.
 EstimatorSpec parse_estimator(const std::string& text);
+
+/// Throws Error{unsupported}, which names those that answer, where an estimator needs gradients that the executor does not have.
+void require_answerable(const Executor& executor, const EstimatorSpec& estimator);
 
 /// Applies an estimator to a block of points: one estimate per point. Where the classifier is piecewise constant, estimators that
 /// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not; likewise "undefined: ..." where

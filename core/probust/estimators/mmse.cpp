@@ -11,36 +11,31 @@
 namespace probust {
 namespace {
 
-using Repair = Eigen::MatrixXd (*)(const Linearization&);
+// The linearization whose margins are those of the copies without `moved`, what the noise moved them.
+Linearization without(const Linearization& linearization, const Eigen::MatrixXd& moved) {
+  Linearization result;
+  result.gram = linearization.gram;
+  const Eigen::MatrixXd rest = linearization.sampled - moved;
+  result.margins = rest.rowwise().mean();
+  const Eigen::MatrixXd scatter = rest.colwise() - result.margins;
+  result.sample_covariance = scatter * scatter.transpose() / std::max(1.0, static_cast<double>(rest.cols() - 1));
+  return result;
+}
 
-Eigen::MatrixXd centered(const Linearization& linearization) { return linearization.along_mean; }
+Linearization centered(const Linearization& linearization) { return without(linearization, linearization.along_mean); }
 
-Eigen::MatrixXd left_out(const Linearization& linearization) {
+Linearization left_out(const Linearization& linearization) {
   const auto n = static_cast<double>(linearization.sampled.cols());
-  return (n * linearization.along_mean - linearization.along_own) / (n - 1);
+  return without(linearization, (n * linearization.along_mean - linearization.along_own) / (n - 1));
 }
 
-// The linearization whose margins are those of the copies without what the noise moved them along the gradients.
-Linearization repaired(Linearization linearization, Repair repair) {
-  const Eigen::MatrixXd rest = linearization.sampled - repair(linearization);
-  linearization.margins = rest.rowwise().mean();
-  const Eigen::MatrixXd scatter = rest.colwise() - linearization.margins;
-  linearization.sample_covariance = scatter * scatter.transpose() / std::max(1.0, static_cast<double>(rest.cols() - 1));
-  return linearization;
-}
+using Repair = Linearization (*)(const Linearization&);
 
 std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, double samples, NormalCdf cdf, Repair repair) {
   const auto count = static_cast<std::int64_t>(samples);
-  const auto& linearizations = evaluation.averaged(noise, count);
-  std::vector<Estimate> estimates;
-  for (std::size_t i = 0; i < linearizations.size(); ++i) {
-    const Linearization& plain = linearizations[i];
-    estimates.push_back(from_linearization(evaluation.event(), repair == nullptr ? plain : repaired(plain, repair),
-                                           evaluation.points().target[i], noise.scale, cdf, count));
-    estimates.back().forwards = count;
-    estimates.back().backwards = count * (evaluation.executor().classes() - 1);
-  }
-  return estimates;
+  const std::int64_t backwards = count * (evaluation.executor().classes() - 1);
+  return read(evaluation, evaluation.averaged(noise, count), noise.scale,
+              {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
 }
 
 }  // namespace

@@ -7,15 +7,8 @@ namespace probust {
 namespace {
 
 std::vector<Estimate> at_the_point(Evaluation& evaluation, const Noise& noise, NormalCdf cdf) {
-  const auto& linearizations = evaluation.linearized(noise);
-  std::vector<Estimate> estimates;
-  for (std::size_t i = 0; i < linearizations.size(); ++i) {
-    estimates.push_back(
-        from_linearization(evaluation.event(), linearizations[i], evaluation.points().target[i], noise.scale, cdf, 0));
-    estimates.back().forwards = 1;
-    estimates.back().backwards = evaluation.executor().classes() - 1;
-  }
-  return estimates;
+  const std::int64_t backwards = evaluation.executor().classes() - 1;
+  return read(evaluation, evaluation.linearized(noise), noise.scale, {.cdf = cdf, .forwards = 1, .backwards = backwards});
 }
 
 }  // namespace

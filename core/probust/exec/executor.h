@@ -16,6 +16,7 @@
 #include "probust/exec/program.h"
 #include "probust/graph/graph.h"
 #include "probust/noise/noise.h"
+#include "probust/normal/batch.h"
 
 namespace probust {
 
@@ -92,6 +93,9 @@ class Executor {
   virtual const Shape& point_shape() const = 0;
   /// True where the classifier's derivative is zero almost everywhere, whatever its weights: then gradients say nothing.
   virtual bool piecewise_constant() { return false; }
+  /// Whether it has gradients at all. Where it has none, estimators that need them are refused (require_answerable), and those
+  /// that would like some do without.
+  virtual bool differentiable() const { return true; }
   /// Lanes per run that forwards and gradient sweeps use.
   virtual Batch forward_batch() const = 0;
   virtual Batch gradient_batch() const = 0;
@@ -133,6 +137,10 @@ class Executor {
   virtual Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                                   const Noise& noise, std::int64_t count, std::int64_t known, Around around) = 0;
 
+  /// Phi_R(z) of many problems, each as normal::mvn_cdf gives it. A device may take another way: then the answers agree within
+  /// the errors that both report.
+  virtual std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems);
+
   Progress progress;
 };
 
@@ -154,5 +162,10 @@ std::span<const std::string_view> backends();
 /// Error{usage} for an unknown backend, Error{resources} where a single example does not fit the memory.
 Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
                                                 const ExecutorOptions& options);
+
+/// A classifier of points of shape `point` of which only the logits are known, such as one that others run (exec/outside.h). It
+/// is not differentiable. options.batch lanes a run.
+std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
+                                                std::int64_t classes, const ExecutorOptions& options);
 
 }  // namespace probust

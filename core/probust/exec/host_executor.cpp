@@ -71,10 +71,26 @@ class HostExecutor final : public Executor {
     workspaces_.resize(static_cast<std::size_t>(options_.threads));
   }
 
+  // One of which there is no graph, and hence no gradient.
+  HostExecutor(std::string_view name, std::unique_ptr<Program> forward, Shape point, std::int64_t classes,
+               const ExecutorOptions& options)
+      : name_(name),
+        options_(options),
+        point_shape_(std::move(point)),
+        elements_(element_count(point_shape_)),
+        classes_(classes),
+        forward_(std::move(forward)) {
+    options_.threads = std::max(1, options_.threads);
+    forward_batch_ = fit_forward();
+    workspaces_.resize(static_cast<std::size_t>(options_.threads));
+  }
+
   std::string_view name() const override { return name_; }
   std::int64_t classes() const override { return classes_; }
   const Shape& point_shape() const override { return point_shape_; }
+  bool differentiable() const override { return compile_ != nullptr; }
   bool piecewise_constant() override {
+    if (!differentiable()) return true;                                             // its gradients say nothing
     if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(graph_);  // only estimators with gradients ask
     return *piecewise_constant_;
   }
@@ -319,8 +335,14 @@ class HostExecutor final : public Executor {
     store(run_forward(pairs.lanes, buffers), &Pairs::minus);
   }
 
+  void require_gradients() const {
+    if (!differentiable())
+      throw Error{ErrorCode::unsupported, "gradients", "are not to be had from " + name_, "ask for what needs logits alone"};
+  }
+
   void prepare_gradient() {
     if (gradient_) return;
+    require_gradients();
     const Graph gradient = gradient_graph(graph_);
     check_values_fit(gradient);
     gradient_ = compile_(gradient);
@@ -334,6 +356,7 @@ class HostExecutor final : public Executor {
 
   void prepare_smoothed() {
     if (smoothed_) return;
+    require_gradients();
     const Graph gradient = smoothed_gradient_graph(graph_);
     check_values_fit(gradient);
     smoothed_ = compile_(gradient);
@@ -633,7 +656,7 @@ class HostExecutor final : public Executor {
 
   std::string name_;
   ExecutorOptions options_;
-  Compile compile_;
+  Compile compile_ = nullptr;
   Graph graph_;
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
@@ -715,6 +738,12 @@ void check(const Executor& executor, const Points& points) {
   }
 }
 
+std::vector<normal::Probability> Executor::normal_probabilities(std::span<const normal::Problem> problems) {
+  std::vector<normal::Probability> answers(problems.size());
+  normal::BatchSolver(options().threads).solve(problems, answers);
+  return answers;
+}
+
 std::int64_t argmax(std::span<const float> logits) {
   std::int64_t best = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -747,6 +776,11 @@ Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const 
     }
     throw Error{ErrorCode::usage, "--device", "'" + std::string(backend) + "' is not a known device", "use cpu"};
   });
+}
+
+std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
+                                                std::int64_t classes, const ExecutorOptions& options) {
+  return std::make_unique<HostExecutor>(name, std::move(forward), std::move(point), classes, options);
 }
 
 }  // namespace probust

@@ -12,12 +12,7 @@ namespace probust::normal {
 
 /// P(X <= x) and P(X > x), both with relative accuracy; arguments beyond +-37.5 are taken as that.
 inline void cdf_lanes(const Lanes& x, Lanes& below, Lanes& above) {
-  for (int i = 0; i < kLanes; ++i) {
-    const double distance = std::min(std::abs(x[i]), rational::kFar);
-    const double tail = rational::upper_tail(distance), rest = 1.0 - tail;
-    below[i] = x[i] < 0.0 ? tail : rest;
-    above[i] = x[i] < 0.0 ? rest : tail;
-  }
+  for (int i = 0; i < kLanes; ++i) rational::cdf(x[i], below[i], above[i]);
 }
 
 /// The density and P(X <= x), both with relative accuracy; arguments beyond +-37.5 are taken as that.

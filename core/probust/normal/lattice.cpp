@@ -30,7 +30,7 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 /// Further axes matter little: any odd number will do.
-double generator(int axis) {
+double generating_number(int axis) {
   if (axis < static_cast<int>(std::size(kGenerator))) return kGenerator[axis];
   return static_cast<double>((mix(axis) | 1) % ShiftedLattice::kMaxPoints);
 }
@@ -39,7 +39,7 @@ double generator(int axis) {
 
 ShiftedLattice::ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena)
     : generator_(arena.take<double>(dimension)), shifts_(arena.take<double>(static_cast<std::size_t>(dimension) * kShifts)) {
-  for (int axis = 0; axis < dimension; ++axis) generator_[axis] = generator(axis);
+  for (int axis = 0; axis < dimension; ++axis) generator_[axis] = generating_number(axis);
   std::uint64_t state = mix(seed);
   for (double& shift : shifts_) {
     state = mix(state);
@@ -48,18 +48,22 @@ ShiftedLattice::ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena)
 }
 
 void ShiftedLattice::coordinate(int axis, const Block& block, Lanes& u) const {
-  constexpr double kRound = 0x1.8p52, kLeast = 0x1p-53;
   const double step = generator_[axis];
   const double* shift = &shifts_[static_cast<std::size_t>(axis) * kShifts];
   const double* fraction = block.fraction.data();  // through std::array GCC 12 does not vectorise
   double* out = u.data();
   for (int start = 0; start < kLanes; start += kShifts) {
-    for (int i = 0; i < kShifts; ++i) {
-      const double x = fraction[start + i] * step + shift[i], nearest = (x + kRound) - kRound;
-      const double folded = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)
-      out[start + i] = std::min(std::max(folded, kLeast), 1.0 - kLeast);
-    }
+    for (int i = 0; i < kShifts; ++i) out[start + i] = folded(fraction[start + i], step, shift[i]);
   }
+}
+
+void LatticeMean::add(const std::array<double, kShifts>& p, const std::array<double, kShifts>& q) {
+  for (int shift = 0; shift < kShifts; ++shift) {
+    sum_p_[shift] += p[shift];
+    sum_q_[shift] += q[shift];
+  }
+  count_ = next_;
+  next_ *= 2;
 }
 
 double LatticeMean::mean(const std::array<double, kShifts>& sums) const {

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <span>
 
+#include "probust/base/everywhere.h"
 #include "probust/normal/arena.h"
+#include "probust/normal/rational.h"
 
 namespace probust::normal {
 
@@ -37,6 +39,16 @@ class ShiftedLattice {
   /// Coordinate `axis` of the points of a block.
   void coordinate(int axis, const Block& block, Lanes& u) const;
 
+  /// One coordinate, from a point's fraction and what generator() and shifts() have for the axis.
+  PROBUST_EVERYWHERE static double folded(double fraction, double generator, double shift) {
+    constexpr double kRound = 0x1.8p52, kLeast = 0x1p-53;
+    const double x = fraction * generator + shift, nearest = (x + kRound) - kRound;
+    const double tent = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)
+    return rational::smaller(rational::larger(tent, kLeast), 1.0 - kLeast);
+  }
+  std::span<const double> generator() const { return generator_; }  ///< an axis
+  std::span<const double> shifts() const { return shifts_; }        ///< axis, shift
+
  private:
   std::span<double> generator_;  ///< an axis
   std::span<double> shifts_;     ///< axis, shift
@@ -51,6 +63,14 @@ class LatticeMean {
   /// Evaluates the next level: `evaluate(block, p, q)` fills the integrand and its complement for a block.
   template <class Evaluate>
   void refine(const Evaluate& evaluate);
+
+  /// The points of the next level, one by one: point i has the fraction first + i * stride of `whole`.
+  struct Level {
+    std::int64_t first, stride, points, whole;
+  };
+  Level next_level() const { return {count_ == 0 ? 0 : 1, count_ == 0 ? 1 : 2, next_ - count_, next_}; }
+  /// Takes what a level gave: the sums over its points for each shift.
+  void add(const std::array<double, kShifts>& p, const std::array<double, kShifts>& q);
 
   bool exhausted() const { return count_ >= ShiftedLattice::kMaxPoints; }
   std::int64_t points() const { return count_ * kShifts; }
@@ -73,24 +93,24 @@ inline constexpr double kErrorFactor = 5.0;
 template <class Evaluate>
 void LatticeMean::refine(const Evaluate& evaluate) {
   // After the first level the new points are those with an odd index.
-  const std::int64_t first = count_ == 0 ? 0 : 1, stride = count_ == 0 ? 1 : 2, fresh = next_ - count_;
+  const Level level = next_level();
   ShiftedLattice::Block block;
   Lanes p, q;
+  std::array<double, kShifts> sum_p{}, sum_q{};
   constexpr int kPointsABlock = kLanes / kShifts;
-  const double step = 1.0 / static_cast<double>(next_);
-  for (std::int64_t start = 0; start < fresh; start += kPointsABlock) {
+  const double step = 1.0 / static_cast<double>(level.whole);
+  for (std::int64_t start = 0; start < level.points; start += kPointsABlock) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t index = first + stride * (start + lane / kShifts);
+      const std::int64_t index = level.first + level.stride * (start + lane / kShifts);
       block.fraction[lane] = static_cast<double>(index) * step;
     }
     evaluate(block, p, q);
     for (int lane = 0; lane < kLanes; ++lane) {
-      sum_p_[lane % kShifts] += p[lane];
-      sum_q_[lane % kShifts] += q[lane];
+      sum_p[lane % kShifts] += p[lane];
+      sum_q[lane % kShifts] += q[lane];
     }
   }
-  count_ = next_;
-  next_ *= 2;
+  add(sum_p, sum_q);
 }
 
 }  // namespace probust::normal

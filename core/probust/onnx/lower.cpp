@@ -58,18 +58,27 @@ ValueId Lowering::add_node(Op op, std::vector<ValueId> operands, Attributes attr
   return fold(graph, append(graph, op, std::move(operands), std::move(attributes), label()), budget_, label());
 }
 
-std::string Lowering::where() const {
-  const std::string name = node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
-  const std::string domain = node.domain.empty() ? "" : node.domain + ", ";
-  return "node '" + name + "' (" + node.op_type + ", " + domain + "opset " + std::to_string(opset) + ")";
+namespace {
+
+const std::string& name_of(const NodeProto& node) {
+  return node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
 }
 
-void Lowering::malformed(const std::string& what) const {
-  throw Error{ErrorCode::unreadable, where(), what, "the model may be damaged"};
+}  // namespace
+
+std::string Lowering::where() const {
+  const std::string domain = node.domain.empty() ? "" : node.domain + ", ";
+  return "node '" + name_of(node) + "' (" + node.op_type + ", " + domain + "opset " + std::to_string(opset) + ")";
 }
+
+Error Lowering::error(ErrorCode code, const std::string& what, const std::string& hint) const {
+  return {code, where(), what, hint, node.op_type, name_of(node)};
+}
+
+void Lowering::malformed(const std::string& what) const { throw error(ErrorCode::unreadable, what, "the model may be damaged"); }
 
 void Lowering::unsupported(const std::string& what, const std::string& hint) const {
-  throw Error{ErrorCode::unsupported, where(), what, hint};
+  throw error(ErrorCode::unsupported, what, hint);
 }
 
 const Named& Lowering::named(std::size_t i) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "probust/base/error.h"
 #include "probust/graph/graph.h"
 #include "probust/onnx/wire.h"
 
@@ -90,6 +91,7 @@ class Lowering {
 
   /// "node 'conv1' (Conv, opset 17)".
   std::string where() const;
+  Error error(ErrorCode code, const std::string& what, const std::string& hint) const;         ///< about this node
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 

@@ -108,7 +108,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
   } catch (const Error& error) {
     // Shapes that do not fit are found by the core, which does not know the node's name.
     if (error.where.rfind("node '", 0) == 0 && error.where.find(node.op_type) != std::string::npos) throw;
-    throw Error{error.code, lowering.where(), error.where + " " + error.what, error.hint};
+    throw lowering.error(error.code, error.where + " " + error.what, error.hint);
   } catch (const std::out_of_range&) {
     lowering.malformed("has an empty operand");
   } catch (const std::bad_variant_access&) {
@@ -125,8 +125,8 @@ void GraphLowering::lower_operator(Lowering& lowering) {
   const OnnxOperator* known = find_operator(node.op_type, node.domain);
   if (known == nullptr) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
-    throw Error{ErrorCode::unsupported, lowering.where(), "operator " + domain + node.op_type + " is not supported",
-                "docs/operators.md lists what is; try another opset, or take an earlier output with --output-name"};
+    lowering.unsupported("operator " + domain + node.op_type + " is not supported",
+                         "docs/operators.md lists what is; try another opset, or take an earlier output with --output-name");
   }
   known->lower(lowering);
 }

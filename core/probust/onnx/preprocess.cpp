@@ -48,6 +48,14 @@ std::string with_count(const Shape& shape) { return to_string(shape) + " (" + st
 
 }  // namespace
 
+Layout parse_layout(const std::string& text, const std::string& where) {
+  if (text == "auto") return Layout::automatic;
+  if (text == "nchw") return Layout::nchw;
+  if (text == "nhwc") return Layout::nhwc;
+  if (text == "whcn") return Layout::whcn;
+  throw Error{ErrorCode::usage, where, "'" + text + "' is not known", "use auto, nchw, nhwc or whcn"};
+}
+
 Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing) {
   return guarded("data", [&] {
     if (element_count(data_shape) != element_count(model.input_shape)) {

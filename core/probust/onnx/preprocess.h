@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "probust/base/error.h"
@@ -15,6 +16,9 @@ enum class Layout {
   nhwc,
   whcn,  ///< column-major, as MATLAB stores images
 };
+
+/// Reads "auto", "nchw", "nhwc" or "whcn". Throws Error{usage} named after `where`.
+Layout parse_layout(const std::string& text, const std::string& where);
 
 /// What turns stored data into the model's input, after scaling.
 struct Preprocessing {

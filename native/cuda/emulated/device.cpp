@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A device that is this machine's processor: kernels are loops, products and convolutions sums as they are defined. For tests.
+// A device that is this machine's processor: kernels are loops, products and convolutions sums as they are defined. For tests, so
+// it forgives nothing: what a GPU would punish, and a careless program would not notice here, is NaN or throws.
 #include "cuda/device.h"
 
 #include <algorithm>
@@ -7,17 +8,71 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
 
-#include "cuda/emulated/limit.h"
+#include "cuda/emulated/control.h"
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
 
+using Work = std::function<void()>;
+
+struct Mark {
+  Stream stream;
+  std::int64_t asked;
+};
+
+// What a stream was asked for, and how much of it is done.
+struct Asked {
+  std::deque<Work> left;
+  std::int64_t asked = 0, done = 0;
+
+  void do_until(std::int64_t end) {
+    for (; done < end; ++done) {
+      const Work work = std::move(left.front());
+      left.pop_front();
+      work();
+    }
+  }
+};
+
+struct Recording {
+  std::uint64_t epoch = 0;
+  std::vector<Work> work;
+};
+
 struct Device::State {
+  explicit State(Precision of) : precision(of) {}
+
   Precision precision;
+  std::uint64_t epoch = 0;
+  Array<float> workspace;           // of convolutions: the sums of one image
+  Recording* recorded = nullptr;    // while recording
+  const char* forbidden = nullptr;  // what was done meanwhile that must not be and could not throw
+  Stream current = Stream::main;
+  std::map<Stream, Asked> streams;
+
+  // No Error: those are survived.
+  void forbid_while_recording(const char* what) const {
+    if (recorded != nullptr) throw std::logic_error(std::string(what) + " while recording");
+  }
+  void forbid_on_the_side(const char* what) const {
+    if (current == Stream::side) throw std::logic_error(std::string(what) + " on the side");
+  }
+  void wait_for(Stream stream) { streams[stream].do_until(streams[stream].asked); }
 };
 
 namespace {
+
+std::atomic<Stream> g_dawdler{Stream::side};
+std::atomic<bool> g_refuses{false};
+std::atomic<std::int64_t> g_replays{0};
 
 // What a tensor core keeps of an operand: 11 bits, or 8, rounded to nearest.
 float rounded(float value, Precision precision) {
@@ -31,74 +86,194 @@ float rounded(float value, Precision precision) {
 
 int device_count() { return 2; }
 
-Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(State{precision})) {
+Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(precision)) {
   if (ordinal < 0 || ordinal >= device_count())
     throw Error{ErrorCode::resources, "--device", "there is no device " + std::to_string(ordinal), "use cuda:0"};
 }
 
-Device::~Device() = default;
+Device::~Device() { state_->workspace = {}; }
 
 void Device::use() {}
 
-void Device::set_precision(Precision precision) { state_->precision = precision; }
+void Device::set_precision(Precision precision) {
+  if (precision != state_->precision) ++state_->epoch;
+  state_->precision = precision;
+}
 
 std::string Device::name() const { return "emulated"; }
 
 // Blocks know their size, and all of them together what is left.
 constexpr std::size_t kHeader = 64;
-std::atomic<std::int64_t> g_in_use{0}, g_limit{std::int64_t{1} << 32};
+constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;  // bytes
+std::atomic<std::int64_t> g_in_use{0}, g_most_in_use{0}, g_limit{std::int64_t{1} << 32};
 
 void limit_memory(std::int64_t bytes) { g_limit = bytes; }
 
+std::int64_t most_memory_held() { return g_most_in_use.exchange(g_in_use); }
+
 std::int64_t Device::free_bytes() const { return g_limit - g_in_use; }
+
+namespace {
+
+// Released blocks, until newer ones take their place.
+void quarantine(char* block, std::int64_t bytes) {
+  static std::mutex mutex;
+  static auto& blocks = *new std::deque<std::pair<char*, std::int64_t>>();  // to the end of the program, like what they hold
+  static std::int64_t held = 0;
+  const std::lock_guard lock(mutex);
+  blocks.emplace_back(block, bytes);
+  held += bytes;
+  while (held > kQuarantine) {
+    std::free(blocks.front().first);
+    held -= blocks.front().second;
+    blocks.pop_front();
+  }
+}
+
+}  // namespace
 
 // Every float is NaN, so that what is read before it was written shows.
 void* Device::allocate(std::int64_t bytes) {
-  if (g_in_use + bytes > g_limit) throw Error{ErrorCode::resources, "device", "out of memory", "give less with --memory"};
+  state_->forbid_while_recording("allocation");
+  if (g_in_use + bytes > g_limit) throw out_of_memory("out of memory");
   auto* const block =
       static_cast<char*>(std::aligned_alloc(kHeader, (kHeader + static_cast<std::size_t>(bytes) + kHeader) / kHeader * kHeader));
-  if (block == nullptr) throw Error{ErrorCode::resources, "device", "out of memory", "give less with --memory"};
+  if (block == nullptr) throw out_of_memory("out of memory");
   g_in_use += bytes;
+  g_most_in_use = std::max<std::int64_t>(g_most_in_use, g_in_use);
   std::memcpy(block, &bytes, sizeof(bytes));
   std::memset(block + kHeader, 0xff, static_cast<std::size_t>(bytes));
   return block + kHeader;
 }
 
+// Becomes NaN, and stays so for a while before anyone else gets it: what reads it nevertheless shows, what writes it harms
+// nobody.
 void Device::release(void* memory) noexcept {
+  if (state_->recorded != nullptr) state_->forbidden = "release";
+  for (const Stream stream : {Stream::main, Stream::side}) state_->wait_for(stream);  // as a GPU does
   auto* const block = static_cast<char*>(memory) - kHeader;
   std::int64_t bytes = 0;
   std::memcpy(&bytes, block, sizeof(bytes));
   g_in_use -= bytes;
-  std::free(block);
+  if (bytes > kQuarantine / 4) return std::free(block);
+  std::memset(memory, 0xff, static_cast<std::size_t>(bytes));
+  quarantine(block, bytes);
 }
 
 void Device::upload(void* to, const void* from, std::int64_t bytes) {
+  state_->forbid_while_recording("copy to the device");
+  state_->wait_for(state_->current);
   if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-void Device::download(void* to, const void* from, std::int64_t bytes) { upload(to, from, bytes); }
-
-void Device::copy(void* to, const void* from, std::int64_t bytes) { upload(to, from, bytes); }
-
-void Device::clear(void* memory, std::int64_t bytes) {
-  if (bytes > 0) std::memset(memory, 0, static_cast<std::size_t>(bytes));
+void Device::download(void* to, const void* from, std::int64_t bytes) {
+  state_->forbid_while_recording("copy from the device");
+  state_->wait_for(state_->current);
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-void Device::wait() {}
+void Device::copy(void* to, const void* from, std::int64_t bytes) {
+  if (bytes > 0) submit(*this, [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+}
 
-void Device::multiply(const Product& p) {
+void Device::clear(void* memory, std::int64_t bytes) {
+  if (bytes > 0) submit(*this, [=] { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
+}
+
+void Device::wait() {
+  state_->forbid_while_recording("wait");
+  state_->wait_for(state_->current);
+}
+
+void Device::beside(const Work& work) {
+  state_->forbid_while_recording("side stream");
+  state_->forbid_on_the_side("side stream");
+  state_->current = Stream::side;
+  try {
+    work();
+  } catch (...) {
+    state_->current = Stream::main;
+    throw;
+  }
+  state_->current = Stream::main;
+}
+
+Event Device::mark() {
+  state_->forbid_while_recording("event");
+  return std::make_shared<const Mark>(Mark{state_->current, state_->streams[state_->current].asked});
+}
+
+// The stream that does not dawdle has done all it was asked for: the other one need never wait for it.
+void Device::await(const Event& event) {
+  state_->forbid_while_recording("event");
+  if (event->stream != state_->current) state_->streams[event->stream].do_until(event->asked);
+}
+
+void let_dawdle(Stream stream) { g_dawdler = stream; }
+
+void submit(Device& device, Work work) {
+  Device::State& state = device.state();
+  if (state.recorded != nullptr) return state.recorded->work.push_back(std::move(work));
+  Asked& stream = state.streams[state.current];
+  stream.left.push_back(std::move(work));
+  ++stream.asked;
+  if (state.current != g_dawdler) state.wait_for(state.current);
+}
+
+void refuse_recordings(bool refuse) { g_refuses = refuse; }
+
+std::int64_t replays_so_far() { return g_replays; }
+
+std::shared_ptr<const Recording> Device::record(const Work& work) {
+  state_->forbid_while_recording("recording");
+  state_->forbid_on_the_side("recording");
+  if (g_refuses) return nullptr;
+  const auto recording = std::make_shared<Recording>(Recording{state_->epoch, {}});
+  state_->recorded = recording.get();
+  try {
+    work();
+  } catch (...) {
+    state_->recorded = nullptr;
+    state_->forbidden = nullptr;
+    throw;
+  }
+  state_->recorded = nullptr;
+  if (const char* what = std::exchange(state_->forbidden, nullptr))
+    throw std::logic_error(std::string(what) + " while recording");
+  return recording;
+}
+
+void Device::replay(const Recording& recording) {
+  if (recording.epoch != state_->epoch) throw std::logic_error("replay of what was recorded for other workspaces");
+  ++g_replays;
+  for (const Work& one : recording.work) submit(*this, one);
+}
+
+std::uint64_t Device::epoch() const { return state_->epoch; }
+
+namespace {
+
+void multiply_now(const Product& p, Precision precision) {
   for (std::int64_t batch = 0; batch < p.batch; ++batch) {
     const float *a = p.a + batch * p.stride_a, *b = p.b + batch * p.stride_b;
     float* c = p.c + batch * p.stride_c;
     for (std::int64_t i = 0; i < p.m; ++i) {
       std::fill_n(c + i * p.n, p.n, 0.0F);
       for (std::int64_t l = 0; l < p.k; ++l) {
-        const float factor = rounded(p.transpose_a ? a[l * p.m + i] : a[i * p.k + l], state_->precision);
+        const float factor = rounded(p.transpose_a ? a[l * p.m + i] : a[i * p.k + l], precision);
         for (std::int64_t j = 0; j < p.n; ++j)
-          c[i * p.n + j] += factor * rounded(p.transpose_b ? b[j * p.k + l] : b[l * p.n + j], state_->precision);
+          c[i * p.n + j] += factor * rounded(p.transpose_b ? b[j * p.k + l] : b[l * p.n + j], precision);
       }
     }
   }
+}
+
+}  // namespace
+
+void Device::multiply(const Product& p) {
+  state_->forbid_on_the_side("product");
+  submit(*this, [p, precision = state_->precision] { multiply_now(p, precision); });
+  finish(*this, p);
 }
 
 // What cuDNN's descriptors hold.
@@ -106,41 +281,53 @@ bool Device::convolves(const Convolution& convolution) const {
   return convolution.window.image.size() == 2 && convolution.window.pad_low == convolution.window.pad_high;
 }
 
-// As cuDNN reads them: images [H, W, C], filters [O, kh, kw, C / groups].
-void Device::convolve(const Convolution& convolution, std::int64_t images, const float* x, float* y) {
+namespace {
+
+std::int64_t image_size(const Convolution& c) { return element_count(c.window.image) * c.in_channels; }
+std::int64_t output_size(const Convolution& c) { return element_count(c.window.output()) * c.out_channels; }
+
+// One image, as cuDNN reads it: images [H, W, C], filters [O, kh, kw, C / groups]. The trilinear form (ops/conv.cpp), one of its
+// three factors being the sum.
+void convolve_one(const Convolution& convolution, Precision precision, const float* x, float* sums) {
   const Window& w = convolution.window;
   const Shape output = w.output();
   const std::int64_t in = convolution.in_channels, out = convolution.out_channels, in_group = in / w.groups,
                      out_group = out / w.groups;
-  const std::int64_t image_size = w.image[0] * w.image[1] * in, output_size = output[0] * output[1] * out;
-  const float* image = convolution.transposed ? y : x;
-  const float* cotangent = convolution.transposed ? x : y;
-  if (convolution.transposed) clear(y, images * image_size * static_cast<std::int64_t>(sizeof(float)));
-  if (!convolution.transposed) clear(y, images * output_size * static_cast<std::int64_t>(sizeof(float)));
-  // The trilinear form (ops/conv.cpp), one of its three factors being the sum.
   const auto term = [&](std::int64_t at_image, std::int64_t at_filter, std::int64_t at_output) {
-    const float weight = rounded(convolution.filter[at_filter], state_->precision);
-    if (convolution.transposed) y[at_image] += weight * rounded(cotangent[at_output], state_->precision);
-    if (!convolution.transposed) y[at_output] += weight * rounded(image[at_image], state_->precision);
+    const std::int64_t from = convolution.transposed ? at_output : at_image, to = convolution.transposed ? at_image : at_output;
+    sums[to] += rounded(convolution.filter[at_filter], precision) * rounded(x[from], precision);
   };
-  for (std::int64_t n = 0; n < images; ++n) {
-    for (std::int64_t q = 0; q < output[0] * output[1]; ++q) {
-      for (std::int64_t t = 0; t < w.kernel[0] * w.kernel[1]; ++t) {
-        const std::int64_t row = q / output[1] * w.stride[0] - w.pad_low[0] + t / w.kernel[1] * w.dilation[0],
-                           column = q % output[1] * w.stride[1] - w.pad_low[1] + t % w.kernel[1] * w.dilation[1];
-        if (row < 0 || row >= w.image[0] || column < 0 || column >= w.image[1]) continue;
-        for (std::int64_t o = 0; o < out; ++o) {
-          for (std::int64_t i = 0; i < in_group; ++i) {
-            term(n * image_size + (row * w.image[1] + column) * in + o / out_group * in_group + i,
-                 (o * w.kernel[0] * w.kernel[1] + t) * in_group + i, n * output_size + q * out + o);
-          }
+  for (std::int64_t q = 0; q < output[0] * output[1]; ++q) {
+    for (std::int64_t t = 0; t < w.kernel[0] * w.kernel[1]; ++t) {
+      const std::int64_t row = q / output[1] * w.stride[0] - w.pad_low[0] + t / w.kernel[1] * w.dilation[0],
+                         column = q % output[1] * w.stride[1] - w.pad_low[1] + t % w.kernel[1] * w.dilation[1];
+      if (row < 0 || row >= w.image[0] || column < 0 || column >= w.image[1]) continue;
+      for (std::int64_t o = 0; o < out; ++o) {
+        for (std::int64_t i = 0; i < in_group; ++i) {
+          term((row * w.image[1] + column) * in + o / out_group * in_group + i,
+               (o * w.kernel[0] * w.kernel[1] + t) * in_group + i, q * out + o);
         }
       }
     }
   }
-  if (state_->precision != Precision::bf16) return;
-  const std::int64_t written = images * (convolution.transposed ? image_size : output_size);
-  for (std::int64_t k = 0; k < written; ++k) y[k] = rounded(y[k], Precision::bf16);
+}
+
+}  // namespace
+
+// Sums in a workspace that grows, as cuDNN does: recordings know where it was.
+void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
+  state_->forbid_on_the_side("convolution");
+  const std::int64_t size_x = c.transposed ? output_size(c) : image_size(c),
+                     size_y = c.transposed ? image_size(c) : output_size(c);
+  if (size_y > state_->workspace.size()) ++state_->epoch;
+  submit(*this, [=, precision = state_->precision, sums = state_->workspace.grown(*this, size_y)] {
+    for (std::int64_t n = 0; n < images; ++n) {
+      std::fill_n(sums, size_y, 0.0F);
+      convolve_one(c, precision, x + n * size_x, sums);
+      for (std::int64_t e = 0; e < size_y; ++e)
+        y[n * size_y + e] = rounded(sums[e], precision == Precision::bf16 ? precision : Precision::float32);
+    }
+  });
 }
 
 }  // namespace probust::cuda

@@ -8,19 +8,22 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/kernels.h"
 #include "cuda/launch.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
 namespace {
 
-constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;       // bytes; what cuBLAS asks for on Hopper
-constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that want more are passed over
+// Bytes; algorithms that want more are passed over.
+constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // what cuBLAS asks for on Hopper
+constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;
 
 constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of images in bf16 at once: 256 MiB
 constexpr int kOldest = 8;                                           // compute capability, for which kernels are compiled
@@ -30,9 +33,9 @@ constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one c
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // or the next launch would be told of it again
-  const bool memory = status == cudaErrorMemoryAllocation;
-  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cudaGetErrorString(status),
-              memory ? "give less with --memory" : ""};
+  const std::string text = std::string(what) + ": " + cudaGetErrorString(status);
+  if (status == cudaErrorMemoryAllocation) throw out_of_memory(text);
+  throw Error{ErrorCode::resources, "device", text, ""};
 }
 
 void check(cublasStatus_t status, const char* what) {
@@ -58,6 +61,7 @@ using ProductDescription = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
+using CapturedGraph = Owned<cudaGraph_t, cudaGraphDestroy>;
 using ConvolutionDescription = Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 
 // A column-major matrix [rows, columns], `batch` of them.
@@ -73,9 +77,12 @@ Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, s
   return layout;
 }
 
+// Of what a product reads and writes: A, B, C and the bias.
+using Alignments = std::array<std::uint32_t, 4>;
+
 // Everything about a product but its addresses.
-using ProductKey = std::tuple<Precision, std::array<std::uint32_t, 3>, bool, bool, std::int64_t, std::int64_t, std::int64_t,
-                              std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+using ProductKey = std::tuple<Precision, Alignments, bool, bool, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                              std::int64_t, std::int64_t, std::int64_t, bool>;
 
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
@@ -102,19 +109,35 @@ struct FromBf16 {
 };
 
 // Bytes that the addresses are multiples of, as far as cuBLASLt cares.
-std::array<std::uint32_t, 3> alignment_of(const Product& p) {
+Alignments alignments_of(const Product& p) {
   const auto one = [](const float* address) {
     std::uint32_t bytes = 256;
     while (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) bytes /= 2;
     return bytes;
   };
-  return {one(p.a), one(p.b), one(p.c)};
+  return {one(p.a), one(p.b), one(p.c), one(p.bias)};
+}
+
+// The same with nothing done to the result.
+Product without_epilogue(Product p) {
+  p.bias = nullptr;
+  p.activation = Activation::none;
+  return p;
+}
+
+// The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch have
+// the same bias, which is what it does unless it is told a stride.
+// The bias alone: the library's rectifier is max(x, 0), which may make 0 of a NaN.
+cublasLtEpilogue_t epilogue_of(const Product& p) {
+  return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 struct PlannedProduct {
   ProductDescription description;
   Layout a, b, c;
   cublasLtMatmulAlgo_t algorithm;
+  std::size_t workspace = 0;
+  bool biased = true;  ///< the bias, if any, is part of it
 };
 
 // Everything about a convolution but its addresses.
@@ -151,48 +174,133 @@ const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t
   throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model", "use --device cpu"};
 }
 
+// What `work` asks of a stream, as a graph; null where something in it cannot be captured. None of it has been done then: what is
+// wrong with it otherwise shows when it is done directly.
+CapturedGraph captured(cudaStream_t stream, const std::function<void()>& work) {
+  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return nullptr;
+  bool whole = true;
+  try {
+    work();
+  } catch (...) {
+    whole = false;
+  }
+  cudaGraph_t raw = nullptr;
+  whole = cudaStreamEndCapture(stream, &raw) == cudaSuccess && whole;
+  CapturedGraph graph(raw);
+  return whole ? std::move(graph) : nullptr;
+}
+
 }  // namespace
+
+struct Mark {
+  cudaEvent_t event = nullptr;
+
+  Mark() { check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "CUDA event"); }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() { cudaEventDestroy(event); }
+};
+
+struct Recording {
+  cudaGraphExec_t graph = nullptr;
+  cudaStream_t stream = nullptr;
+
+  Recording(cudaGraphExec_t of, cudaStream_t on) : graph(of), stream(on) {}
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() {
+    cudaStreamSynchronize(stream);  // it may be running
+    cudaGraphExecDestroy(graph);
+  }
+};
 
 struct Device::State {
   int ordinal = 0;
   Precision precision = Precision::float32;
-  cudaStream_t stream = nullptr;
-  cublasLtHandle_t products = nullptr;
+  cudaStream_t stream = nullptr, side = nullptr;
+  cudaStream_t current = nullptr;       // one of the two
+  cublasLtHandle_t products = nullptr;  // made when they are first needed
   cudnnHandle_t convolutions = nullptr;
-  void* workspace = nullptr;
+  std::uint64_t epoch = 0;
+  Array<char> workspace;                                   // of the main stream: the most that an algorithm has asked for
   Array<__nv_bfloat16> narrow_x, narrow_y, narrow_filter;  // what convolutions in bf16 read and write
   std::map<ProductKey, PlannedProduct> planned_products;
-  std::map<ConvolutionKey, PlannedConvolution> planned_convolutions;
+  std::map<ConvolutionKey, std::optional<PlannedConvolution>> planned_convolutions;  // nothing where there is no way
 
   ~State() {
+    cudaSetDevice(ordinal);
     planned_products.clear();
     planned_convolutions.clear();
-    if (workspace != nullptr) cudaFree(workspace);
     if (convolutions != nullptr) cudnnDestroy(convolutions);
     if (products != nullptr) cublasLtDestroy(products);
-    if (stream != nullptr) cudaStreamDestroy(stream);
+    for (cudaStream_t one : {stream, side}) {
+      if (one != nullptr) cudaStreamDestroy(one);
+    }
   }
 
-  void multiply(const Product& p) {
-    const ProductKey key{precision, alignment_of(p), p.transpose_a, p.transpose_b, p.m,    p.n,
-                         p.k,       p.stride_a,      p.stride_b,    p.stride_c,    p.batch};
+  cublasLtHandle_t product_handle() {
+    if (products == nullptr) check(cublasLtCreate(&products), "cuBLASLt");
+    return products;
+  }
+
+  cudnnHandle_t convolution_handle() {
+    if (convolutions == nullptr) {
+      check(cudnnCreate(&convolutions), "cuDNN");
+      check(cudnnSetStream(convolutions, stream), "cuDNN");
+    }
+    return convolutions;
+  }
+
+  // Memory of the device's own that grows with what is asked of it.
+  template <class T>
+  T* grown(Device& device, Array<T>& held, std::int64_t size) {
+    if (size > held.size()) ++epoch;
+    return held.grown(device, size);
+  }
+
+  // Whether the bias was added with it.
+  bool multiply(Device& device, const Product& p) {
+    const ProductKey key{precision, alignments_of(p), p.transpose_a, p.transpose_b, p.m,     p.n,
+                         p.k,       p.stride_a,       p.stride_b,    p.stride_c,    p.batch, p.bias != nullptr};
     auto found = planned_products.find(key);
     if (found == planned_products.end()) found = planned_products.emplace(key, plan(p)).first;
     const PlannedProduct& planned = found->second;
+    if (planned.biased) set_bias(planned, p);
     const float one = 1, zero = 0;
-    check(cublasLtMatmul(products, planned.description.get(), &one, p.b, planned.b.get(), p.a, planned.a.get(), &zero, p.c,
-                         planned.c.get(), p.c, planned.c.get(), &planned.algorithm, workspace, kProductWorkspace, stream),
+    void* const work = grown(device, workspace, static_cast<std::int64_t>(planned.workspace));
+    check(cublasLtMatmul(product_handle(), planned.description.get(), &one, p.b, planned.b.get(), p.a, planned.a.get(), &zero,
+                         p.c, planned.c.get(), p.c, planned.c.get(), &planned.algorithm, work, planned.workspace, stream),
           "matrix product");
+    return planned.biased;
   }
 
-  PlannedProduct plan(const Product& p) const {
+  static void set_bias(const PlannedProduct& planned, const Product& p) {
+    if (p.bias == nullptr) return;
+    check(cublasLtMatmulDescSetAttribute(planned.description.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias, sizeof(p.bias)),
+          "cuBLASLt bias");
+  }
+
+  // With its bias where the library has an algorithm for that, otherwise without.
+  PlannedProduct plan(const Product& p) {
+    if (std::optional<PlannedProduct> whole = planned_as(p)) return std::move(*whole);
+    if (std::optional<PlannedProduct> bare = planned_as(without_epilogue(p))) {
+      bare->biased = false;
+      return std::move(*bare);
+    }
+    throw Error{ErrorCode::unsupported, "device", "cuBLASLt has no algorithm for a product", "use --device cpu"};
+  }
+
+  std::optional<PlannedProduct> planned_as(const Product& p) {
     cublasLtMatmulDesc_t raw = nullptr;
     check(cublasLtMatmulDescCreate(&raw, compute_type(precision), CUDA_R_32F), "cuBLASLt product");
-    PlannedProduct planned{ProductDescription(raw), nullptr, nullptr, nullptr, {}};
+    PlannedProduct planned{ProductDescription(raw), nullptr, nullptr, nullptr, {}, 0, true};
     // Row-major C = A B is column-major C' = B' A', and a row-major matrix is a column-major transposed one.
     const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     check(cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)), "cuBLASLt product");
     check(cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)), "cuBLASLt product");
+    const cublasLtEpilogue_t epilogue = epilogue_of(p);
+    check(cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)), "cuBLASLt epilogue");
+    set_bias(planned, p);  // the heuristic looks at its alignment
     planned.b = p.transpose_b ? layout_of(p.k, p.n, p.stride_b, p.batch) : layout_of(p.n, p.k, p.stride_b, p.batch);
     planned.a = p.transpose_a ? layout_of(p.m, p.k, p.stride_a, p.batch) : layout_of(p.k, p.m, p.stride_a, p.batch);
     planned.c = layout_of(p.n, p.m, p.stride_c, p.batch);
@@ -202,7 +310,7 @@ struct Device::State {
     check(cublasLtMatmulPreferenceSetAttribute(raw_preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kProductWorkspace,
                                                sizeof(kProductWorkspace)),
           "cuBLASLt preference");
-    const auto [of_a, of_b, of_c] = alignment_of(p);
+    const auto [of_a, of_b, of_c, of_bias] = alignments_of(p);
     const std::pair<cublasLtMatmulPreferenceAttributes_t, std::uint32_t> alignments[] = {
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, of_b},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, of_a},
@@ -212,48 +320,58 @@ struct Device::State {
       check(cublasLtMatmulPreferenceSetAttribute(raw_preference, attribute, &bytes, sizeof(bytes)), "cuBLASLt alignment");
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(products, raw, planned.b.get(), planned.a.get(), planned.c.get(), planned.c.get(),
-                                         raw_preference, 1, &best, &found),
-          "cuBLASLt heuristic");
-    if (found == 0) throw Error{ErrorCode::unsupported, "device", "cuBLASLt has no algorithm for a product", "use --device cpu"};
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(product_handle(), raw, planned.b.get(), planned.a.get(), planned.c.get(), planned.c.get(),
+                                       raw_preference, 1, &best, &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return std::nullopt;
+    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // a combination that it does not know
+    check(status, "cuBLASLt heuristic");
     planned.algorithm = best.algo;
+    planned.workspace = best.workspaceSize;
     return planned;
   }
 
-  // In halves where cuDNN has no algorithm for so many images within the workspace. T: what the images are stored as.
-  template <class T>
-  void convolve(const Convolution& c, std::int64_t images, const T* x, const T* weights, T* y, std::int64_t size_x,
-                std::int64_t size_y) {
+  // Null where cuDNN has no algorithm for so many images within the workspace, or the device no memory for it.
+  const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
     const Window& w = c.window;
     const ConvolutionKey key{precision,     w.image,        w.kernel, w.stride,     w.dilation, w.pad_low,
                              c.in_channels, c.out_channels, w.groups, c.transposed, images};
     auto found = planned_convolutions.find(key);
-    if (found == planned_convolutions.end()) {
-      try {
-        found = planned_convolutions.emplace(key, plan(c, images)).first;
-      } catch (const Error&) {
-        if (images == 1) throw;
-        const std::int64_t half = images / 2;
-        convolve(c, half, x, weights, y, size_x, size_y);
-        return convolve(c, images - half, x + half * size_x, weights, y + half * size_y, size_x, size_y);
-      }
+    try {
+      if (found == planned_convolutions.end()) found = planned_convolutions.emplace(key, plan(c, images)).first;
+      if (found->second) grown(device, workspace, static_cast<std::int64_t>(found->second->workspace));
+    } catch (const Error&) {
+      if (images == 1) throw;
+      found = planned_convolutions.insert_or_assign(key, std::nullopt).first;
     }
-    const PlannedConvolution& planned = found->second;
+    return found->second ? &*found->second : nullptr;
+  }
+
+  // In halves where it must be. T: what the images are stored as.
+  template <class T>
+  void convolve(Device& device, const Convolution& c, std::int64_t images, const T* x, const T* weights, T* y,
+                std::int64_t size_x, std::int64_t size_y) {
+    const PlannedConvolution* found = planned(device, c, images);
+    if (found == nullptr) {
+      const std::int64_t half = images / 2;
+      convolve(device, c, half, x, weights, y, size_x, size_y);
+      return convolve(device, c, images - half, x + half * size_x, weights, y + half * size_y, size_x, size_y);
+    }
+    const PlannedConvolution& way = *found;
     const float one = 1, zero = 0;
     if (c.transposed) {
-      check(cudnnConvolutionBackwardData(convolutions, &one, planned.filter.get(), weights, planned.output.get(), x,
-                                         planned.description.get(), planned.backward, workspace, planned.workspace, &zero,
-                                         planned.image.get(), y),
-            "transposed convolution");
+      check(
+          cudnnConvolutionBackwardData(convolutions, &one, way.filter.get(), weights, way.output.get(), x, way.description.get(),
+                                       way.backward, workspace.data(), way.workspace, &zero, way.image.get(), y),
+          "transposed convolution");
     } else {
-      check(cudnnConvolutionForward(convolutions, &one, planned.image.get(), x, planned.filter.get(), weights,
-                                    planned.description.get(), planned.forward, workspace, planned.workspace, &zero,
-                                    planned.output.get(), y),
+      check(cudnnConvolutionForward(convolutions, &one, way.image.get(), x, way.filter.get(), weights, way.description.get(),
+                                    way.forward, workspace.data(), way.workspace, &zero, way.output.get(), y),
             "convolution");
     }
   }
 
-  PlannedConvolution plan(const Convolution& c, std::int64_t images) const {
+  PlannedConvolution plan(const Convolution& c, std::int64_t images) {
     const Window& w = c.window;
     PlannedConvolution planned;
     const cudnnDataType_t type = precision == Precision::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
@@ -280,8 +398,8 @@ struct Device::State {
     int found = 0;
     if (c.transposed) {
       std::vector<cudnnConvolutionBwdDataAlgoPerf_t> all(CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT);
-      check(cudnnGetConvolutionBackwardDataAlgorithm_v7(convolutions, filter, planned.output.get(), raw, planned.image.get(),
-                                                        static_cast<int>(all.size()), &found, all.data()),
+      check(cudnnGetConvolutionBackwardDataAlgorithm_v7(convolution_handle(), filter, planned.output.get(), raw,
+                                                        planned.image.get(), static_cast<int>(all.size()), &found, all.data()),
             "cuDNN heuristic");
       all.resize(static_cast<std::size_t>(found));
       const auto& best = chosen(all, math);
@@ -290,7 +408,7 @@ struct Device::State {
       planned.workspace = best.memory;
     } else {
       std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
-      check(cudnnGetConvolutionForwardAlgorithm_v7(convolutions, planned.image.get(), filter, raw, planned.output.get(),
+      check(cudnnGetConvolutionForwardAlgorithm_v7(convolution_handle(), planned.image.get(), filter, raw, planned.output.get(),
                                                    static_cast<int>(all.size()), &found, all.data()),
             "cuDNN heuristic");
       all.resize(static_cast<std::size_t>(found));
@@ -332,18 +450,19 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   state_->ordinal = ordinal;
   state_->precision = precision;
   check(cudaSetDevice(ordinal), "CUDA device");
-  check(cudaStreamCreateWithFlags(&state_->stream, cudaStreamNonBlocking), "CUDA stream");
-  check(cublasLtCreate(&state_->products), "cuBLASLt");
-  check(cudnnCreate(&state_->convolutions), "cuDNN");
-  check(cudnnSetStream(state_->convolutions, state_->stream), "cuDNN");
-  check(cudaMalloc(&state_->workspace, std::max(kProductWorkspace, kConvolutionWorkspace)), "workspace");
+  for (cudaStream_t* stream : {&state_->stream, &state_->side})
+    check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "CUDA stream");
+  state_->current = state_->stream;
 }
 
 Device::~Device() = default;
 
 void Device::use() { check(cudaSetDevice(state_->ordinal), "CUDA device"); }
 
-void Device::set_precision(Precision precision) { state_->precision = precision; }
+void Device::set_precision(Precision precision) {
+  if (precision != state_->precision) ++state_->epoch;
+  state_->precision = precision;
+}
 
 std::string Device::name() const {
   cudaDeviceProp properties{};
@@ -365,50 +484,89 @@ void* Device::allocate(std::int64_t bytes) {
   return memory;
 }
 
-// Waits for the device, so that nothing is still reading.
-void Device::release(void* memory) noexcept { cudaFree(memory); }
+// Waits for the device, so that nothing is still reading: cudaFree need not.
+void Device::release(void* memory) noexcept {
+  cudaDeviceSynchronize();
+  cudaFree(memory);
+}
 
 void Device::upload(void* to, const void* from, std::int64_t bytes) {
   if (bytes <= 0) return;
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream), "copy to the device");
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->current),
+        "copy to the device");
   wait();
 }
 
 void Device::download(void* to, const void* from, std::int64_t bytes) {
   if (bytes <= 0) return;
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->stream),
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, state_->current),
         "copy from the device");
   wait();
 }
 
 void Device::copy(void* to, const void* from, std::int64_t bytes) {
   if (bytes <= 0) return;
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, state_->stream),
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, state_->current),
         "copy on the device");
 }
 
 void Device::clear(void* memory, std::int64_t bytes) {
   if (bytes <= 0) return;
-  check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), state_->stream), "CUDA memory");
+  check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), state_->current), "CUDA memory");
 }
 
-void Device::wait() { check(cudaStreamSynchronize(state_->stream), "kernel"); }
+std::shared_ptr<const Recording> Device::record(const std::function<void()>& work) {
+  const CapturedGraph graph = captured(state_->stream, work);
+  cudaGraphExec_t executable = nullptr;
+  if (graph != nullptr && cudaGraphInstantiate(&executable, graph.get(), 0) == cudaSuccess)
+    return std::make_shared<const Recording>(executable, state_->stream);
+  (void)cudaGetLastError();  // or the next launch would be told of it
+  return nullptr;
+}
+
+void Device::replay(const Recording& recording) { check(cudaGraphLaunch(recording.graph, state_->stream), "kernels"); }
+
+std::uint64_t Device::epoch() const { return state_->epoch; }
+
+void Device::wait() { check(cudaStreamSynchronize(state_->current), "kernel"); }
+
+void Device::beside(const std::function<void()>& work) {
+  struct Back {
+    State& state;
+    ~Back() { state.current = state.stream; }
+  } const back{*state_};
+  state_->current = state_->side;
+  work();
+}
+
+Event Device::mark() {
+  const auto mark = std::make_shared<Mark>();
+  check(cudaEventRecord(mark->event, state_->current), "CUDA event");
+  return mark;
+}
+
+void Device::await(const Event& event) { check(cudaStreamWaitEvent(state_->current, event->event, 0), "CUDA event"); }
 
 void Device::multiply(const Product& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
-  if (p.k == 0) return clear(p.c, p.batch * p.m * p.n * static_cast<std::int64_t>(sizeof(float)));
+  if (p.k == 0) {
+    for (std::int64_t i = 0; i < p.batch; ++i) clear(p.c + i * p.stride_c, p.m * p.n * static_cast<std::int64_t>(sizeof(float)));
+    return finish(*this, p);
+  }
   for (std::int64_t first = 0; first < p.batch; first += kMostProducts) {
     Product part = p;
     part.a += first * p.stride_a;
     part.b += first * p.stride_b;
     part.c += first * p.stride_c;
     part.batch = std::min(kMostProducts, p.batch - first);
-    state_->multiply(part);
+    if (state_->multiply(*this, part)) part.bias = nullptr;
+    if (part.bias != nullptr || part.activation != Activation::none) finish(*this, part);
   }
 }
 
 bool Device::convolves(const Convolution& convolution) const {
   if (convolution.window.image.size() != 2 || convolution.window.pad_low != convolution.window.pad_high) return false;
+  (void)state_->convolution_handle();
   try {
     (void)state_->plan(convolution, 1);
     return true;
@@ -425,25 +583,25 @@ void Device::convolve(const Convolution& c, std::int64_t images, const float* x,
   const std::int64_t most = narrow ? std::min(kMostElements, kNarrowElements) : kMostElements;
   const std::int64_t step = std::min(images, std::max<std::int64_t>(1, most / std::max(image, output)));
   const std::int64_t weights = c.out_channels * element_count(c.window.kernel) * c.in_channels / c.window.groups;
-  if (narrow) for_each(*this, weights, ToBf16{c.filter, state_->narrow_filter.grown(*this, weights)});
+  if (narrow) for_each(*this, weights, ToBf16{c.filter, state_->grown(*this, state_->narrow_filter, weights)});
   for (std::int64_t first = 0; first < images; first += step) {
     const std::int64_t count = std::min(step, images - first);
     const float* from = x + first * size_x;
     float* to = y + first * size_y;
     if (!narrow) {
-      state_->convolve(c, count, from, c.filter, to, size_x, size_y);
+      state_->convolve(*this, c, count, from, c.filter, to, size_x, size_y);
       continue;
     }
-    __nv_bfloat16 *narrow_x = state_->narrow_x.grown(*this, step * size_x),
-                  *narrow_y = state_->narrow_y.grown(*this, step * size_y);
+    __nv_bfloat16 *narrow_x = state_->grown(*this, state_->narrow_x, step * size_x),
+                  *narrow_y = state_->grown(*this, state_->narrow_y, step * size_y);
     for_each(*this, count * size_x, ToBf16{from, narrow_x});
-    state_->convolve(c, count, narrow_x, state_->narrow_filter.data(), narrow_y, size_x, size_y);
+    state_->convolve(*this, c, count, narrow_x, state_->narrow_filter.data(), narrow_y, size_x, size_y);
     for_each(*this, count * size_y, FromBf16{narrow_y, to});
   }
 }
 
 void check_launch() { check(cudaGetLastError(), "kernel"); }
 
-void* stream_of(Device& device) { return device.state().stream; }
+void* stream_of(Device& device) { return device.state().current; }
 
 }  // namespace probust::cuda

@@ -25,8 +25,23 @@ struct RunChain {
   }
 };
 
+struct Finish {
+  Product product;
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t matrix, std::int64_t e) const {
+    float& c = product.c[matrix * product.stride_c + e];
+    if (product.bias != nullptr) c += product.bias[e % product.n];
+    if (product.activation == Activation::relu) c = apply(Op::relu, c, 0, 0);
+  }
+};
+
 }  // namespace
 
 void run(Device& device, const Chain& chain, Output to) { for_each_element(device, to.lanes, to.elements, RunChain{chain, to}); }
+
+void finish(Device& device, const Product& product) {
+  if (product.bias == nullptr && product.activation == Activation::none) return;
+  for_each_element(device, product.batch, product.m * product.n, Finish{product});
+}
 
 }  // namespace probust::cuda

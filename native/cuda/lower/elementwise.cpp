@@ -59,20 +59,25 @@ Order order_of(Lowering& l, const ChainPlan& chain, const Shape& shape) {
 
 }  // namespace
 
-std::vector<ValueId> plan_chains(const Graph& graph) {
+std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues) {
   std::vector<ValueId> absorbed_by(graph.nodes.size(), kNoValue);
+  std::vector<bool> free(graph.nodes.size());
+  for (std::size_t id = 0; id < free.size(); ++id) free[id] = is_elementwise(graph.nodes[id]);
+  for (const auto& [product, epilogue] : epilogues) {
+    for (const ValueId id : epilogue.operators) free[id] = false;
+  }
   const std::vector<int> reads = reads_of(graph);
   std::vector<Size> sizes(graph.nodes.size());
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     const Node& node = graph[id];
-    if (!is_elementwise(node)) continue;
+    if (!free[id]) continue;
     sizes[id] = {1, static_cast<int>(node.inputs.size())};
     for (const ValueId input : node.inputs) {
       const Node& before = graph[input];
       const auto own = std::count(node.inputs.begin(), node.inputs.end(), input);
       const Size joined{sizes[input].steps + 1, sizes[input].operands + sizes[id].operands - static_cast<int>(own)};
-      const bool fits = is_elementwise(before) && reads[input] == own && before.shape == node.shape &&
-                        before.extent == node.extent && joined.steps <= Chain::kSteps && joined.operands <= Chain::kOperands;
+      const bool fits = free[input] && reads[input] == own && before.shape == node.shape && before.extent == node.extent &&
+                        joined.steps <= Chain::kSteps && joined.operands <= Chain::kOperands;
       if (!fits) continue;
       absorbed_by[input] = id;
       sizes[id] = joined;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Matrix products: one call of the library for all lanes where the operands' matrices are evenly spaced, otherwise one for each
-// matrix of an example, and for each seed where one operand repeats for all seeds.
+// matrix of an example, and for each seed where one operand repeats for all seeds. A bias and a rectifier behind a product are
+// done with it. cuBLASLt's GELU is not used: it is the tanh approximation, while models' mostly is the exact one, and graphs
+// write either out.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -41,7 +43,64 @@ const float* at_seed(const Operand& operand, const Batch& batch, std::int64_t s)
   return operand.data + (operand.own == batch.examples * batch.seeds ? s * batch.examples * lane_stride(operand) : 0);
 }
 
+// The one operator that reads a value; kNoValue where there are several or it is an output of the graph.
+std::vector<ValueId> only_readers(const Graph& graph) {
+  std::vector<ValueId> reader(graph.nodes.size(), kNoValue);
+  std::vector<int> reads(graph.nodes.size(), 0);
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    for (const ValueId input : graph[id].inputs) {
+      reader[input] = ++reads[input] == 1 ? id : kNoValue;
+    }
+  }
+  for (const ValueId output : graph.outputs) reader[output] = kNoValue;
+  return reader;
+}
+
+// What a constant adds to each of n columns of a value; empty where it differs between rows.
+std::vector<float> bias_of_columns(const Tensor& constant, const Shape& shape, std::int64_t n) {
+  const auto sources = broadcast_sources(constant.shape, shape);
+  std::vector<float> bias;
+  for (std::size_t e = 0; e < sources.size(); ++e) {
+    if (sources[e] != sources[e % n]) return {};
+    if (bias.size() < static_cast<std::size_t>(n)) bias.push_back(constant.data[sources[e]]);
+  }
+  return bias;
+}
+
+// Whether a product with n columns can end with operator `id` too, which reads what it gives so far.
+bool extend(Epilogue& epilogue, const Graph& graph, ValueId so_far, ValueId id, std::int64_t n) {
+  const Node& node = graph[id];
+  if (node.extent != graph[so_far].extent || element_count(node.shape) != element_count(graph[so_far].shape)) return false;
+  const bool first = epilogue.bias.empty() && epilogue.activation == Activation::none;
+  if (node.op == Op::add && first) {
+    const ValueId other = node.inputs[0] == so_far ? node.inputs[1] : node.inputs[0];
+    if (graph[other].op == Op::constant) epilogue.bias = bias_of_columns(constant_value(graph, other), node.shape, n);
+    return !epilogue.bias.empty();
+  }
+  if (node.op == Op::relu && epilogue.activation == Activation::none) {
+    epilogue.activation = Activation::relu;
+    return true;
+  }
+  return node.op == Op::reshape;
+}
+
 }  // namespace
+
+std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph) {
+  std::map<ValueId, Epilogue> epilogues;
+  const std::vector<ValueId> reader = only_readers(graph);
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    if (graph[id].op != Op::matmul || element_count(graph[id].shape) == 0) continue;
+    Epilogue epilogue;
+    ValueId so_far = id;
+    while (reader[so_far] != kNoValue && extend(epilogue, graph, so_far, reader[so_far], graph[id].shape.back())) {
+      so_far = reader[so_far];
+      epilogue.operators.push_back(so_far);
+    }
+    if (!epilogue.operators.empty()) epilogues.emplace(id, std::move(epilogue));
+  }
+  return epilogues;
+}
 
 void lower_matmul(Lowering& l, ValueId id) {
   const Node& node = l.node(id);
@@ -53,6 +112,10 @@ void lower_matmul(Lowering& l, ValueId id) {
   shared.m = node.shape[node.shape.size() - 2];
   shared.n = node.shape.back();
   shared.k = attributes.transpose_a ? a_shape[a_shape.size() - 2] : a_shape.back();
+  if (const auto epilogue = l.epilogues.find(id); epilogue != l.epilogues.end()) {
+    if (!epilogue->second.bias.empty()) shared.bias = l.constant(epilogue->second.bias);
+    shared.activation = epilogue->second.activation;
+  }
   const Side a = side_of(a_shape, node.shape), b = side_of(b_shape, node.shape);
   const auto count = static_cast<std::int64_t>(a.which.size());
   const bool one_b = element_count({b_shape.begin(), b_shape.end() - 2}) == 1;

@@ -37,10 +37,10 @@ Kernel block_kernel(F f) {
 template <class F>
 Kernel scalar_kernel(F f) {
   return [f](const Call& call) {
-    const std::int64_t size = element_count(*call.shape) * call.lanes;
+    const auto size = static_cast<Eigen::Index>(element_count(*call.shape) * call.lanes);
     const float* in = call.in[0].data;
     float* out = call.out;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = f(in[i]);
+    for (Eigen::Index i = 0; i < size; ++i) out[i] = f(in[i]);
   };
 }
 
@@ -56,17 +56,17 @@ std::vector<std::int64_t> element_table(const Shape& operand, const Shape& outpu
 }
 
 template <class F>
-void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, std::int64_t count) {
+void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count) {
   if (scalar_a && scalar_b) {
     std::fill_n(out, count, f(*a, *b));
   } else if (scalar_b) {
     const float value = *b;
-    for (std::int64_t i = 0; i < count; ++i) out[i] = f(a[i], value);
+    for (Eigen::Index i = 0; i < count; ++i) out[i] = f(a[i], value);
   } else if (scalar_a) {
     const float value = *a;
-    for (std::int64_t i = 0; i < count; ++i) out[i] = f(value, b[i]);
+    for (Eigen::Index i = 0; i < count; ++i) out[i] = f(value, b[i]);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
+    for (Eigen::Index i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
   }
 }
 
@@ -112,7 +112,9 @@ Kernel make_unary(const Graph& graph, const Node& node) {
     case Op::step:
       return scalar_kernel([](float x) { return x > 0 ? 1.0F : 0.0F; });
     case Op::relu:
-      return scalar_kernel([](float x) { return x < 0 ? 0.0F : x; });
+      // As std::max(x, 0): a NaN stays. (The plain loop becomes WebAssembly's max, whose rules for NaN and zero cost several
+      // instructions.)
+      return block_kernel([](const Block& x) -> Block { return x.max(0.0F); });
     case Op::reciprocal:
       return scalar_kernel([](float x) { return 1.0F / x; });
     case Op::sqrt:

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <variant>
+#include <vector>
+
+#include "probust/exec/executor.h"
+#include "probust/exec/outside.h"
+
+namespace probust {
+
+/// An executor for callers that may not be kept waiting, such as a page in a browser: it works for a while, and then answers
+/// Error{usage, "interrupted"}, as a stopped one does. Whoever asked starts again from the beginning after the next `resume`:
+/// what was computed is not computed again, so that a caller whose questions follow from the answers gets to its end in a few
+/// attempts. No result depends on where it was interrupted, since none depends on chunks.
+///
+/// Interrupted between lanes and points: the gradients that linearize_averaged and project take at one point are made at once.
+class StepwiseExecutor final : public Executor {
+ public:
+  /// `inner` must outlive it, and so must `outside`, where inner's answers come from there: an attempt then also ends where one
+  /// is wanted.
+  explicit StepwiseExecutor(Executor& inner, Outside* outside = nullptr) : inner_(inner), outside_(outside) { resume(0); }
+
+  /// Begins an attempt: at least one chunk of new work, then for as long as `milliseconds`, or as repeating the old took.
+  void resume(double milliseconds);
+
+  /// Whether the attempt has used its time.
+  bool out_of_time() const { return worked_ && Clock::now() >= deadline_; }
+
+  /// Whether an Error of the present attempt came from want of time, or of an answer.
+  bool interrupted() const { return interrupted_; }
+
+  /// Drops what was computed: the next question is a new one.
+  void forget();
+
+  std::string_view name() const override { return inner_.name(); }
+  std::int64_t classes() const override { return inner_.classes(); }
+  const Shape& point_shape() const override { return inner_.point_shape(); }
+  bool piecewise_constant() override { return inner_.piecewise_constant(); }
+  Batch forward_batch() const override { return inner_.forward_batch(); }
+  Batch gradient_batch() const override { return inner_.gradient_batch(); }
+  bool differentiable() const override { return inner_.differentiable(); }
+  const ExecutorOptions& options() const override { return inner_.options(); }
+
+  Result<Tensor> logits(const Tensor& x) override;
+  Result<std::monostate> jacobian(const Tensor& x,
+                                  const std::function<void(std::int64_t, std::span<const float>)>& take) override;
+  Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override;
+  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override;
+  Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override;
+  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
+                                                        std::int64_t first) override;
+  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override;
+  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Counts = std::vector<std::vector<std::int64_t>>;
+  using Answer =
+      std::variant<Tensor, std::vector<float>, std::vector<Linearization>, Counts, std::vector<Pairs>, std::vector<Projection>>;
+
+  /// A question, as far as it is answered.
+  struct Question {
+    Answer answer;
+    std::int64_t done = 0;  ///< of its units: rows, points or samples
+    bool begun = false;
+    double pace = 0;  ///< milliseconds a unit
+  };
+
+  template <class T, class Part, class Add>
+  Result<T> ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add);
+  template <class T, class Part>
+  Result<std::vector<T>> ask_points(const Points& points, Part part);
+  std::int64_t chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const;
+  void begin_work();
+
+  Executor& inner_;
+  Outside* outside_;
+  std::vector<Question> questions_;
+  std::size_t next_ = 0;
+  bool worked_ = false, interrupted_ = false;
+  std::chrono::duration<double, std::milli> budget_{0};
+  Clock::time_point begun_, deadline_;
+};
+
+}  // namespace probust

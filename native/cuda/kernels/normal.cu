@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Separation of variables (Genz 1992) for many problems at once, with the core's functions, lattice and order of variables
+// (normal/separation.cpp, normal/ordering.cpp).
+#include <cmath>
+
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+#include "probust/normal/lattice.h"
+#include "probust/normal/rational.h"
+
+namespace probust::cuda {
+namespace {
+
+namespace rational = normal::rational;
+
+// The mean of a standard normal variable that is known to be below `bound`.
+PROBUST_EVERYWHERE inline double mean_below(double bound) {
+  if (bound < 0.0) return -1.0 / rational::mills_ratio(rational::smaller(-bound, rational::kFar));
+  double below, above;
+  rational::cdf(bound, below, above);
+  const double far = rational::smaller(bound, rational::kFar);
+  return -0.3989422804014327 * rational::exp(-0.5 * far * far) / below;
+}
+
+struct Start {
+  NormalProblems all;
+  PROBUST_EVERYWHERE void operator()(std::int64_t entry) const {
+    all.residual[entry] = 1.0;
+    all.slack[entry] = all.limits[entry];
+    if (entry % all.size == 0) all.least[entry / all.size] = 1.0;
+  }
+};
+
+// The variable that binds most, given the ones before it at their means.
+struct Choose {
+  NormalProblems all;
+  std::int64_t column;
+  PROBUST_EVERYWHERE void operator()(std::int64_t problem) const {
+    const double *residual = all.residual + problem * all.size, *slack = all.slack + problem * all.size;
+    std::int64_t pivot = -1;
+    double lowest = 0.0;
+    for (std::int64_t i = 0; i < all.size; ++i) {
+      if (residual[i] < 0.0) continue;
+      const double bound = slack[i] / std::sqrt(rational::larger(residual[i], NormalProblems::kSmallest));
+      if (pivot >= 0 && !(bound < lowest)) continue;
+      pivot = i;
+      lowest = bound;
+    }
+    const double variance = rational::larger(residual[pivot], NormalProblems::kSmallest);
+    all.least[problem] = rational::smaller(all.least[problem], residual[pivot]);
+    all.order[problem * all.size + column] = static_cast<std::int32_t>(pivot);
+    all.root[problem] = std::sqrt(variance);
+    all.mean[problem] = mean_below(lowest);
+  }
+};
+
+// The next column of the Cholesky factor.
+struct Take {
+  NormalProblems all;
+  std::int64_t column;
+  PROBUST_EVERYWHERE void operator()(std::int64_t problem, std::int64_t i) const {
+    const std::int64_t m = all.size, at = problem * m + i;
+    double* const factor = all.factor + problem * m * m;
+    if (all.residual[at] < 0.0) return;  // it had its turn
+    const std::int64_t pivot = all.order[problem * m + column];
+    if (i == pivot) {
+      factor[column * m + i] = all.root[problem];
+      all.residual[at] = -1.0;
+      return;
+    }
+    double entry = all.correlations[(problem * m + pivot) * m + i];
+    for (std::int64_t c = 0; c < column; ++c) entry -= factor[c * m + i] * factor[c * m + pivot];
+    entry /= all.root[problem];
+    factor[column * m + i] = entry;
+    all.residual[at] = rational::larger(0.0, all.residual[at] - entry * entry);
+    all.slack[at] -= entry * all.mean[problem];
+  }
+};
+
+// Rows in their order, divided by their diagonals.
+struct Sort {
+  NormalProblems all;
+  PROBUST_EVERYWHERE void operator()(std::int64_t row, std::int64_t c) const {
+    const std::int64_t m = all.size, problem = row / m, r = row % m;
+    if (c > r) return;
+    const double* const factor = all.factor + problem * m * m;
+    const std::int64_t i = all.order[row];
+    const double last = factor[r * m + i];
+    if (c < r) {
+      all.rows[row * m + c] = factor[c * m + i] / last;
+    } else {
+      all.bounds[row] = all.limits[problem * m + i] / last;
+    }
+  }
+};
+
+// The integrand at one point of the lattice and one shift.
+struct Evaluate {
+  NormalProblems all;
+  NormalPoints at;
+  PROBUST_EVERYWHERE void operator()(std::int64_t thread) const {
+    const std::int64_t each = at.points * normal::kShifts, k = thread % each, shift = k % normal::kShifts;
+    const std::int64_t problem = at.problems[thread / each], m = all.size;
+    const double fraction = static_cast<double>(at.first + at.stride * (k / normal::kShifts)) / static_cast<double>(at.whole);
+    double* const y = at.y + thread;  // variable c at y[c * threads]
+    const std::int64_t threads = at.count * each;
+    double p = 1.0, q = 0.0;
+    for (std::int64_t r = 0; r < m; ++r) {
+      const double* const row = all.rows + (problem * m + r) * m;
+      double bound = all.bounds[problem * m + r], below, above;
+      for (std::int64_t c = 0; c < r; ++c) bound = rational::multiply_add(-row[c], y[c * threads], bound);
+      rational::cdf(bound, below, above);
+      q += p * above;
+      p *= below;
+      if (r + 1 < m) {
+        const double u = normal::ShiftedLattice::folded(fraction, at.generator[r], at.shifts[r * normal::kShifts + shift]);
+        y[r * threads] = rational::quantile(u * below);
+      }
+    }
+    at.values[thread] = p;
+    at.values[threads + thread] = q;
+  }
+};
+
+struct LevelTerm {
+  NormalPoints at;
+  // Sums lie as [p or q][problem][shift].
+  PROBUST_EVERYWHERE double operator()(std::int64_t sum, std::int64_t point) const {
+    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // of p and, behind them, of q
+    return at.values[(problem * at.points + point) * normal::kShifts + shift];
+  }
+};
+
+struct StoreSum {
+  double* to;
+  PROBUST_EVERYWHERE void operator()(std::int64_t i, double sum) const { to[i] = sum; }
+};
+
+}  // namespace
+
+void order_variables(Device& device, const NormalProblems& all) {
+  for_each(device, all.count * all.size, Start{all});
+  for (std::int64_t column = 0; column < all.size; ++column) {
+    for_each(device, all.count, Choose{all, column});
+    for_each_element(device, all.count, all.size, Take{all, column});
+  }
+  for_each_element(device, all.count * all.size, all.size, Sort{all});
+}
+
+void evaluate_level(Device& device, const NormalProblems& all, const NormalPoints& at, double* sums) {
+  for_each(device, at.count * at.points * normal::kShifts, Evaluate{all, at});
+  for_each_sum(device, 2 * at.count * normal::kShifts, at.points, LevelTerm{at}, StoreSum{sums});
+}
+
+}  // namespace probust::cuda

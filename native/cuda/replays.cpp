@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/replays.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace probust::cuda {
+
+void Replays::run(Device& device, Key key, const std::function<void()>& work) {
+  if (refused_) return work();
+  if (device.epoch() != epoch_) entries_.clear();
+  epoch_ = device.epoch();
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.key == key; });
+  if (found == entries_.end()) {
+    work();  // and if it throws, it has not been done
+    if (entries_.size() == kMost) entries_.pop_back();
+    entries_.insert(entries_.begin(), {std::move(key), nullptr});
+    return;
+  }
+  std::rotate(entries_.begin(), found, found + 1);
+  Entry& entry = entries_.front();
+  if (entry.recording == nullptr) entry.recording = device.record(work);
+  refused_ = entry.recording == nullptr;
+  if (refused_) return work();
+  device.replay(*entry.recording);
+}
+
+}  // namespace probust::cuda

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The main function of the tests on a GPU. Where there is none it says so, and ends with the status that ctest takes for skipped.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "cuda/device.h"
+
+int main(int argc, char** argv) {
+  constexpr int kSkipped = 77;
+  testing::InitGoogleTest(&argc, argv);
+  if (probust::cuda::device_count() > 0) return RUN_ALL_TESTS();
+  std::puts("skipped: there is no CUDA device");
+  return kSkipped;
+}

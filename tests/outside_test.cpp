@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Forward passes that come from outside: the answers are those of an executor that makes them itself, to the bit.
+#include "probust/exec/outside.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "probust/estimators/run.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kClasses = 4;
+
+Graph identity(const Shape& shape) {
+  Graph graph;
+  graph.outputs = {append_input(graph, shape, Extent::example, "x")};
+  return graph;
+}
+
+// A network that is asked through Outside, by another executor.
+struct Asked {
+  explicit Asked(std::int64_t batch) {
+    ExecutorOptions options;
+    options.batch = batch;
+    executor =
+        make_forward_executor("elsewhere", outside_program(outside, identity({1, 8, 8}), kClasses), {1, 8, 8}, kClasses, options);
+  }
+
+  // Answers what is wanted until `step` says that it is done; it may also end for want of time.
+  template <class Step>
+  void until(Step step) {
+    while (!step()) {
+      if (outside.wanted() == nullptr) continue;
+      const Tensor x({outside.wanted()->count, 1, 8, 8}, outside.wanted()->values);
+      outside.answer(network->logits(x).value().data, kClasses);
+    }
+  }
+
+  Outside outside;
+  std::unique_ptr<Executor> network = make_executor("cpu", test::small_cnn(kClasses), {}).value();
+  std::unique_ptr<Executor> executor;
+};
+
+EstimateRequest request_of(const std::vector<std::string>& estimators) {
+  std::mt19937 random(8);
+  EstimateRequest request;
+  request.x = test::random_tensor({11, 1, 8, 8}, random);
+  request.offset = 3;
+  request.seed = 5;
+  for (const std::string& text : estimators) request.estimators.push_back(parse_estimator(text));
+  request.noises = {parse_noise("gaussian:0.2"), parse_noise("uniform:0.4")};
+  return request;
+}
+
+TEST(Outside, EstimatesAreThoseOfAnExecutorThatRunsTheNetworkItself) {
+  const EstimateRequest request = request_of({"mc:300", "probit:40", "probit:40:pooled", "mc:±0.1", "mc:p>0.5", "softmax"});
+  for (const std::int64_t batch : {1, 7, 64}) {
+    Asked asked(batch);
+    EstimateRun expected(*asked.network, request), run(*asked.executor, request, &asked.outside);
+    while (!expected.step(1e6)) {
+    }
+    asked.until([&] { return run.step(0); });
+    ASSERT_EQ(run.rows().size(), expected.rows().size());
+    for (std::size_t i = 0; i < run.rows().size(); ++i) {
+      const Row &a = run.rows()[i], &b = expected.rows()[i];
+      SCOPED_TRACE(b.estimator + " at " + b.noise + ", batch " + std::to_string(batch));
+      EXPECT_EQ(a.predicted, b.predicted);
+      EXPECT_EQ(a.estimate.p, b.estimate.p);
+      EXPECT_EQ(a.estimate.std_error, b.estimate.std_error);
+      EXPECT_EQ(a.estimate.forwards, b.estimate.forwards);
+      EXPECT_EQ(a.estimate.status, b.estimate.status);
+    }
+  }
+}
+
+TEST(Outside, NoPassIsAskedForTwice) {
+  const EstimateRequest request = request_of({"mc:100", "probit:40"});
+  Asked asked(16);
+  EstimateRun run(*asked.executor, request, &asked.outside);
+  asked.until([&] { return run.step(0); });
+  EXPECT_EQ(asked.outside.passes(), run.planned());
+}
+
+TEST(Outside, WhatWouldLikeGradientsDoesWithout) {
+  const EstimateRequest request = request_of({"auto:60", "subset:400", "mc:60:stratified"});
+  EstimateRequest gaussian = request;
+  gaussian.noises.pop_back();
+  Asked asked(64);
+  EstimateRun run(*asked.executor, gaussian, &asked.outside);
+  asked.until([&] { return run.step(0); });
+  for (const Row& row : run.rows()) {
+    EXPECT_TRUE(std::isfinite(row.estimate.p)) << row.estimator << ": " << row.estimate.status;
+    EXPECT_EQ(row.estimate.backwards, 0);
+  }
+}
+
+TEST(Outside, WhatNeedsGradientsIsRefusedWithThoseThatDoNot) {
+  Asked asked(64);
+  for (const EstimatorDefinition& definition : all_estimators()) {
+    if (!definition.needs_gradients) continue;
+    const EstimatorSpec estimator{&definition, 20};
+    try {
+      require_answerable(*asked.executor, estimator);
+      ADD_FAILURE() << estimator.text();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::unsupported);
+      EXPECT_NE(error.hint.find("probit:N"), std::string::npos);
+      EXPECT_EQ(error.hint.find("taylor"), std::string::npos);
+    }
+    EXPECT_NO_THROW(require_answerable(*asked.network, estimator));
+  }
+  Points points{Tensor({1, 1, 8, 8}), {0}, {0}, 0};
+  const auto linear = asked.executor->linearize(points, *isotropic_gaussian());
+  ASSERT_FALSE(linear);
+  EXPECT_EQ(linear.error().code, ErrorCode::unsupported);
+}
+
+TEST(Outside, RefusesAnswersOfAnotherNumber) {
+  Asked asked(64);
+  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.outside);
+  EXPECT_FALSE(run.step(0));
+  ASSERT_NE(asked.outside.wanted(), nullptr);
+  EXPECT_THROW(asked.outside.answer({1, 2, 3}, kClasses), Error);
+  ASSERT_NE(asked.outside.wanted(), nullptr);  // still
+}
+
+TEST(Outside, AnEstimateWithoutAnAnswerAsksAgain) {
+  Asked asked(64);
+  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.outside);
+  EXPECT_FALSE(run.step(0));
+  const std::vector<float> first = asked.outside.wanted()->values;
+  EXPECT_FALSE(run.step(0));
+  EXPECT_EQ(asked.outside.wanted()->values, first);
+}
+
+}  // namespace
+}  // namespace probust

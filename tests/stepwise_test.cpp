@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Interrupted work: the same answers as uninterrupted work, to the bit, and a step that ends in time.
+#include "probust/exec/stepwise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "probust/analysis/curve.h"
+#include "probust/analysis/jacobian.h"
+#include "probust/analysis/slice.h"
+#include "probust/estimators/run.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+EstimateRequest request_of(std::int64_t count, const std::vector<std::string>& estimators,
+                           const std::vector<std::string>& noises) {
+  std::mt19937 random(8);
+  EstimateRequest request;
+  request.x = test::random_tensor({count, 1, 8, 8}, random);
+  request.offset = 3;
+  request.seed = 5;
+  for (const std::string& text : estimators) request.estimators.push_back(parse_estimator(text));
+  for (const std::string& text : noises) request.noises.push_back(parse_noise(text));
+  return request;
+}
+
+// Every estimator once, as its definition would have it written.
+std::vector<std::string> every_estimator() {
+  return {"auto:40",
+          "mc:300",
+          "mc:300:stratified",
+          "mc:±0.1",
+          "mc:p>0.5",
+          "taylor",
+          "taylor_mvs",
+          "mmse:6",
+          "mmse:6:centered",
+          "mmse:6:loo",
+          "mmse_mvs:6",
+          "probit:40",
+          "probit:40:pooled",
+          "regression:40",
+          "regression:40:adf",
+          "regression:40:pooled",
+          "adf",
+          "subset:400",
+          "softmax"};
+}
+
+// What one pass without interruptions says, block by block.
+std::vector<Row> at_once(Executor& executor, const EstimateRequest& request) {
+  const Tensor logits = executor.logits(request.x).value();
+  const Points points = points_of(request.x, predicted_classes(logits), request.offset, request.seed);
+  std::vector<Row> all;
+  const std::int64_t block = block_size(request.estimators);
+  for (std::int64_t first = 0; first < points.size(); first += block) {
+    const std::int64_t count = std::min(block, points.size() - first);
+    Evaluation evaluation(executor, slice(points, first, count), rows(logits, first, count));
+    std::vector<std::vector<Estimate>> columns;
+    for (const Noise& noise : request.noises) {
+      for (const EstimatorSpec& estimator : request.estimators) columns.push_back(estimate(evaluation, noise, estimator).value());
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::size_t column = 0;
+      for (const Noise& noise : request.noises) {
+        for (const EstimatorSpec& estimator : request.estimators)
+          all.push_back(row_of(evaluation.points(), evaluation.logits(), i, noise, estimator.text(), columns[column++][i]));
+      }
+    }
+  }
+  return all;
+}
+
+// NaN is equal to itself here.
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool same(const std::optional<double>& a, const std::optional<double>& b) {
+  return a.has_value() == b.has_value() && (!a || same(*a, *b));
+}
+
+void expect_same(const std::vector<Row>& actual, const std::vector<Row>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Estimate &a = actual[i].estimate, &b = expected[i].estimate;
+    SCOPED_TRACE(expected[i].estimator + " at " + expected[i].noise + ", point " + std::to_string(expected[i].index));
+    EXPECT_EQ(actual[i].index, expected[i].index);
+    EXPECT_EQ(actual[i].predicted, expected[i].predicted);
+    EXPECT_EQ(actual[i].estimator, expected[i].estimator);
+    EXPECT_EQ(actual[i].noise, expected[i].noise);
+    EXPECT_TRUE(same(a.p, b.p)) << a.p << " for " << b.p;
+    EXPECT_TRUE(same(a.p_fail, b.p_fail));
+    EXPECT_TRUE(same(a.std_error, b.std_error));
+    EXPECT_TRUE(same(a.ci_low, b.ci_low) && same(a.ci_high, b.ci_high));
+    EXPECT_EQ(a.forwards, b.forwards);
+    EXPECT_EQ(a.backwards, b.backwards);
+    EXPECT_EQ(a.status, b.status);
+  }
+}
+
+std::vector<Row> in_steps(Executor& executor, const EstimateRequest& request, double milliseconds, int& steps) {
+  EstimateRun run(executor, request);
+  for (steps = 1; !run.step(milliseconds); ++steps) {
+  }
+  return run.rows();
+}
+
+TEST(Stepwise, EveryEstimatorSaysTheSameWhereverStepsEnd) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  for (const std::string& estimator : every_estimator()) {
+    const EstimateRequest request = request_of(11, {estimator}, {"gaussian:0.1", "gaussian:0.4"});
+    const std::vector<Row> expected = at_once(*executor, request);
+    int steps = 0;
+    expect_same(in_steps(*executor, request, 0, steps), expected);
+    if (estimator != "softmax") {
+      EXPECT_GT(steps, 1) << estimator;
+    }
+    expect_same(in_steps(*executor, request, 1e6, steps), expected);
+    EXPECT_EQ(steps, 1);
+  }
+}
+
+TEST(Stepwise, EstimatorsTogetherSayWhatTheySayAlone) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const EstimateRequest request = request_of(9, {"taylor", "mmse:3", "mc:50"}, {"gaussian:0.2", "uniform:0.3", "gaussian:0.1"});
+  int steps = 0;
+  expect_same(in_steps(*executor, request, 0, steps), at_once(*executor, request));
+}
+
+TEST(Stepwise, EveryEstimatorIsAmongThoseTested) {
+  std::vector<std::string> tested;
+  for (const std::string& text : every_estimator()) {
+    const EstimatorDefinition* definition = parse_estimator(text).definition;
+    tested.push_back(std::string(definition->name) + ":" + std::string(definition->variant) +
+                     std::to_string(int(definition->parameter)));
+  }
+  for (const EstimatorDefinition& definition : all_estimators()) {
+    const std::string wanted =
+        std::string(definition.name) + ":" + std::string(definition.variant) + std::to_string(int(definition.parameter));
+    EXPECT_NE(std::find(tested.begin(), tested.end(), wanted), tested.end()) << wanted;
+  }
+}
+
+TEST(Stepwise, AnalysesSayTheSameWhereverStepsEnd) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const EstimateRequest request = request_of(2, {"probit:40"}, {"gaussian:0.2"});
+  const Tensor logits = executor->logits(request.x).value();
+  const Points points = points_of(request.x, predicted_classes(logits), 0, 1);
+  const std::vector<double> sigmas = {0.1, 0.2, 0.4};
+  const auto ask = [&](Executor& of) {
+    const SlicePlane plane = margin_plane(of, points, 1, 2.0, 20).value();
+    const auto curve = estimate_curve(of, points, logits, isotropic_gaussian(), sigmas, request.estimators[0]).value();
+    return std::tuple(plane.v, decision_slice(of, points, 1, plane).value().margin, curve[1][1].p, curve[2][0].ci_low);
+  };
+  const auto expected = ask(*executor);
+  StepwiseExecutor stepwise(*executor);
+  int steps = 1;
+  for (;; ++steps) {
+    stepwise.resume(0);
+    try {
+      EXPECT_EQ(ask(stepwise), expected);
+      break;
+    } catch (const Error&) {
+      ASSERT_TRUE(stepwise.interrupted());
+    }
+  }
+  EXPECT_GT(steps, 1);
+}
+
+TEST(Stepwise, ErrorsAreNotMistakenForInterruptions) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  StepwiseExecutor stepwise(*executor);
+  stepwise.resume(0);
+  EXPECT_EQ(stepwise.logits(Tensor({2, 5})).error().code, ErrorCode::unreadable);
+  EXPECT_FALSE(stepwise.interrupted());
+  EXPECT_THROW(EstimateRun(*executor, request_of(1, {}, {"gaussian:0.1"})), Error);
+  EstimateRequest request = request_of(2, {"mc:10"}, {"gaussian:0.1"});
+  request.targets = {1, 9};
+  EstimateRun run(*executor, request);
+  EXPECT_THROW(run.step(1e6), Error);
+}
+
+TEST(Stepwise, WhatIsPlannedIsWhatIsDone) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  EstimateRun run(*executor, request_of(5, {"mc:100", "taylor"}, {"gaussian:0.2", "gaussian:0.3"}));
+  const std::int64_t planned = run.planned();
+  EXPECT_EQ(planned, 5 * (1 + 2 * (100 + 4)));
+  while (!run.step(0)) EXPECT_EQ(run.planned(), planned);
+  EXPECT_EQ(run.planned(), planned);
+}
+
+TEST(Stepwise, AnAbandonedRunLeavesTheExecutorAsItWas) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const EstimateRequest request = request_of(5, {"mmse:4", "mc:200"}, {"gaussian:0.2"});
+  const std::vector<Row> expected = at_once(*executor, request);
+  {
+    EstimateRun abandoned(*executor, request);
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(abandoned.step(0));
+  }
+  int steps = 0;
+  expect_same(in_steps(*executor, request, 0, steps), expected);
+}
+
+// The gradients whose Gram matrix a linearization holds, one by one.
+TEST(MarginGradients, AreThoseOfTheLinearization) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  std::mt19937 random(2);
+  const Points points{test::random_tensor({2, 1, 8, 8}, random), {4, 9}, {2, 0}, 7};
+  const Noise noise{isotropic_gaussian(), 0.3};
+  const auto compare = [&](const LogitJacobian& U, const Eigen::MatrixXd& gram) {
+    const Eigen::MatrixXd own = U.cast<double>() * U.cast<double>().transpose();
+    EXPECT_LT((own - gram).norm(), 1e-5 * gram.norm());
+  };
+  compare(margin_gradients(*executor, points, 1, noise, 0), executor->linearize(points, *noise.shape).value()[1].gram);
+  compare(margin_gradients(*executor, points, 1, noise, 6), executor->linearize_averaged(points, noise, 6).value()[1].gram);
+}
+
+TEST(Rows, ATieIsSaidAndTheLowestIndexPredicted) {
+  const Points points{Tensor({1, 2}), {7}, {1}, 0};
+  const Noise noise = parse_noise("gaussian:0.1");
+  const auto row = [&](std::vector<float> logits) { return row_of(points, Tensor({1, 3}, logits), 0, noise, "mc:9", {}); };
+  EXPECT_EQ(row({1, 4, 4}).estimate.status, "tie");
+  EXPECT_EQ(row({1, 4, 4}).predicted, 1);
+  EXPECT_EQ(row({1, 4, 5}).estimate.status, "ok");
+  EXPECT_EQ(row({1, std::numeric_limits<float>::quiet_NaN(), 5}).predicted, 0);
+  EXPECT_EQ(row({1, 4, 5}).index, 7);
+}
+
+}  // namespace
+}  // namespace probust
