@@ -1,117 +1,151 @@
 // SPDX-License-Identifier: MIT
-// What a page or a node program can call. Values in, values out; an Error becomes a plain object, nothing is thrown at
-// JavaScript.
+// What JavaScript can call. Values in, values out; an Error becomes a plain object, nothing is thrown at JavaScript. The
+// package's own code (src/) is the only caller.
 #include <emscripten/bind.h>
-#include <emscripten/val.h>
 
-#include <cmath>
+#include <limits>
 
-#include "probust/probust.h"
+#include "calls.h"
+#include "convert.h"
+#include "probust/graph/graph.h"
 
+namespace probust::web {
 namespace {
 
-using emscripten::val;
-using probust::Error;
-
-val error_object(const Error& error) {
-  val object = val::object();
-  object.set("code", static_cast<int>(error.code));
-  object.set("message", error.message());
-  return object;
-}
-
-val number_or_null(const std::optional<double>& value) { return value && std::isfinite(*value) ? val(*value) : val::null(); }
-
-std::vector<double> numbers(const val& options, const char* name) {
-  return options[name].isUndefined() ? std::vector<double>{} : emscripten::convertJSArrayToNumberVector<double>(options[name]);
-}
-
-probust::Layout layout_of(const val& options) {
-  const std::string text = options["layout"].isUndefined() ? "auto" : options["layout"].as<std::string>();
-  if (text == "auto") return probust::Layout::automatic;
-  if (text == "nchw") return probust::Layout::nchw;
-  if (text == "nhwc") return probust::Layout::nhwc;
-  if (text == "whcn") return probust::Layout::whcn;
-  throw Error{probust::ErrorCode::usage, "layout", "'" + text + "' is not known", "use auto, nchw, nhwc or whcn"};
-}
-
-// A model and its executor: the one handle.
-class Classifier {
+// A model and what runs it: the one handle, beside calls under way.
+class LoadedModel {
  public:
-  Classifier(const probust::Model& model, const probust::Shape& point_shape, const probust::Preprocessing& preprocessing)
-      : executor_(
-            probust::make_executor("cpu", probust::with_preprocessing(model, point_shape, preprocessing).value(), {}).value()) {}
+  /// `run` is asked for each call.
+  LoadedModel(val info, std::function<Runner()> run) : info_(std::move(info)), run_(std::move(run)) {}
 
-  int classes() const { return static_cast<int>(executor_->classes()); }
+  val info() const { return info_; }
 
-  val estimate(const val& x, const std::string& noise, const std::string& estimator, double seed) {
-    const auto row =
-        probust::guarded("estimate", [&] { return estimate_row(x, noise, estimator, static_cast<std::uint64_t>(seed)); });
-    if (row) return *row;
-    val object = val::object();
-    object.set("error", error_object(row.error()));
-    return object;
+  /// {value: Call} or {error}.
+  val start(const std::string& operation, const val& arguments) {
+    return outcome(operation, [&] { return val(web::start(operation, run_(), Arguments(arguments))); });
   }
 
  private:
-  val estimate_row(const val& x, const std::string& noise_text, const std::string& estimator_text, std::uint64_t seed) {
-    probust::Shape shape = executor_->point_shape();
-    shape.insert(shape.begin(), 1);
-    probust::Points points{probust::Tensor(shape, emscripten::convertJSArrayToNumberVector<float>(x)), {0}, {0}, seed};
-    const probust::Tensor logits = executor_->logits(points.x).value();
-    const std::int64_t predicted = std::max<std::int64_t>(0, probust::argmax(logits.row(0)));
-    points.target[0] = predicted;
-    const probust::Noise noise = probust::parse_noise(noise_text);
-    const probust::EstimatorSpec estimator = probust::parse_estimator(estimator_text);
-    probust::Evaluation evaluation(*executor_, std::move(points), logits);
-    const probust::Estimate result = probust::estimate(evaluation, noise, estimator).value()[0];
-    val row = val::object();
-    row.set("predicted", static_cast<double>(predicted));
-    row.set("noise", noise.text());
-    row.set("sigma", noise.scale);
-    row.set("estimator", estimator.text());
-    row.set("p", number_or_null(result.p));
-    row.set("pFail", number_or_null(result.p_fail));
-    row.set("stdError", number_or_null(result.std_error));
-    row.set("ciLow", number_or_null(result.ci_low));
-    row.set("ciHigh", number_or_null(result.ci_high));
-    row.set("forwards", static_cast<double>(result.forwards));
-    row.set("backwards", static_cast<double>(result.backwards));
-    row.set("status", result.status);
-    return row;
-  }
-
-  std::unique_ptr<probust::Executor> executor_;
+  val info_;
+  std::function<Runner()> run_;
 };
 
-// {classifier} or {error}. `options`: shape of a point (without batch), mean, std, layout.
-val load_model(const val& bytes, const val& options) {
-  val object = val::object();
-  const auto loaded = probust::guarded("model", [&] {
+// The model's own order of values, without the batch, where the caller names no other.
+Shape point_shape(const Arguments& options, const Model& model) {
+  if (options.has("shape")) return options.integers("shape");
+  return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
+}
+
+Preprocessing preprocessing(const Arguments& options) {
+  return {options.numbers("mean"), options.numbers("std"), parse_layout(options.text("layout", "auto"), "layout")};
+}
+
+ExecutorOptions executor_options(const Arguments& options) {
+  constexpr std::int64_t kMemory = std::int64_t{1} << 30;
+  return {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
+}
+
+val load_model(const val& bytes, const val& given) {
+  return outcome("model", [&] {
+    const Arguments options(given);
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
-    const probust::Model model = probust::import_onnx(std::as_bytes(std::span(buffer))).value();
-    probust::Shape shape(model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end());
-    if (!options["shape"].isUndefined()) {
-      shape.clear();
-      for (const double extent : numbers(options, "shape")) shape.push_back(static_cast<std::int64_t>(extent));
-    }
-    return std::make_shared<Classifier>(
-        model, shape, probust::Preprocessing{numbers(options, "mean"), numbers(options, "std"), layout_of(options)});
+    ImportOptions import;
+    import.output_name = options.text("output", "");
+    import.input_shape = options.integers("inputShape");
+    import.two_classes_of_one = true;
+    Model model = import_onnx(std::as_bytes(std::span(buffer)), import).value();
+    const Shape point = point_shape(options, model);
+    const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
+    const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
+    return val(std::make_shared<LoadedModel>(write(model, point, "probust"), [executor] { return Runner{executor}; }));
   });
-  if (loaded) {
-    object.set("classifier", *loaded);
-  } else {
-    object.set("error", error_object(loaded.error()));
+}
+
+Graph identity(const Shape& shape) {
+  Graph graph;
+  graph.outputs = {append_input(graph, shape, Extent::example, "x")};
+  return graph;
+}
+
+// A model that another engine runs, which has told its input's shape and its classes: here is what comes before and after.
+val load_outside(const val& bytes, const val& given) {
+  return outcome("model", [&] {
+    const Arguments options(given);
+    const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
+    const Shape input = options.integers("inputShape");
+    const std::int64_t classes = options.integer("classes", 1, 1);
+    const std::string engine = options.text("engine", "");
+    const Model model{summarize_onnx(std::as_bytes(std::span(buffer))).value(),
+                      identity(input),
+                      "input",
+                      options.text("output", ""),
+                      input,
+                      classes,
+                      options.texts("notes", "")};
+    const Shape point = point_shape(options, model);
+    const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
+    ExecutorOptions running = executor_options(options);
+    running.batch = options.integer("batch", 1, 1);
+    val info = write(model, point, engine);
+    info.set("flops", std::numeric_limits<double>::quiet_NaN());
+    return val(std::make_shared<LoadedModel>(info, [=] {
+      auto outside = std::make_shared<Outside>();
+      auto program = outside_program(*outside, preparation, classes);
+      return Runner{make_forward_executor(engine, std::move(program), point, classes, running), outside};
+    }));
+  });
+}
+
+// P(X <= z) for R, or for R = U Uᵀ.
+val mvn(const val& given) {
+  return outcome("mvn", [&] {
+    const Arguments arguments(given);
+    const std::vector<double> z = arguments.numbers("z");
+    normal::Options options;
+    options.abs = arguments.number("abs", options.abs);
+    options.rel_q = arguments.number("relFail", options.rel_q);
+    options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, 0));
+    if (arguments.has("U")) return write(normal::mvn_cdf_factor(z, read_matrix(arguments, "U", z.size()), options));
+    return write(normal::mvn_cdf(z, read_matrix(arguments, "R", z.size()), options));
+  });
+}
+
+// The core's one list, for those who choose.
+val estimators() {
+  val list = val::array();
+  for (const EstimatorDefinition& definition : all_estimators()) {
+    val entry = val::object();
+    entry.set("name", std::string(definition.name));
+    entry.set("form", form(definition));
+    entry.set("summary", std::string(definition.summary));
+    list.call<void>("push", entry);
   }
-  return object;
+  return list;
+}
+
+// {value}: how many points of a call belong together.
+val points_together(const val& given) {
+  return outcome("estimators",
+                 [&] { return val(static_cast<double>(block_size(read_estimators(Arguments(given), "estimators")))); });
 }
 
 }  // namespace
+}  // namespace probust::web
 
 EMSCRIPTEN_BINDINGS(probust) {
-  emscripten::class_<Classifier>("Classifier")
-      .smart_ptr<std::shared_ptr<Classifier>>("Classifier")
-      .property("classes", &Classifier::classes)
-      .function("estimate", &Classifier::estimate);
+  using namespace probust::web;
+  emscripten::constant("version", std::string(PROBUST_VERSION));
   emscripten::function("loadModel", &load_model);
+  emscripten::function("loadOutside", &load_outside);
+  emscripten::function("mvn", &mvn);
+  emscripten::function("estimators", &estimators);
+  emscripten::function("pointsTogether", &points_together);
+  emscripten::class_<LoadedModel>("Model")
+      .smart_ptr<std::shared_ptr<LoadedModel>>("Model")
+      .function("info", &LoadedModel::info)
+      .function("start", &LoadedModel::start);
+  emscripten::class_<Call>("Call")
+      .smart_ptr<std::shared_ptr<Call>>("Call")
+      .function("step", &Call::step)
+      .function("answer", &Call::answer);
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Stages the npm package: node build.mjs MODULES OUT VERSION, where MODULES holds what Emscripten made. CMake calls it.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const [modules, out] = process.argv.slice(2, 4).map((folder) => resolve(folder));
+const version = process.argv[4];
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Emscripten's glue, and the module as text, for the sources that import them. */
+const built = {
+  name: 'built',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /glue\.mjs$/ }, () => ({ path: join(modules, 'probust.mjs') }));
+    onResolve({ filter: /^probust\.wasm\.gz$/ }, ({ path }) => ({ path, namespace: 'packed' }));
+    onLoad({ filter: /.*/, namespace: 'packed' }, () => ({
+      contents: gzipSync(readFileSync(join(modules, 'probust.wasm')), { level: 9 }),
+      loader: 'base64',
+    }));
+  },
+};
+
+const options = {
+  bundle: true,
+  minify: true,
+  target: 'es2022',
+  legalComments: 'none',
+  plugins: [built],
+  banner: { js: `/* probust ${version}, MIT license */` },
+  external: ['onnxruntime-web'],
+  logLevel: 'warning',
+};
+const source = (name) => join(here, 'src', `${name}.ts`);
+
+function declarations() {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  execFileSync(
+    process.execPath,
+    [tsc, '-p', here, '--noEmit', 'false', '--emitDeclarationOnly', '--outDir', join(out, 'types')],
+    {
+      stdio: 'inherit',
+    },
+  );
+}
+
+function manifest() {
+  const text = JSON.parse(readFileSync(join(here, 'package', 'package.json'), 'utf8'));
+  writeFileSync(join(out, 'package.json'), JSON.stringify({ ...text, version }, null, 2) + '\n');
+}
+
+/** One glue serves both modules: all that may tell theirs apart is the file's name. */
+function requireOneGlue() {
+  const glue = (name) => readFileSync(join(modules, `${name}.mjs`), 'utf8').replaceAll(`${name}.wasm`, 'probust.wasm');
+  if (glue('probust') !== glue('probust-scalar')) throw new Error('the modules want different glue: compile and link them alike');
+}
+
+requireOneGlue();
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+await build({
+  ...options,
+  entryPoints: { probust: source('index'), compat: source('compat'), ort: source('ort'), worker: source('worker') },
+  outdir: out,
+  format: 'esm',
+  splitting: true,
+  chunkNames: 'shared-[hash]',
+  outExtension: { '.js': '.mjs' },
+});
+await build({
+  ...options,
+  entryPoints: [source('index')],
+  outfile: join(out, 'probust.iife.js'),
+  format: 'iife',
+  globalName: 'probust',
+  banner: { js: `${options.banner.js}\nvar probustScript = document.currentScript.src;` },
+  define: { 'import.meta.url': 'probustScript' },
+});
+for (const name of readdirSync(modules).filter((file) => /^probust(-scalar|-threads)?\.wasm$/.test(file))) {
+  cpSync(join(modules, name), join(out, name));
+}
+declarations();
+manifest();
+cpSync(join(here, 'README.md'), join(out, 'README.md'));
+cpSync(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "calls.h"
+
+#include "probust/analysis/curve.h"
+#include "probust/analysis/jacobian.h"
+#include "probust/analysis/slice.h"
+#include "probust/estimators/linearization.h"
+
+namespace probust::web {
+namespace {
+
+std::uint64_t read_seed(const Arguments& arguments) { return static_cast<std::uint64_t>(arguments.integer("seed", 0, 0)); }
+
+// Rows as they come, and nothing twice.
+class EstimateCall final : public Call {
+ public:
+  EstimateCall(const Runner& runner, const Arguments& arguments)
+      : Call(runner), run_(*runner.executor, request(*runner.executor, arguments), runner.outside.get()) {}
+
+ private:
+  static EstimateRequest request(const Executor& executor, const Arguments& arguments) {
+    EstimateRequest request;
+    request.x = read_points(arguments, executor.point_shape());
+    request.targets = arguments.integers("target");
+    request.offset = arguments.integer("index", 0, 0);
+    request.seed = read_seed(arguments);
+    request.noises = read_noises(arguments);
+    request.estimators = read_estimators(arguments, "estimators");
+    return request;
+  }
+
+  val attempt(double milliseconds) override {
+    if (!run_.step(milliseconds)) return val::undefined();
+    val rows = val::array();
+    for (const Row& row : run_.rows()) rows.call<void>("push", write(row));
+    return rows;
+  }
+
+  std::int64_t planned() const override { return run_.planned(); }
+
+  EstimateRun run_;
+};
+
+/// A question that is asked from its beginning at each attempt (stepwise.h).
+class Repeated final : public Call {
+ public:
+  using Body = std::function<val(Executor&)>;
+
+  Repeated(const Runner& runner, std::int64_t planned, Body body)
+      : Call(runner), stepwise_(*runner.executor, runner.outside.get()), planned_(planned), body_(std::move(body)) {}
+
+ private:
+  val attempt(double milliseconds) override {
+    stepwise_.resume(milliseconds);
+    try {
+      return body_(stepwise_);
+    } catch (const Error&) {
+      if (!stepwise_.interrupted()) throw;
+      return val::undefined();
+    }
+  }
+
+  std::int64_t planned() const override { return planned_; }
+
+  StepwiseExecutor stepwise_;
+  std::int64_t planned_;
+  Body body_;
+};
+
+// One point, with its logits' argmax as the target where none is given.
+struct Setting {
+  Points points;
+  Tensor logits;
+};
+
+Setting setting_of(Executor& executor, const Tensor& x, const std::vector<std::int64_t>& target, std::int64_t index,
+                   std::uint64_t seed) {
+  Tensor logits = executor.logits(x).value();
+  std::vector<std::int64_t> targets = target.empty() ? predicted_classes(logits) : target;
+  return {points_of(x, std::move(targets), index, seed), std::move(logits)};
+}
+
+// What the calls at one point have in common.
+struct PointArguments {
+  Tensor x;
+  std::vector<std::int64_t> target;
+  std::int64_t index;
+  std::uint64_t seed;
+
+  Setting at(Executor& executor) const { return setting_of(executor, x, target, index, seed); }
+};
+
+PointArguments read_point(const Executor& executor, const Arguments& arguments) {
+  PointArguments point{read_points(arguments, executor.point_shape()), arguments.integers("target"),
+                       arguments.integer("index", 0, 0), read_seed(arguments)};
+  if (point.x.shape[0] != 1)
+    throw Error{ErrorCode::usage, "x", "holds " + std::to_string(point.x.shape[0]) + " points", "give one"};
+  return point;
+}
+
+std::shared_ptr<Call> start_logits(const Runner& runner, const Arguments& arguments) {
+  const Tensor x = read_points(arguments, runner.executor->point_shape());
+  return std::make_shared<Repeated>(runner, x.shape[0],
+                                    [x](Executor& of) { return write(std::span<const float>(of.logits(x).value().data)); });
+}
+
+val linearize(Executor& executor, const PointArguments& point, const Noise& noise, std::int64_t samples) {
+  const auto [points, logits] = point.at(executor);
+  const Linearization linear = samples > 0 ? executor.linearize_averaged(points, noise, samples).value()[0]
+                                           : executor.linearize(points, *noise.shape).value()[0];
+  const LogitJacobian U = margin_gradients(executor, points, 0, noise, samples);
+  const NormalProblem problem = normal_problem(linear, points.target[0], noise.scale);
+  val object = val::object();
+  object.set("target", static_cast<double>(points.target[0]));
+  object.set("scale", noise.scale);
+  object.set("margins", write(std::span(linear.margins.data(), static_cast<std::size_t>(linear.margins.size()))));
+  object.set("gradients", write(std::span(U.data(), static_cast<std::size_t>(U.size()))));
+  object.set("gram", write_matrix(linear.gram));
+  object.set("rivals", write_ints(problem.rows));
+  object.set("z", write(std::span<const double>(problem.z)));
+  object.set("R", write_matrix(problem.R));
+  return object;
+}
+
+std::shared_ptr<Call> start_linearize(const Runner& runner, const Arguments& arguments) {
+  const PointArguments point = read_point(*runner.executor, arguments);
+  const Noise noise = read_noise(arguments);
+  const std::int64_t samples = arguments.integer("samples", 0, 0);
+  const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
+  return std::make_shared<Repeated>(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
+}
+
+// A curve in columns; NaN where there is no number.
+val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Estimate>>& estimates) {
+  const auto column = [&](auto get) {
+    std::vector<double> values;
+    for (const auto& at_scale : estimates) values.push_back(get(at_scale[0]));
+    return write(std::span<const double>(values));
+  };
+  val status = val::array();
+  for (const auto& at_scale : estimates) status.call<void>("push", at_scale[0].status);
+  val object = val::object();
+  object.set("sigmas", write(sigmas));
+  object.set("p", column([](const Estimate& e) { return e.p; }));
+  object.set("pFail", column([](const Estimate& e) { return e.p_fail; }));
+  object.set("stdError", column([](const Estimate& e) { return e.std_error.value_or(NAN); }));
+  object.set("ciLow", column([](const Estimate& e) { return e.ci_low.value_or(NAN); }));
+  object.set("ciHigh", column([](const Estimate& e) { return e.ci_high.value_or(NAN); }));
+  object.set("forwards", column([](const Estimate& e) { return static_cast<double>(e.forwards); }));
+  object.set("backwards", column([](const Estimate& e) { return static_cast<double>(e.backwards); }));
+  object.set("status", status);
+  return object;
+}
+
+std::shared_ptr<Call> start_sweep(const Runner& runner, const Arguments& arguments) {
+  const PointArguments point = read_point(*runner.executor, arguments);
+  const std::vector<double> sigmas = arguments.numbers("sigmas");
+  for (const double sigma : sigmas) {
+    if (!(sigma > 0) || !std::isfinite(sigma))
+      throw Error{ErrorCode::usage, "sigmas", "holds a value that is not a positive number", "give for example [0.1, 0.2]"};
+  }
+  if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "give for example [0.1, 0.2]"};
+  const Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
+  const EstimatorSpec estimator = read_estimators(arguments, "estimator")[0];
+  require_answerable(*runner.executor, estimator);
+  const bool smooth = arguments.flag("smooth");
+  const std::int64_t passes = estimator.definition->passes(runner.executor->classes(), estimator.parameter);
+  const auto body = [=](Executor& of) {
+    const auto [points, logits] = point.at(of);
+    if (smooth) return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator).value());
+    Evaluation evaluation(of, points, logits);
+    std::vector<std::vector<Estimate>> estimates;
+    for (const double sigma : sigmas) estimates.push_back(estimate(evaluation, {noise.shape, sigma}, estimator).value());
+    return write_curve(sigmas, estimates);
+  };
+  return std::make_shared<Repeated>(runner, 1 + passes * static_cast<std::int64_t>(sigmas.size()), body);
+}
+
+val write_slice(const SlicePlane& plane, const Slice& slice) {
+  val object = val::object();
+  object.set("resolution", static_cast<double>(slice.resolution));
+  object.set("reach", plane.reach);
+  object.set("u", write(std::span<const double>(plane.u)));
+  object.set("v", write(std::span<const double>(plane.v)));
+  object.set("predicted", write_ints(slice.predicted));
+  object.set("margin", write(std::span<const double>(slice.margin)));
+  return object;
+}
+
+std::shared_ptr<Call> start_slice(const Runner& runner, const Arguments& arguments) {
+  const PointArguments point = read_point(*runner.executor, arguments);
+  const SlicePlane given{arguments.numbers("u"), arguments.numbers("v"), arguments.number("reach", 1),
+                         arguments.integer("resolution", 64, 2)};
+  const bool chosen = arguments.has("u") || arguments.has("v");
+  const auto body = [=](Executor& of) {
+    const auto [points, logits] = point.at(of);
+    const SlicePlane plane = chosen ? orthonormal(given) : margin_plane(of, points, 0, given.reach, given.resolution).value();
+    return write_slice(plane, decision_slice(of, points, 0, plane).value());
+  };
+  return std::make_shared<Repeated>(runner, given.resolution * given.resolution, body);
+}
+
+struct Operation {
+  const char* name;
+  std::shared_ptr<Call> (*start)(const Runner&, const Arguments&);
+};
+
+constexpr Operation kOperations[] = {
+    {"logits", start_logits},
+    {"linearize", start_linearize},
+    {"estimate",
+     [](const Runner& runner, const Arguments& arguments) -> std::shared_ptr<Call> {
+       return std::make_shared<EstimateCall>(runner, arguments);
+     }},
+    {"sweep", start_sweep},
+    {"slice", start_slice},
+};
+
+}  // namespace
+
+val Call::step(double milliseconds) {
+  const std::int64_t before = runner_.executor->progress.passes;
+  const Result<val> result = guarded("run", [&] { return attempt(milliseconds); });
+  passes_ += runner_.executor->progress.passes - before;
+  val report = val::object();
+  report.set("passes", static_cast<double>(runner_.outside ? runner_.outside->passes() : passes_));
+  report.set("planned", static_cast<double>(planned()));
+  if (!result) report.set("error", write(result.error()));
+  if (result && !result->isUndefined()) report.set("value", *result);
+  if (const Outside::Inputs* wanted = runner_.outside ? runner_.outside->wanted() : nullptr; wanted != nullptr) {
+    val wants = val::object();
+    wants.set("count", static_cast<double>(wanted->count));
+    wants.set("values", write(std::span<const float>(wanted->values)));
+    report.set("wants", wants);
+  }
+  return report;
+}
+
+val Call::answer(const val& logits) {
+  return outcome("logits", [&] {
+    runner_.outside->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
+    return val(true);
+  });
+}
+
+std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const Arguments& arguments) {
+  for (const Operation& entry : kOperations) {
+    if (operation == entry.name) return entry.start(runner, arguments);
+  }
+  throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
+}
+
+}  // namespace probust::web

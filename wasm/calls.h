@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What a model can be asked, in steps: a page must not stand still, and wants to stop what it no longer needs.
+#pragma once
+
+#include <emscripten/val.h>
+
+#include <memory>
+
+#include "convert.h"
+#include "probust/exec/executor.h"
+#include "probust/exec/outside.h"
+
+namespace probust::web {
+
+/// What answers calls: an executor, and who else is asked, where it is not the executor that runs the model.
+struct Runner {
+  std::shared_ptr<Executor> executor;
+  std::shared_ptr<Outside> outside = nullptr;
+};
+
+/// A call under way.
+class Call {
+ public:
+  explicit Call(Runner runner) : runner_(std::move(runner)) {}
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// Works for about as long as `milliseconds`: {passes, planned} so far, with `value` or `error` at the end, or with `wants`:
+  /// {count, values} of inputs [count, d] whose logits the next step needs.
+  val step(double milliseconds);
+
+  /// The logits [count, C] that were wanted: {value} or {error}.
+  val answer(const val& logits);
+
+ protected:
+  /// The value, or undefined where there is more to do. Throws Error.
+  virtual val attempt(double milliseconds) = 0;
+  virtual std::int64_t planned() const = 0;
+
+ private:
+  Runner runner_;
+  std::int64_t passes_ = 0;
+};
+
+/// Starts "logits", "linearize", "estimate", "sweep" or "slice". Throws Error where arguments are wrong.
+std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const Arguments& arguments);
+
+}  // namespace probust::web

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "convert.h"
+
+#include <cmath>
+#include <limits>
+
+#include "probust/ops/op.h"
+
+namespace probust::web {
+namespace {
+
+[[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) {
+  throw Error{ErrorCode::usage, where, what, hint};
+}
+
+bool is(const val& value, const char* type) { return value.typeOf().as<std::string>() == type; }
+
+// Typed arrays and arrays alike; anything else is refused.
+void require_list(const val& value, const char* name) {
+  if (value.isArray() || val::global("ArrayBuffer").call<bool>("isView", value)) return;
+  refuse(name, "is no array", "give an array or a typed array of numbers");
+}
+
+template <class T>
+std::vector<T> numbers_of(const val& value, const char* name) {
+  require_list(value, name);
+  return emscripten::convertJSArrayToNumberVector<T>(value);
+}
+
+std::vector<std::int64_t> whole(const std::vector<double>& values, const std::string& name) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  std::vector<std::int64_t> integers;
+  for (const double value : values) {
+    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "holds a number that is not whole", "");
+    integers.push_back(static_cast<std::int64_t>(value));
+  }
+  return integers;
+}
+
+NoiseArray read_array(const val& entry, const std::string& name) {
+  if (!is(entry, "object")) refuse("arrays", "has no '" + name + "'", "give {" + name + ": {data, shape}}");
+  const Arguments array(entry);
+  NoiseArray result{whole(array.numbers("shape"), name), array.numbers("data"), name};
+  if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
+    refuse(name, "holds " + std::to_string(result.values.size()) + " numbers", "its shape is " + to_string(result.shape));
+  return result;
+}
+
+std::vector<Category> read_categories(const val& groups, const std::string& name) {
+  if (!groups.isArray()) refuse("categories", "has no '" + name + "'", "give {" + name + ": [{columns, transitions}]}");
+  std::vector<Category> categories;
+  for (const val& entry : emscripten::vecFromJSArray<val>(groups)) {
+    const Arguments group(entry);
+    categories.push_back({group.integers("columns"), group.numbers("transitions")});
+  }
+  return categories;
+}
+
+// Values that noise texts name: in a page there are no files.
+NoiseSource named_values(const Arguments& arguments) {
+  const auto entry = [arguments](const char* map, const std::string& name) {
+    return arguments.has(map) ? arguments[map][name] : val::undefined();
+  };
+  return {[entry](const std::string& name) { return read_array(entry("arrays", name), name); },
+          [entry](const std::string& name) { return read_categories(entry("categories", name), name); }};
+}
+
+Quantization read_range(const Arguments& arguments) {
+  Quantization range;
+  range.levels = arguments.integer("levels", 0, 0);
+  if (!arguments.has("clip")) return range;
+  const std::vector<double> clip = arguments.numbers("clip");
+  if (clip.size() != 2) refuse("clip", "is not [low, high]", "give for example [0, 1]");
+  range.low = clip[0];
+  range.high = clip[1];
+  return range;
+}
+
+val write_ports(const std::vector<Port>& ports) {
+  val list = val::array();
+  for (const Port& port : ports) {
+    val entry = val::object();
+    entry.set("name", port.name);
+    entry.set("type", port.type);
+    entry.set("shape", val::array(std::vector<double>(port.shape.begin(), port.shape.end())));
+    list.call<void>("push", entry);
+  }
+  return list;
+}
+
+val write_operators(const std::vector<OperatorUse>& operators) {
+  val list = val::array();
+  for (const OperatorUse& use : operators) {
+    val entry = val::object();
+    entry.set("opType", use.op_type);
+    entry.set("domain", use.domain);
+    entry.set("count", static_cast<double>(use.count));
+    entry.set("runs", use.runs);
+    entry.set("differentiable", use.differentiable);
+    list.call<void>("push", entry);
+  }
+  return list;
+}
+
+template <class T>
+val copy(const T* values, std::size_t count) {
+  return val(emscripten::typed_memory_view(count, values)).template call<val>("slice");
+}
+
+}  // namespace
+
+bool Arguments::has(const char* name) const {
+  const val value = object_[name];
+  return !value.isUndefined() && !value.isNull();
+}
+
+double Arguments::number(const char* name, double otherwise) const {
+  if (!has(name)) return otherwise;
+  if (!is(object_[name], "number")) refuse(name, "is no number", "");
+  return object_[name].as<double>();
+}
+
+std::int64_t Arguments::integer(const char* name, std::int64_t otherwise, std::int64_t least) const {
+  const std::int64_t value = whole({number(name, static_cast<double>(otherwise))}, name)[0];
+  if (value < least) refuse(name, "is " + std::to_string(value), "give " + std::to_string(least) + " or more");
+  return value;
+}
+
+bool Arguments::flag(const char* name) const { return has(name) && object_[name].isTrue(); }
+
+std::string Arguments::text(const char* name, const std::string& otherwise) const {
+  if (!has(name)) return otherwise;
+  if (!is(object_[name], "string")) refuse(name, "is no text", "");
+  return object_[name].as<std::string>();
+}
+
+std::vector<double> Arguments::numbers(const char* name) const {
+  return has(name) ? numbers_of<double>(object_[name], name) : std::vector<double>{};
+}
+
+std::vector<std::int64_t> Arguments::integers(const char* name) const { return whole(numbers(name), name); }
+
+std::vector<std::string> Arguments::texts(const char* name, const std::string& otherwise) const {
+  if (!has(name) || !object_[name].isArray()) return {text(name, otherwise)};
+  std::vector<std::string> list;
+  for (const val& entry : emscripten::vecFromJSArray<val>(object_[name])) {
+    if (!is(entry, "string")) refuse(name, "holds something that is no text", "");
+    list.push_back(entry.as<std::string>());
+  }
+  return list;
+}
+
+Tensor read_points(const Arguments& arguments, const Shape& point) {
+  if (!arguments.has("x")) refuse("x", "is missing", "give an array of numbers");
+  std::vector<float> values = numbers_of<float>(arguments["x"], "x");
+  const auto size = static_cast<std::size_t>(element_count(point));
+  if (values.empty() || values.size() % size != 0)
+    refuse("x", "has " + std::to_string(values.size()) + " numbers",
+           "a point has shape " + to_string(point) + ": give " + std::to_string(size) + " for each");
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    if (!std::isfinite(values[e])) refuse("x", "holds NaN or infinity at " + std::to_string(e), "give finite numbers");
+  }
+  Shape shape = point;
+  shape.insert(shape.begin(), static_cast<std::int64_t>(values.size() / size));
+  return {std::move(shape), std::move(values)};
+}
+
+std::vector<Noise> read_noises(const Arguments& arguments) {
+  std::vector<Noise> noises;
+  if (!arguments.has("noise")) refuse("noise", "is missing", "give for example 'gaussian:0.1'");
+  const NoiseSource source = named_values(arguments);
+  for (const std::string& text : arguments.texts("noise", "")) {
+    noises.push_back(parse_noise(text, source));
+    if (arguments.has("clip") || arguments.has("levels"))
+      noises.back().shape = clipped(noises.back().shape, read_range(arguments));
+  }
+  return noises;
+}
+
+Noise read_noise(const Arguments& arguments) {
+  std::vector<Noise> noises = read_noises(arguments);
+  if (noises.size() != 1) refuse("noise", "names " + std::to_string(noises.size()) + " models", "give one");
+  return std::move(noises[0]);
+}
+
+std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const char* name) {
+  std::vector<EstimatorSpec> estimators;
+  for (const std::string& text : arguments.texts(name, "auto")) estimators.push_back(parse_estimator(text));
+  return estimators;
+}
+
+Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows) {
+  const std::vector<double> values = arguments.numbers(name);
+  if (rows == 0 && values.empty()) return {};
+  if (rows == 0 || values.size() % rows != 0)
+    refuse(name, "has " + std::to_string(values.size()) + " numbers",
+           "give " + std::to_string(rows) + " rows, one after another");
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  return Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(rows),
+                                    static_cast<Eigen::Index>(values.size() / rows));
+}
+
+val write(std::span<const double> values) { return copy(values.data(), values.size()); }
+val write(std::span<const float> values) { return copy(values.data(), values.size()); }
+
+val write_ints(std::span<const std::int64_t> values) {
+  const std::vector<std::int32_t> narrow(values.begin(), values.end());
+  return copy(narrow.data(), narrow.size());
+}
+
+val write_matrix(const Eigen::MatrixXd& matrix) {
+  const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows = matrix;
+  return copy(by_rows.data(), static_cast<std::size_t>(by_rows.size()));
+}
+
+val write(const Error& error) {
+  val object = val::object();
+  object.set("code", static_cast<int>(error.code));
+  object.set("message", error.message());
+  object.set("hint", error.hint);
+  object.set("op", error.op);
+  object.set("node", error.node);
+  return object;
+}
+
+val number_or_null(const std::optional<double>& value) { return value && std::isfinite(*value) ? val(*value) : val::null(); }
+
+val write(const Row& row) {
+  const Estimate& e = row.estimate;
+  val object = val::object();
+  object.set("index", static_cast<double>(row.index));
+  object.set("label", row.label ? val(static_cast<double>(*row.label)) : val::null());
+  object.set("predicted", static_cast<double>(row.predicted));
+  object.set("target", static_cast<double>(row.target));
+  object.set("noise", row.noise);
+  object.set("sigma", number_or_null(row.sigma));
+  object.set("estimator", row.estimator);
+  object.set("p", number_or_null(e.p));
+  object.set("pFail", number_or_null(e.p_fail));
+  object.set("stdError", number_or_null(e.std_error));
+  object.set("ciLow", number_or_null(e.ci_low));
+  object.set("ciHigh", number_or_null(e.ci_high));
+  object.set("forwards", static_cast<double>(e.forwards));
+  object.set("backwards", static_cast<double>(e.backwards));
+  object.set("status", e.status);
+  return object;
+}
+
+val write(const normal::Probability& answer) {
+  val object = val::object();
+  object.set("p", number_or_null(answer.p));
+  object.set("pFail", number_or_null(answer.p_fail));
+  object.set("error", number_or_null(answer.error));
+  object.set("errorFail", number_or_null(answer.error_fail));
+  object.set("method", std::string(answer.method));
+  object.set("status", std::string(normal::describe(answer.status)));
+  return object;
+}
+
+val write(const Model& model, const Shape& point, const std::string& engine) {
+  const auto shape = [](const Shape& extents) { return val::array(std::vector<double>(extents.begin(), extents.end())); };
+  const ModelSummary& summary = model.summary;
+  val object = val::object();
+  object.set("engine", engine);
+  object.set("producer", summary.producer);
+  object.set("graph", summary.graph_name);
+  object.set("opset", static_cast<double>(summary.opset));
+  object.set("parameters", static_cast<double>(summary.parameters));
+  object.set("flops", flops(model.graph));
+  object.set("classes", static_cast<double>(model.classes));
+  object.set("pointShape", shape(point));
+  object.set("inputShape", shape(model.input_shape));
+  object.set("logits", model.output_name);
+  object.set("inputs", write_ports(summary.inputs));
+  object.set("outputs", write_ports(summary.outputs));
+  object.set("operators", write_operators(summary.operators));
+  val notes = val::array();
+  for (const std::string& note : model.notes) notes.call<void>("push", note);
+  object.set("notes", notes);
+  return object;
+}
+
+val outcome(const std::string& where, const std::function<val()>& body) {
+  val object = val::object();
+  const Result<val> result = guarded(where, body);
+  if (result) {
+    object.set("value", *result);
+  } else {
+    object.set("error", write(result.error()));
+  }
+  return object;
+}
+
+}  // namespace probust::web

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Between JavaScript's values and the core's. Everything is copied, since memory moves when it grows. What a caller may give is
+// checked here and nowhere else; all `read` functions throw Error{usage} naming the argument.
+#pragma once
+
+#include <emscripten/val.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/estimators/run.h"
+#include "probust/normal/multivariate.h"
+#include "probust/onnx/import.h"
+#include "probust/onnx/preprocess.h"
+
+namespace probust::web {
+
+using emscripten::val;
+
+/// An object of arguments, as it came.
+class Arguments {
+ public:
+  explicit Arguments(val object) : object_(std::move(object)) {}
+
+  bool has(const char* name) const;
+  val operator[](const char* name) const { return object_[name]; }
+
+  double number(const char* name, double otherwise) const;
+  std::int64_t integer(const char* name, std::int64_t otherwise, std::int64_t least) const;
+  bool flag(const char* name) const;
+  std::string text(const char* name, const std::string& otherwise) const;
+  std::vector<double> numbers(const char* name) const;
+  std::vector<std::int64_t> integers(const char* name) const;
+  std::vector<std::string> texts(const char* name, const std::string& otherwise) const;
+
+ private:
+  val object_;
+};
+
+/// x as [N, ...point], N from its length. Its values must be finite.
+Tensor read_points(const Arguments& arguments, const Shape& point);
+
+/// `noise`: texts, whose names of arrays and categories stand in `arrays` and `categories`; `clip` and `levels`.
+std::vector<Noise> read_noises(const Arguments& arguments);
+Noise read_noise(const Arguments& arguments);
+
+std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const char* name);
+
+/// Rows of a matrix, as a flat array of `rows` rows. Its length must be a multiple of that.
+Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows);
+
+val write(std::span<const double> values);             ///< Float64Array
+val write(std::span<const float> values);              ///< Float32Array
+val write_ints(std::span<const std::int64_t> values);  ///< Int32Array
+val write_matrix(const Eigen::MatrixXd& matrix);       ///< Float64Array, row-major
+val write(const Error& error);
+val write(const Row& row);
+val write(const normal::Probability& answer);
+val write(const Model& model, const Shape& point, const std::string& engine);
+val number_or_null(const std::optional<double>& value);
+
+/// {value} or {error}: what `body` returns, or the Error that it throws.
+val outcome(const std::string& where, const std::function<val()>& body);
+
+}  // namespace probust::web

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+import { disposed, ProbustError } from './errors.js';
+import { readModel } from './platform.js';
+import type { Everywhere, Pool } from './pool.js';
+import type { Forward, Watch } from './protocol.js';
+import type {
+  CallOptions,
+  Curve,
+  EstimateOptions,
+  EstimatorInfo,
+  Linearization,
+  LinearizeOptions,
+  ModelInfo,
+  ModelOptions,
+  ModelSource,
+  MvnOptions,
+  MvnResult,
+  Numbers,
+  Row,
+  Slice,
+  SliceOptions,
+  SweepOptions,
+  Verification,
+  VerifyOptions,
+} from './types.js';
+import { compared, uniformPoints } from './verify.js';
+
+// Newer than some browsers; a symbol of our own does no harm where nobody asks for it.
+const dispose: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
+
+/** What every release of a model needs, without the model itself: a registry may not hold on to it. */
+interface Lease {
+  pool: Pool;
+  model: Everywhere;
+  outside?: Outside | undefined;
+}
+
+/** Another engine that runs a model. */
+export interface Outside {
+  forward: Forward;
+  release(): void;
+}
+
+function release({ pool, model, outside }: Lease): void {
+  pool.release(model);
+  outside?.release();
+}
+
+const forgotten = new FinalizationRegistry<Lease>(release);
+
+/** Typed numbers: plain arrays cost a conversion. What is no array is left for the module to refuse. */
+const floats = (x: Numbers): Float32Array => {
+  if (x instanceof Float32Array) return x;
+  return Array.isArray(x) || ArrayBuffer.isView(x) ? Float32Array.from(x) : (x as Float32Array);
+};
+
+const elementsOf = ({ pointShape }: ModelInfo): number => pointShape.reduce((product, extent) => product * extent, 1);
+
+const list = (texts: string | readonly string[]): readonly string[] => (typeof texts === 'string' ? [texts] : texts);
+
+/** The options that go with the request, and those that watch it. */
+function divided<T extends CallOptions>(options: T, forward?: Forward): { args: Omit<T, keyof CallOptions>; watch: Watch } {
+  const { signal, onProgress, ...args } = options;
+  return { args, watch: { signal, onProgress, forward } };
+}
+
+/**
+ * A classifier. All its methods are asynchronous: long ones work in steps, and the page lives on between them. They reject with
+ * a {@link ProbustError}: `usage` for wrong arguments (x of another length or with NaN, an unknown estimator), `aborted`,
+ * `disposed`, `resources`.
+ */
+export class Model {
+  /** What is known of it. */
+  readonly info: ModelInfo;
+  readonly #lease: Lease;
+  #disposed = false;
+
+  /** @internal */
+  constructor(pool: Pool, model: Everywhere, info: ModelInfo, outside?: Outside) {
+    this.info = info;
+    this.#lease = { pool, model, outside };
+    forgotten.register(this, this.#lease, this);
+  }
+
+  /** Logits [N, C], row-major, at points x [N, ...]. */
+  async logits(x: Numbers, options: CallOptions = {}): Promise<Float32Array> {
+    return (await this.#call('logits', { x: floats(x), ...options })) as Float32Array;
+  }
+
+  /** Rows for points x [N, ...]: for each point, each noise and each estimator, in that order. */
+  async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
+    this.#live();
+    const { args, watch } = divided(options, this.#lease.outside?.forward);
+    const elements = elementsOf(this.info);
+    const request = {
+      ...args,
+      x: floats(x),
+      noise: list(args.noise),
+      estimators: list(args.estimators ?? 'auto'),
+      index: args.index ?? 0,
+      target: args.target && Array.from(args.target),
+    };
+    return this.#lease.pool.estimate(this.#lease.model, elements, request, watch);
+  }
+
+  /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that they pose. */
+  async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
+    return (await this.#call('linearize', { x: floats(x), noise, ...options })) as Linearization;
+  }
+
+  /** p at one point x over scales of the noise. */
+  async sweep(x: Numbers, options: SweepOptions): Promise<Curve> {
+    return (await this.#call('sweep', { x: floats(x), ...options })) as Curve;
+  }
+
+  /**
+   * Decision regions on the plane through x along u and v [d], which are made orthonormal. Without them: the plane of the
+   * gradients of the two smallest margins.
+   */
+  async slice(x: Numbers, u?: Numbers | null, v?: Numbers | null, options: SliceOptions = {}): Promise<Slice> {
+    return (await this.#call('slice', { x: floats(x), u, v, ...options })) as Slice;
+  }
+
+  /**
+   * Compares its logits with another's, such as one of `probust/ort`, at points x [N, ...]; without x at eight points whose
+   * elements are uniform in [0, 1].
+   */
+  async verify(other: Pick<Model, 'info' | 'logits'>, options: VerifyOptions = {}): Promise<Verification> {
+    const { x, ...watched } = options;
+    const points = x ?? uniformPoints(8, elementsOf(this.info));
+    if (other.info.classes !== this.info.classes) {
+      const message = `verify: the other model has ${other.info.classes} classes, this one ${this.info.classes}`;
+      throw new ProbustError({ code: 'usage', message });
+    }
+    const [own, others] = await Promise.all([this.logits(points, watched), other.logits(points, watched)]);
+    return compared(own, others, this.info.classes);
+  }
+
+  /** Frees its memory; calls after that reject with code `disposed`. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    forgotten.unregister(this);
+    release(this.#lease);
+  }
+
+  [dispose](): void {
+    this.dispose();
+  }
+
+  #live(): void {
+    if (this.#disposed) throw disposed('the model');
+  }
+
+  async #call(operation: string, options: CallOptions & { x: Float32Array; [name: string]: unknown }): Promise<unknown> {
+    this.#live();
+    const { args, watch } = divided(options, this.#lease.outside?.forward);
+    return this.#lease.pool.call(this.#lease.model, operation, args, watch);
+  }
+}
+
+/** The library: one WebAssembly instance, or one in each of several workers. */
+export class Probust {
+  readonly version: string;
+  /** Whether the module that runs has SIMD. */
+  readonly simd: boolean;
+  /** Workers; 0 where everything runs in this thread. */
+  readonly workers: number;
+  /** Every estimator that there is. */
+  readonly estimators: readonly EstimatorInfo[];
+  readonly #pool: Pool;
+
+  /** @internal */
+  constructor(pool: Pool, about: { version: string; estimators: readonly EstimatorInfo[]; simd: boolean; workers: number }) {
+    this.#pool = pool;
+    this.version = about.version;
+    this.estimators = about.estimators;
+    this.simd = about.simd;
+    this.workers = about.workers;
+  }
+
+  /**
+   * Loads an ONNX classifier. Rejects with code `unreadable` (not a model, damaged, not to be had), `unsupported` (names `op` and
+   * `node`), `usage` (options that do not fit), `resources` or `aborted`.
+   */
+  async loadModel(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
+    const { signal, ...given } = options;
+    const bytes = await readModel(source, signal);
+    const { model, info } = await this.#pool.load(bytes, given);
+    return new Model(this.#pool, model, info);
+  }
+
+  /** @internal For `probust/ort`: a model that another engine runs. */
+  async loadOutside(bytes: Uint8Array, options: object, outside: Outside): Promise<Model> {
+    const { model, info } = await this.#pool.load(bytes, options, true);
+    return new Model(this.#pool, model, info, outside);
+  }
+
+  /**
+   * P(X <= z), X ~ N(0, R): z [m], and R [m, m] row-major; or { U } for R = U Uᵀ, U [m, k] row-major with rows of length 1.
+   * Infinities in z are allowed.
+   */
+  async mvn(z: Numbers, R: Numbers | { U: Numbers }, options: MvnOptions = {}): Promise<MvnResult> {
+    const matrix = 'U' in R ? { U: R.U } : { R };
+    return (await this.#pool.ask<'mvn'>(() => ({ kind: 'mvn', args: { z, ...matrix, ...options } }))) as MvnResult;
+  }
+
+  /** Frees all memory and ends the workers. */
+  dispose(): void {
+    this.#pool.close();
+  }
+
+  [dispose](): void {
+    this.dispose();
+  }
+}

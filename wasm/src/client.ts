@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// The near end of a worker.
+import { aborted, disposed, ProbustError, toRecord } from './errors.js';
+import type { Port } from './platform.js';
+import type { Endpoint, Forward, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  watch: Watch;
+}
+
+export class WorkerEndpoint implements Endpoint {
+  readonly #port: Port;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 1;
+  #fault: ProbustError | undefined;
+
+  private constructor(port: Port) {
+    this.#port = port;
+  }
+
+  /** Starts the engine in the worker with a module that was compiled here. */
+  static start(port: Port, module: WebAssembly.Module): Promise<WorkerEndpoint> {
+    const endpoint = new WorkerEndpoint(port);
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => {
+        const fault = new ProbustError(
+          { code: 'environment', message: `the worker failed: ${String(error)}; set workerUrl to where worker.mjs is served` },
+          { cause: error },
+        );
+        endpoint.#end(fault);
+        reject(fault);
+      };
+      port.listen((message) => {
+        if (message.type === 'ready') {
+          port.hold(false);
+          resolve(endpoint);
+        } else if (message.type === 'failed') fail(message.error.message);
+        else endpoint.#receive(message);
+      }, fail);
+      port.post({ type: 'start', module });
+    });
+  }
+
+  async send<K extends Kind>(request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
+    if (this.#fault) throw this.#fault;
+    if (watch.signal?.aborted) throw aborted();
+    const id = this.#nextId++;
+    const abort = () => this.#port.post({ type: 'abort', id });
+    watch.signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return (await new Promise((resolve, reject) => {
+        this.#port.hold(true);
+        this.#pending.set(id, { resolve, reject, watch });
+        this.#post(id, request as Request, watch.onProgress !== undefined);
+      })) as ReplyOf<K>;
+    } finally {
+      watch.signal?.removeEventListener('abort', abort);
+      this.#pending.delete(id);
+      this.#port.hold(this.#pending.size > 0);
+    }
+  }
+
+  close(): void {
+    this.#end(disposed('probust'));
+  }
+
+  #post(id: number, request: Request, progress: boolean): void {
+    try {
+      this.#port.post({ type: 'request', id, request, progress });
+    } catch (error) {
+      throw new ProbustError(
+        { code: 'usage', message: `arguments: cannot be sent to a worker: ${String(error)}` },
+        { cause: error },
+      );
+    }
+  }
+
+  #receive(message: Extract<FromWorker, { id: number }>): void {
+    const pending = this.#pending.get(message.id);
+    if (!pending) return;
+    if (message.type === 'wants') void this.#answer(message.id, pending.watch.forward!, message.wants);
+    else if (message.type === 'progress') pending.watch.onProgress?.(message.progress);
+    else if (message.type === 'value') pending.resolve(message.value);
+    else pending.reject(new ProbustError(message.error));
+  }
+
+  async #answer(id: number, forward: Forward, wants: Wants): Promise<void> {
+    try {
+      this.#port.post({ type: 'answer', id, logits: await forward(wants) });
+    } catch (error) {
+      this.#port.post({ type: 'answer', id, error: toRecord(error) });
+    }
+  }
+
+  #end(fault: ProbustError): void {
+    this.#fault ??= fault;
+    for (const pending of this.#pending.values()) pending.reject(this.#fault);
+    this.#port.stop();
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// `probust/compat`: the module is part of the script, for bundlers and servers that lose files beside it.
+import createModule from './glue.mjs';
+import type { Probust } from './api.js';
+import { create } from './create.js';
+import { ProbustError } from './errors.js';
+import { compile } from './platform.js';
+import { spawn } from './spawn.js';
+import type { ProbustOptions } from './types.js';
+import packed from 'probust.wasm.gz';
+
+export * from './public.js';
+
+async function unpacked(): Promise<WebAssembly.Module> {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+}
+
+/** As createProbust of `probust`, with nothing to download; there is no module without SIMD here, other than by `wasmUrl`. */
+export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
+  return create(
+    {
+      factory: createModule,
+      compile(simd, { wasmUrl, signal }) {
+        if (wasmUrl !== undefined) return compile(wasmUrl, signal);
+        if (simd) return unpacked();
+        throw new ProbustError({
+          code: 'environment',
+          message: "SIMD: is not available here; use 'probust', which goes without",
+        });
+      },
+      spawn,
+    },
+    options,
+  );
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+import { Probust } from './api.js';
+import { WorkerEndpoint } from './client.js';
+import { Engine } from './engine.js';
+import { ProbustError } from './errors.js';
+import { hasSimd, type Port } from './platform.js';
+import { Pool } from './pool.js';
+import type { Endpoint } from './protocol.js';
+import type { ModuleFactory } from './raw.js';
+import type { ProbustOptions } from './types.js';
+
+/** How long a page may stand still: most of a frame. */
+const stepMilliseconds = 12;
+
+/** What an entry of the package brings along. */
+export interface Assets {
+  factory: ModuleFactory;
+  /** The compiled module, with SIMD or without. */
+  compile(simd: boolean, options: ProbustOptions): Promise<WebAssembly.Module>;
+  spawn(url: string | URL | undefined): Promise<Port>;
+}
+
+function workersOf({ worker, threads }: ProbustOptions): number {
+  if (threads === undefined) return worker ? 1 : 0;
+  if (Number.isInteger(threads) && threads >= 1) return threads;
+  throw new ProbustError({ code: 'usage', message: `threads: is ${threads}; give a whole number from 1 on` });
+}
+
+export async function create(assets: Assets, options: ProbustOptions): Promise<Probust> {
+  const workers = workersOf(options);
+  if (typeof WebAssembly === 'undefined') {
+    throw new ProbustError({ code: 'environment', message: 'WebAssembly: is not available here' });
+  }
+  const simd = hasSimd();
+  const module = await assets.compile(simd, options);
+  const start = async (): Promise<Endpoint> =>
+    workers === 0
+      ? Engine.create(assets.factory, module, stepMilliseconds)
+      : WorkerEndpoint.start(await assets.spawn(options.workerUrl), module);
+  const pool = new Pool(await Promise.all(Array.from({ length: Math.max(1, workers) }, start)));
+  const about = await pool.ask<'describe'>(() => ({ kind: 'describe' }));
+  return new Probust(pool, { ...about, simd, workers });
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Answers requests with a WebAssembly instance in the thread it runs in. Long calls go in steps, between which the thread is free.
+import { aborted, disposed, ProbustError, type ProbustErrorCode } from './errors.js';
+import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
+import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule } from './raw.js';
+
+// The core's numbers are the command line's exit statuses.
+const codes: Record<number, ProbustErrorCode> = {
+  2: 'usage',
+  3: 'unreadable',
+  4: 'unsupported',
+  5: 'resources',
+  6: 'numerical',
+};
+
+const fromRaw = (error: RawError) => new ProbustError({ ...error, code: codes[error.code] ?? 'internal' });
+
+function valueOf<T>(outcome: Outcome<T>): T {
+  if (outcome.error) throw fromRaw(outcome.error);
+  return outcome.value;
+}
+
+/** Resolves once the thread has done what waits for it: timers would wait for four milliseconds. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+export class Engine implements Endpoint {
+  readonly #module: RawModule;
+  readonly #stepMilliseconds: number;
+  readonly #models = new Map<number, RawModel>();
+  #nextModel = 1;
+  #closed = false;
+  #fault: ProbustError | undefined;
+
+  private constructor(module: RawModule, stepMilliseconds: number) {
+    this.#module = module;
+    this.#stepMilliseconds = stepMilliseconds;
+  }
+
+  /** `stepMilliseconds`: how long the thread may be kept busy at a time. */
+  static async create(factory: ModuleFactory, module: WebAssembly.Module, stepMilliseconds: number): Promise<Engine> {
+    const raw = await new Promise<RawModule>((resolve, reject) => {
+      const instantiateWasm: Parameters<ModuleFactory>[0]['instantiateWasm'] = (imports, receive) => {
+        WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module), reject);
+        return {};
+      };
+      // What the glue resolves to has a `then` in some versions of Emscripten: it must not be awaited twice.
+      factory({ instantiateWasm }).then((made) => resolve(made), reject);
+    });
+    return new Engine(raw, stepMilliseconds);
+  }
+
+  async send<K extends Kind>(request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
+    return (await this.#answer(request as Request, watch)) as ReplyOf<K>;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const model of this.#models.values()) model.delete();
+    this.#models.clear();
+  }
+
+  async #answer(request: Request, watch: Watch): Promise<unknown> {
+    if (this.#closed) throw disposed('probust');
+    switch (request.kind) {
+      case 'describe':
+        return this.#guarded(() => ({ version: this.#module.version, estimators: this.#module.estimators() }));
+      case 'load':
+        return this.#guarded(() => this.#load(request));
+      case 'release':
+        return this.#release(request.model);
+      case 'mvn':
+        return this.#guarded(() => valueOf(this.#module.mvn(request.args)));
+      case 'together':
+        return this.#guarded(() => valueOf(this.#module.pointsTogether(request.args)));
+      case 'call': {
+        const model = this.#models.get(request.model);
+        if (!model) throw disposed('the model');
+        return this.#run(
+          this.#guarded(() => valueOf(model.start(request.operation, request.args))),
+          watch,
+        );
+      }
+    }
+  }
+
+  #load({ bytes, options, outside }: RequestOf<'load'>) {
+    const model = valueOf(outside ? this.#module.loadOutside(bytes, options) : this.#module.loadModel(bytes, options));
+    const id = this.#nextModel++;
+    this.#models.set(id, model);
+    return { model: id, info: model.info() };
+  }
+
+  #release(id: number): void {
+    this.#models.get(id)?.delete();
+    this.#models.delete(id);
+  }
+
+  async #run(call: RawCall, watch: Watch): Promise<unknown> {
+    try {
+      for (;;) {
+        if (watch.signal?.aborted) throw aborted();
+        if (this.#closed) throw disposed('probust');
+        const report = this.#guarded(() => call.step(this.#stepMilliseconds));
+        watch.onProgress?.({ passes: report.passes, planned: report.planned });
+        if (report.error) throw fromRaw(report.error);
+        if ('value' in report) return report.value;
+        if (report.wants) {
+          const logits = await watch.forward!(report.wants);
+          this.#guarded(() => valueOf(call.answer(logits)));
+        }
+        await nextTurn();
+      }
+    } finally {
+      call.delete();
+    }
+  }
+
+  /** A trap leaves the instance's memory in an unknown state: nothing more is asked of it. */
+  #guarded<T>(body: () => T): T {
+    if (this.#fault) throw this.#fault;
+    try {
+      return body();
+    } catch (error) {
+      if (error instanceof ProbustError) throw error;
+      this.#fault = new ProbustError(
+        { code: 'internal', message: `the WebAssembly module failed: ${String(error)}; create a new instance` },
+        { cause: error },
+      );
+      throw this.#fault;
+    }
+  }
+}

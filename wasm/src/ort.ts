@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// `probust/ort`: models that ONNX Runtime Web runs, operators unknown to probust included. Noise, counting and statistics stay
+// with probust, which asks for the logits of noisy inputs.
+import { Model, type Probust } from './api.js';
+import { aborted, ProbustError } from './errors.js';
+import { cutToLogits, endedIn, withOpenBatch, type Cut } from './onnx.js';
+import { readModel } from './platform.js';
+import type { Forward, Wants } from './protocol.js';
+import type { ModelOptions, ModelSource } from './types.js';
+import { uniformPoints } from './verify.js';
+
+/** What is used of the module `onnxruntime-web`. */
+export interface OrtModule {
+  InferenceSession: { create(bytes: Uint8Array, options?: object): Promise<unknown> };
+  Tensor: new (type: 'float32', data: Float32Array, dims: readonly number[]) => unknown;
+}
+
+export interface OrtOptions extends ModelOptions {
+  /** The module to use, as `await import('onnxruntime-web/webgpu')`; `onnxruntime-web` by default. */
+  ort?: OrtModule;
+  /** 'webgpu' where there is an adapter and 'wasm' otherwise, by default; `model.info.engine` says which runs. */
+  provider?: 'auto' | 'webgpu' | 'wasm';
+  /** Inputs a run; by default up to 64, as their size allows. */
+  batch?: number;
+  /** Further options of InferenceSession.create. */
+  session?: object;
+}
+
+type Provider = 'webgpu' | 'wasm';
+
+interface OrtMetadata {
+  name: string;
+  isTensor: boolean;
+  type?: string;
+  shape?: readonly (number | string)[];
+}
+
+interface OrtSession {
+  readonly inputMetadata?: readonly OrtMetadata[]; // since 1.22
+  readonly outputNames: readonly string[];
+  run(feeds: Record<string, unknown>): Promise<Record<string, { data: ArrayLike<number | bigint> }>>;
+  release(): Promise<void>;
+}
+
+const reason = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!;
+
+const elementCount = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1);
+
+const mostElements = 1 << 20; // of a batch: activations take many times that
+const mostInputs = 64;
+
+async function importOrt(): Promise<OrtModule> {
+  try {
+    return (await import('onnxruntime-web')) as unknown as OrtModule;
+  } catch (error) {
+    const hint = 'npm install onnxruntime-web, or give its module as the option ort';
+    throw new ProbustError(
+      { code: 'environment', message: `onnxruntime-web: cannot be loaded (${reason(error)}); ${hint}`, hint },
+      { cause: error },
+    );
+  }
+}
+
+async function hasAdapter(): Promise<boolean> {
+  const { gpu } = (globalThis.navigator ?? {}) as { gpu?: { requestAdapter(): Promise<unknown> } };
+  return gpu !== undefined && Boolean(await gpu.requestAdapter().catch(() => null));
+}
+
+async function providersOf(wanted: OrtOptions['provider'] = 'auto'): Promise<Provider[]> {
+  if (wanted === 'wasm') return ['wasm'];
+  if (wanted !== 'auto' && wanted !== 'webgpu') {
+    throw new ProbustError({ code: 'usage', message: `provider: '${String(wanted)}' is not known; use auto, webgpu or wasm` });
+  }
+  if (await hasAdapter()) return wanted === 'auto' ? ['webgpu', 'wasm'] : ['webgpu'];
+  if (wanted === 'auto') return ['wasm'];
+  throw new ProbustError({ code: 'environment', message: 'provider: there is no WebGPU adapter here; use wasm' });
+}
+
+/** An ONNX Runtime session with one input and one output of numbers. */
+class Session {
+  /** Of one input, at batch one. */
+  readonly shape: number[];
+  /** Inputs that a run takes; undefined where any number. */
+  readonly group: number | undefined;
+  readonly #ort: OrtModule;
+  readonly #session: OrtSession;
+  readonly #input: string;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(ort: OrtModule, session: OrtSession, wanted: readonly number[] | undefined) {
+    this.#ort = ort;
+    this.#session = session;
+    const { name, shape } = onlyInput(session);
+    const [first, ...rest] = shape;
+    const inner = [...(wanted ?? (shape.length > 1 ? [1, ...rest] : shape))];
+    if (!inner.every((extent): extent is number => typeof extent === 'number' && extent > 0)) {
+      const hint = 'give inputShape, as [1, 3, 224, 224]';
+      throw new ProbustError({
+        code: 'usage',
+        message: `the input '${name}' has the shape [${shape.join(', ')}]; ${hint}`,
+        hint,
+      });
+    }
+    this.#input = name;
+    this.shape = inner;
+    if (shape.length === 1) this.group = 1;
+    else this.group = typeof first === 'number' && first > 0 ? first : undefined;
+  }
+
+  static async create(ort: OrtModule, bytes: Uint8Array, provider: Provider, options: OrtOptions): Promise<Session> {
+    let session: OrtSession | undefined;
+    try {
+      // Runtimes may take the buffer for themselves.
+      const given = { ...options.session, executionProviders: [provider] };
+      session = (await ort.InferenceSession.create(bytes.slice(), given)) as OrtSession;
+      return new Session(ort, session, options.inputShape && Array.from(options.inputShape));
+    } catch (error) {
+      await session?.release().catch(() => undefined);
+      if (error instanceof ProbustError) throw error;
+      const known = /protobuf|INVALID_PROTOBUF|parsing failed/i.test(reason(error));
+      const message = `model: ONNX Runtime cannot load it with ${provider} (${reason(error)})`;
+      throw new ProbustError({ code: known ? 'unreadable' : 'unsupported', message }, { cause: error });
+    }
+  }
+
+  /** The output at inputs [count, d]. Sessions run one after the other. */
+  run(wants: Wants): Promise<Float32Array> {
+    const result = this.#last.then(() => this.#run(wants));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  release(): void {
+    void this.#last.then(() => this.#session.release()).catch(() => undefined);
+  }
+
+  async #run({ count, values }: Wants): Promise<Float32Array> {
+    const size = this.group ?? count;
+    const elements = values.length / count;
+    const parts: Float32Array[] = [];
+    for (let first = 0; first < count; first += size) {
+      const batch = new Float32Array(size * elements);
+      batch.set(values.subarray(first * elements, (first + size) * elements));
+      const output = await this.#forward(batch, size);
+      if (output.length % size !== 0) {
+        const message = `model: its output has ${output.length} numbers for a batch of ${size}`;
+        throw new ProbustError({ code: 'unsupported', message });
+      }
+      parts.push(output.subarray(0, (output.length / size) * Math.min(size, count - first)));
+    }
+    return parts.length === 1 ? parts[0]! : concatenated(parts);
+  }
+
+  async #forward(batch: Float32Array, size: number): Promise<Float32Array> {
+    const dims = this.shape.length > 1 ? [size, ...this.shape.slice(1)] : this.shape;
+    try {
+      const feeds = { [this.#input]: new this.#ort.Tensor('float32', batch, dims) };
+      const { data } = (await this.#session.run(feeds))[this.#session.outputNames[0]!]!;
+      return data instanceof Float32Array ? data : Float32Array.from(data as ArrayLike<number>, Number);
+    } catch (error) {
+      const code = /memory|alloc/i.test(reason(error)) ? 'resources' : 'unsupported';
+      throw new ProbustError({ code, message: `model: ONNX Runtime cannot run it (${reason(error)})` }, { cause: error });
+    }
+  }
+}
+
+function onlyInput(session: OrtSession): { name: string; shape: readonly (number | string)[] } {
+  if (!session.inputMetadata) {
+    const hint = 'npm install onnxruntime-web@latest';
+    throw new ProbustError({ code: 'environment', message: `onnxruntime-web: 1.22 or newer is needed; ${hint}`, hint });
+  }
+  const [input, ...others] = session.inputMetadata;
+  const names = session.inputMetadata.map(({ name }) => name).join(', ');
+  if (!input || others.length > 0) {
+    throw new ProbustError({ code: 'unsupported', message: `model: has the inputs ${names}; one is wanted` });
+  }
+  if (!input.isTensor || input.type !== 'float32' || !input.shape?.length) {
+    throw new ProbustError({
+      code: 'unsupported',
+      message: `the input '${input.name}' is of type ${input.type ?? 'no tensor'}; float32 is wanted`,
+    });
+  }
+  return { name: input.name, shape: input.shape };
+}
+
+function concatenated(parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** A session whose output is logits, and how they were come by. */
+interface Logits {
+  session: Session;
+  provider: Provider;
+  classes: number;
+  forward: Forward;
+  notes: string[];
+}
+
+const probe = (session: Session, count: number): Wants => ({
+  count,
+  values: uniformPoints(count, elementCount(session.shape)),
+});
+
+/** Whether a batch gives what its inputs give one by one. */
+async function sameInBatches(alone: Session, together: Session): Promise<boolean> {
+  const wants = probe(alone, 3);
+  const [expected, actual] = [await alone.run(wants), await together.run(wants)];
+  const scale = expected.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-3);
+  return actual.length === expected.length && actual.every((value, i) => Math.abs(value - expected[i]!) <= 1e-4 * scale);
+}
+
+/** The same with an open batch, where the model has a batch of one and can do without; itself otherwise. */
+async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8Array) => Promise<Session>, notes: string[]) {
+  if (session.group === undefined) return session;
+  let open: Session | undefined;
+  try {
+    if (session.group === 1 && session.shape.length > 1) open = await create(withOpenBatch(bytes));
+    if (open && open.group === undefined && (await sameInBatches(session, open))) {
+      session.release();
+      notes.push('its batch was fixed at 1 and is opened: three inputs together gave what each gave alone');
+      return open;
+    }
+  } catch {
+    // What the edit broke, the model as it is does not need.
+  }
+  open?.release();
+  notes.push(`its batch is fixed at ${session.group}: inputs are run ${session.group === 1 ? 'one by one' : 'in such groups'}`);
+  return session;
+}
+
+async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: OrtOptions): Promise<Logits> {
+  const create = (bytes: Uint8Array) => Session.create(ort, bytes, provider, options);
+  const notes = [...cut.notes];
+  let session = await opened(await create(cut.bytes), cut.bytes, create, notes);
+  let forward: Forward = (wants) => session.run(wants);
+  try {
+    const classes = (await forward(probe(session, 1))).length;
+    if (classes > 1 || cut.beforeSigmoid === undefined) return { session, provider, classes, forward, notes };
+  } catch (error) {
+    session.release();
+    throw error;
+  }
+  // P(second class) = sigmoid(s): two logits, 0 and s.
+  session.release();
+  const bytes = endedIn(cut.bytes, cut.beforeSigmoid);
+  session = await opened(await create(bytes), bytes, create, []);
+  forward = async (wants) => {
+    const scores = await session.run(wants);
+    return Float32Array.from({ length: 2 * scores.length }, (_, i) => (i % 2 ? scores[i >> 1]! : 0));
+  };
+  notes.push('the final Sigmoid of one number is left out: two classes, whose margin is the number before it');
+  return { session, provider, classes: 2, forward, notes };
+}
+
+/** The first provider that runs the model. */
+async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions): Promise<Logits> {
+  const refusals: string[] = [];
+  for (const provider of await providersOf(options.provider)) {
+    try {
+      const logits = await logitsBy(ort, provider, cut, options);
+      logits.notes.push(...refusals);
+      return logits;
+    } catch (error) {
+      if (provider === 'wasm' || options.provider === 'webgpu') throw error;
+      refusals.push(`WebGPU was given up: ${reason(error)}`);
+    }
+  }
+  throw new ProbustError({ code: 'environment', message: 'provider: none is there' });
+}
+
+/** Inputs a run. */
+function batchOf(batch: number | undefined, elements: number): number {
+  if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
+  if (Number.isInteger(batch) && batch > 0) return batch;
+  throw new ProbustError({ code: 'usage', message: `batch: is ${batch}; give a whole number from 1 on` });
+}
+
+/**
+ * Loads a classifier that ONNX Runtime Web runs. It answers what needs logits alone: `logits`, `estimate` and `sweep` by `mc`,
+ * `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. What needs gradients rejects with `unsupported`.
+ *
+ * Rejects as `Probust.loadModel` does, and with `environment` where onnxruntime-web is not installed.
+ */
+export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
+  const { mean, std, layout, shape, memory, signal } = options;
+  const bytes = await readModel(source, signal);
+  const cut = cutToLogits(bytes, options.output);
+  const { session, provider, ...logits } = await firstThatRuns(options.ort ?? (await importOrt()), cut, options);
+  try {
+    if (signal?.aborted) throw aborted();
+    const request = {
+      ...{ mean, std, layout, shape, memory },
+      inputShape: session.shape,
+      classes: logits.classes,
+      engine: `onnxruntime-web (${provider})`,
+      output: cut.output,
+      notes: logits.notes,
+      batch: batchOf(options.batch, elementCount(session.shape)),
+    };
+    return await probust.loadOutside(bytes, request, { forward: logits.forward, release: () => session.release() });
+  } catch (error) {
+    session.release();
+    throw error;
+  }
+}
+
+export { ProbustError } from './errors.js';
+export type { Model, Probust } from './api.js';

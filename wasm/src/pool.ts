@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// One engine or several that hold the same models. Calls go to the one with least to do; estimates are spread over all.
+import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
+import type { ModelInfo, Progress, Row } from './types.js';
+
+/** A model in every engine: its number in each. */
+export type Everywhere = readonly number[];
+
+/** What an estimate asks, in a form that can be divided. */
+export interface EstimateArguments {
+  x: Float32Array;
+  estimators: readonly string[];
+  noise: readonly string[];
+  index: number;
+  target?: readonly number[] | undefined;
+}
+
+/** A part of an estimate: points first .. first + count - 1, by one estimator. */
+interface Part {
+  first: number;
+  count: number;
+  estimator: number;
+}
+
+/** Adds up what several calls report. */
+function total(onProgress: ((progress: Progress) => void) | undefined): () => ((progress: Progress) => void) | undefined {
+  const parts: Progress[] = [];
+  return () => {
+    if (!onProgress) return undefined;
+    const part: Progress = { passes: 0, planned: 0 };
+    parts.push(part);
+    return (progress) => {
+      Object.assign(part, progress);
+      const sum = { passes: 0, planned: 0 };
+      for (const { passes, planned } of parts) {
+        sum.passes += passes;
+        sum.planned += planned;
+      }
+      onProgress(sum);
+    };
+  };
+}
+
+export class Pool {
+  readonly #endpoints: readonly Endpoint[];
+  readonly #load: number[];
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.#endpoints = endpoints;
+    this.#load = endpoints.map(() => 0);
+  }
+
+  get size(): number {
+    return this.#endpoints.length;
+  }
+
+  /** Asks the engine with least to do. */
+  async ask<K extends Kind>(request: (engine: number) => RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
+    const engine = this.#load.indexOf(Math.min(...this.#load));
+    this.#load[engine]! += 1;
+    try {
+      return await this.#endpoints[engine]!.send<K>(request(engine), watch);
+    } finally {
+      this.#load[engine]! -= 1;
+    }
+  }
+
+  async load(bytes: Uint8Array, options: object, outside = false): Promise<{ model: Everywhere; info: ModelInfo }> {
+    const loaded = await Promise.all(this.#endpoints.map((to) => to.send<'load'>({ kind: 'load', bytes, options, outside })));
+    return { model: loaded.map(({ model }) => model), info: loaded[0]!.info };
+  }
+
+  release(model: Everywhere): void {
+    // An engine that was closed has released everything already.
+    model.forEach((id, i) => void this.#endpoints[i]!.send<'release'>({ kind: 'release', model: id }).catch(() => undefined));
+  }
+
+  close(): void {
+    for (const endpoint of this.#endpoints) endpoint.close();
+  }
+
+  call(model: Everywhere, operation: string, args: object, watch: Watch): Promise<unknown> {
+    return this.ask<'call'>((engine) => ({ kind: 'call', model: model[engine]!, operation, args }), watch);
+  }
+
+  /** The rows of one call, from as many engines as there are. */
+  async estimate(model: Everywhere, elements: number, args: EstimateArguments, watch: Watch): Promise<Row[]> {
+    const points = args.x.length / elements;
+    const divisible = Number.isInteger(points) && (args.target === undefined || args.target.length === points);
+    if (this.size === 1 || !divisible) return (await this.call(model, 'estimate', args, watch)) as Row[];
+    const together = await this.ask<'together'>(() => ({ kind: 'together', args: { estimators: args.estimators } }));
+    const parts = divide(points, together, args.estimators.length);
+    const report = total(watch.onProgress);
+    // The first part that fails ends the others.
+    const stop = new AbortController();
+    const { signal } = stop;
+    const forward = () => stop.abort();
+    if (watch.signal?.aborted) forward();
+    watch.signal?.addEventListener('abort', forward);
+    try {
+      const queue = parts.map((part, i) => ({ part, i }));
+      const rows: Row[][] = [];
+      const work = async () => {
+        for (let next = queue.shift(); next; next = queue.shift()) {
+          const { part, i } = next;
+          rows[i] = (await this.call(model, 'estimate', partOf(args, part, elements), {
+            ...watch,
+            signal,
+            onProgress: report(),
+          })) as Row[];
+        }
+      };
+      await Promise.all(Array.from({ length: this.size }, work));
+      return inOrder(parts, rows, points, args);
+    } finally {
+      watch.signal?.removeEventListener('abort', forward);
+      stop.abort();
+    }
+  }
+}
+
+/** Points that belong together stay together. */
+function divide(points: number, together: number, estimators: number): Part[] {
+  const parts: Part[] = [];
+  for (let first = 0; first < points; first += together) {
+    for (let estimator = 0; estimator < estimators; ++estimator) {
+      parts.push({ first, count: Math.min(together, points - first), estimator });
+    }
+  }
+  return parts;
+}
+
+function partOf(args: EstimateArguments, { first, count, estimator }: Part, elements: number): EstimateArguments {
+  return {
+    ...args,
+    x: args.x.slice(first * elements, (first + count) * elements),
+    estimators: [args.estimators[estimator]!],
+    index: args.index + first,
+    target: args.target?.slice(first, first + count),
+  };
+}
+
+/** For each point, each noise and each estimator, in that order. */
+function inOrder(parts: readonly Part[], rows: readonly Row[][], points: number, args: EstimateArguments): Row[] {
+  const noises = args.noise.length;
+  const estimators = args.estimators.length;
+  const all = new Array<Row>(points * noises * estimators);
+  parts.forEach(({ first, estimator }, part) => {
+    rows[part]!.forEach((row, k) => {
+      const point = first + Math.floor(k / noises);
+      all[(point * noises + (k % noises)) * estimators + estimator] = row;
+    });
+  });
+  return all;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What an engine can be asked, in the same thread or through a worker's messages.
+import type { ErrorRecord } from './errors.js';
+import type { EstimatorInfo, ModelInfo, Progress } from './types.js';
+
+/** Each request with its answer. */
+export interface Protocol {
+  describe: { request: object; reply: { version: string; estimators: EstimatorInfo[] } };
+  /** `outside`: the model's forward passes are run by the watch's `forward`. */
+  load: { request: { bytes: Uint8Array; options: object; outside?: boolean }; reply: { model: number; info: ModelInfo } };
+  release: { request: { model: number }; reply: undefined };
+  call: { request: { model: number; operation: string; args: object }; reply: unknown };
+  mvn: { request: { args: object }; reply: unknown };
+  together: { request: { args: object }; reply: number };
+}
+
+export type Kind = keyof Protocol;
+export type Request = { [K in Kind]: { kind: K } & Protocol[K]['request'] }[Kind];
+export type RequestOf<K extends Kind> = { kind: K } & Protocol[K]['request'];
+export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
+
+/** Inputs [count, d], each as the model takes it, whose logits somebody else has to give. */
+export interface Wants {
+  count: number;
+  values: Float32Array;
+}
+
+/** Runs another engine: logits [count, C]. */
+export type Forward = (wants: Wants) => Promise<Float32Array>;
+
+/** What a caller watches a request with. */
+export interface Watch {
+  forward?: Forward | undefined;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export type ToWorker =
+  | { type: 'start'; module: WebAssembly.Module }
+  | { type: 'request'; id: number; request: Request; progress: boolean }
+  | { type: 'answer'; id: number; logits?: Float32Array; error?: ErrorRecord }
+  | { type: 'abort'; id: number };
+
+export type FromWorker =
+  | { type: 'ready' }
+  | { type: 'failed'; error: ErrorRecord }
+  | { type: 'progress'; id: number; progress: Progress }
+  | { type: 'wants'; id: number; wants: Wants }
+  | { type: 'value'; id: number; value: unknown }
+  | { type: 'error'; id: number; error: ErrorRecord };
+
+/** Where requests go: an engine in this thread, or one in a worker. */
+export interface Endpoint {
+  send<K extends Kind>(request: RequestOf<K>, watch?: Watch): Promise<ReplyOf<K>>;
+  close(): void;
+}

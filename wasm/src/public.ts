@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+export type { Model, Probust } from './api.js';
+export { ProbustError, type ProbustErrorCode } from './errors.js';
+export type * from './types.js';

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The far end of a worker: an engine that answers messages. Between its steps it sees those that abort.
+import { Engine } from './engine.js';
+import { ProbustError, toRecord } from './errors.js';
+import { builtin, isNode } from './platform.js';
+import type { Forward, FromWorker, ToWorker } from './protocol.js';
+import type { ModuleFactory } from './raw.js';
+
+const stepMilliseconds = 40;
+
+/** A request under way, and who waits for the logits that it wants. */
+interface Running {
+  controller: AbortController;
+  answer?: (message: Extract<ToWorker, { type: 'answer' }>) => void;
+}
+
+interface NodePort {
+  on(event: 'message', listener: (message: ToWorker) => void): void;
+  postMessage(message: FromWorker): void;
+}
+
+/** This worker's side of the messages. */
+async function near(): Promise<{ post: (message: FromWorker) => void; listen: (receive: (message: ToWorker) => void) => void }> {
+  if (isNode) {
+    const port = (await builtin<{ parentPort: NodePort }>('node:worker_threads')).parentPort;
+    return { post: (message) => port.postMessage(message), listen: (receive) => port.on('message', receive) };
+  }
+  return {
+    post: (message) => globalThis.postMessage(message),
+    listen: (receive) => {
+      globalThis.onmessage = (event: MessageEvent<ToWorker>) => receive(event.data);
+    },
+  };
+}
+
+export async function serve(factory: ModuleFactory): Promise<void> {
+  const { post, listen } = await near();
+  const running = new Map<number, Running>();
+  let engine: Engine | undefined;
+
+  async function start(module: WebAssembly.Module): Promise<void> {
+    try {
+      engine = await Engine.create(factory, module, stepMilliseconds);
+      post({ type: 'ready' });
+    } catch (error) {
+      post({ type: 'failed', error: toRecord(error) });
+    }
+  }
+
+  async function answer({ id, request, progress }: Extract<ToWorker, { type: 'request' }>): Promise<void> {
+    const controller = new AbortController();
+    const own: Running = { controller };
+    running.set(id, own);
+    const forward: Forward = (wants) =>
+      new Promise((resolve, reject) => {
+        own.answer = ({ logits, error }) => (logits ? resolve(logits) : reject(new ProbustError(error!)));
+        post({ type: 'wants', id, wants });
+      });
+    const onProgress = progress
+      ? (now: { passes: number; planned: number }) => post({ type: 'progress', id, progress: now })
+      : undefined;
+    try {
+      post({ type: 'value', id, value: await engine!.send(request, { signal: controller.signal, onProgress, forward }) });
+    } catch (error) {
+      post({ type: 'error', id, error: toRecord(error) });
+    } finally {
+      running.delete(id);
+    }
+  }
+
+  listen((message) => {
+    if (message.type === 'start') void start(message.module);
+    else if (message.type === 'abort') running.get(message.id)?.controller.abort();
+    else if (message.type === 'answer') running.get(message.id)?.answer?.(message);
+    else void answer(message);
+  });
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The browser's numbers are the command line's: the same seed gives the same noise, the same counts and the same analytical p.
+// Counts may differ by copies within rounding of a tie, which the table counts.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { ModelOptions, Row } from '../../build/wasm/npm/types/index.js';
+import { cases, count, dataPath, readImages } from './shared.js';
+import { digits, hasShared, load, native, point, root, shared } from './support.js';
+
+const { createProbust } = await load();
+const analytical = ['taylor', 'taylor_mvs', 'mmse:10', 'mmse_mvs:4', 'softmax', 'adf', 'probit:40', 'regression:60'];
+const estimators = [...analytical, 'mc:2000'];
+const noises = ['gaussian:0.1', 'gaussian:0.3', 'uniform:0.2'];
+
+function commandLine(model: string, data: string, options: ModelOptions): Row[] {
+  const list = (name: 'mean' | 'std') => (options[name] ? [`--${name}`, Array.from(options[name]).join()] : []);
+  const noise = noises.flatMap((text) => ['--noise', text]);
+  const out = execFileSync(
+    native,
+    [
+      'estimate',
+      model,
+      data,
+      '--limit',
+      `${count}`,
+      '--offset',
+      '0',
+      '--seed',
+      '7',
+      '--estimator',
+      estimators.join(),
+      ...noise,
+      ...list('mean'),
+      ...list('std'),
+      '--format',
+      'jsonl',
+      '--quiet',
+      '--threads',
+      '1',
+    ],
+    { encoding: 'utf8' },
+  );
+  const camel = (key: string) => key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return out
+    .trim()
+    .split('\n')
+    .map(
+      (line) => Object.fromEntries(Object.entries(JSON.parse(line)).map(([key, value]) => [camel(key), value])) as unknown as Row,
+    );
+}
+
+const table: string[] = [];
+const difference = (a: number | null, b: number | null) =>
+  a === null || b === null ? (a === b ? 0 : Infinity) : Math.abs(a - b);
+
+async function compare(name: string, model: string, data: string, x: Float32Array, options: ModelOptions): Promise<void> {
+  const expected = commandLine(model, data, options);
+  const probust = await createProbust();
+  const loaded = await probust.loadModel(model, options);
+  const actual = await loaded.estimate(x, { noise: noises, estimators, seed: 7 });
+  probust.dispose();
+  expect(actual).toHaveLength(expected.length);
+  let worst = 0;
+  let where = '';
+  let ties = 0;
+  for (const [i, row] of actual.entries()) {
+    const other = expected[i]!;
+    for (const key of [
+      'index',
+      'predicted',
+      'target',
+      'noise',
+      'sigma',
+      'estimator',
+      'forwards',
+      'backwards',
+      'status',
+    ] as const) {
+      expect(row[key], `${key} of ${other.estimator} at ${other.noise}`).toBe(other[key]);
+    }
+    if (row.estimator.startsWith('mc')) {
+      ties += Math.round(difference(row.p, other.p) * row.forwards);
+    } else {
+      const apart = Math.max(difference(row.p, other.p), difference(row.pFail, other.pFail));
+      if (apart > worst) where = `${row.estimator} at ${row.noise}`;
+      worst = Math.max(worst, apart);
+    }
+  }
+  table.push(
+    `${name.padEnd(26)} ${String(actual.length).padStart(5)} ${worst.toExponential(1).padStart(10)} ${String(ties).padStart(8)}  ${where}`,
+  );
+  // Margins are float32 there and here, and rounded in another order: convolutions leave a little more than 1e-6 at places.
+  expect(worst).toBeLessThan(2e-6);
+  expect(ties).toBeLessThanOrEqual(2);
+}
+
+describe.skipIf(!existsSync(native))('the command line agrees', () => {
+  afterAll(() => {
+    console.log(['model                       rows   |p - p|   copies  the p furthest apart', ...table].join('\n'));
+  });
+
+  it('on the demo', () => compare('digits', digits, join(root, 'demos/digits/points.npz'), point(0, count), {}));
+
+  it.skipIf(!hasShared).each(cases)('on $model', ({ model, data, options }) => {
+    return compare(model, join(shared, 'models', `${model}.onnx`), dataPath(data), readImages(data), options);
+  });
+});
+
+if (!existsSync(native)) console.log(`skipped: there is no ${native} to compare with; build the preset release`);
+else if (!hasShared) console.log(`skipped: there are no shared models in ${shared}; set PROBUST_SHARED`);

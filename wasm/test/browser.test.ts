@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// A real browser: module scripts and a plain one, in the page and in workers, under a strict policy, isolated or not.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Row } from '../../build/wasm/npm/types/index.js';
+import { load, point, root, staged } from './support.js';
+import { isolation, launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
+
+const x = Array.from(point(0, 3));
+const options = { noise: ['gaussian:0.1', 'gaussian:0.3'], estimators: ['taylor', 'mmse:10', 'probit:40', 'mc:500'], seed: 4 };
+
+/** A page's script: what `body` returns is its result, as JSON. */
+const script = (load: string, body: string) => `${load}
+const result = (value) => { document.querySelector('#result').textContent = JSON.stringify(value); };
+(async () => {
+  const x = ${JSON.stringify(x)}, options = ${JSON.stringify(options)};
+  ${body}
+})().catch((error) => result({ failed: String(error), code: error.code, cause: String(error.cause) }));
+`;
+const asModule = "import { createProbust } from '/probust.mjs';";
+const asCompat = "import { createProbust } from '/compat.mjs';";
+const asScript = 'const { createProbust } = globalThis.probust;';
+const withoutSimd = 'WebAssembly.validate = () => false;';
+
+const estimate = (created: string) => `
+  const probust = await createProbust(${created});
+  const model = await probust.loadModel('/digits.onnx');
+  result({ simd: probust.simd, workers: probust.workers, isolated: globalThis.crossOriginIsolated, rows: await model.estimate(x, options) });`;
+
+interface Answer {
+  simd: boolean;
+  workers: number;
+  isolated: boolean;
+  rows: Row[];
+}
+
+let browser: Browser;
+let expected: Row[];
+let pages: string;
+beforeAll(async () => {
+  browser = await launch();
+  pages = mkdtempSync(join(tmpdir(), 'probust-pages-'));
+  const probust = await (await load()).createProbust();
+  expected = await (await probust.loadModel(join(root, 'demos/digits/digits.onnx'))).estimate(x, options);
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(pages, { recursive: true, force: true });
+});
+
+let number = 0;
+/** The result of a page with this script, as a module or a plain one behind the package's. */
+async function run(headers: Record<string, string>, text: string, plain = false): Promise<Answer> {
+  const name = `page${++number}`;
+  const scripts = plain
+    ? `<script src="/probust.iife.js"></script><script src="/${name}.js"></script>`
+    : `<script type="module" src="/${name}.js"></script>`;
+  writeFileSync(join(pages, `${name}.js`), text);
+  writeFileSync(join(pages, `${name}.html`), `<!doctype html><meta charset="utf-8"><pre id="result"></pre>${scripts}`);
+  const server = await serve([pages, staged, join(root, 'demos/digits')], headers);
+  try {
+    return JSON.parse(await resultOf(browser, `${server.url}/${name}.html`)) as Answer;
+  } finally {
+    server.close();
+  }
+}
+
+describe.each<[string, Record<string, string>]>([
+  ['as servers are', {}],
+  ['under a strict policy', { 'content-security-policy': strictPolicy }],
+  ['isolated, under a strict policy', { ...isolation, 'content-security-policy': strictPolicy }],
+])('%s', (_, headers) => {
+  it.each<[string, string, boolean]>([
+    ['in the page', script(asModule, estimate('{}')), false],
+    ['in a worker', script(asModule, estimate('{ worker: true }')), false],
+    ['in two workers', script(asModule, estimate('{ threads: 2 }')), false],
+    ['from a plain script', script(asScript, estimate('{}')), true],
+    ['from a plain script, in a worker', script(asScript, estimate('{ worker: true }')), true],
+  ])('it answers as in node, %s', async (_name, text, plain) => {
+    const answer = await run(headers, text, plain);
+    expect(answer.rows).toEqual(expected);
+    expect(answer.simd).toBe(true);
+    expect(answer.isolated).toBe('cross-origin-opener-policy' in headers);
+  });
+
+  it('needs no second file where the module is inlined', async () => {
+    expect((await run(headers, script(asCompat, estimate('{}')))).rows).toEqual(expected);
+  });
+
+  it('goes without SIMD', async () => {
+    const answer = await run(headers, script(asModule, withoutSimd + estimate('{}')));
+    expect(answer.simd).toBe(false);
+    for (const [i, row] of answer.rows.entries()) expect(row.p).toBeCloseTo(expected[i]!.p!, 6);
+  });
+});
+
+it('keeps the page alive and stops on an abort', async () => {
+  const answer = (await run(
+    {},
+    script(
+      asModule,
+      `
+    const probust = await createProbust();
+    const model = await probust.loadModel(await fetch('/digits.onnx'));
+    let frames = 0, longest = 0, before = performance.now();
+    const count = () => { ++frames; const now = performance.now(); longest = Math.max(longest, now - before); before = now; requestAnimationFrame(count); };
+    requestAnimationFrame(count);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 600);
+    const call = model.estimate(x, { noise: 'gaussian:0.1', estimators: 'mc:10000000', signal: controller.signal });
+    const code = await call.catch((error) => error.code);
+    result({ code, frames, longest, again: (await model.estimate(x, options)).length });`,
+    ),
+  )) as unknown as Record<string, number | string>;
+  expect(answer).toMatchObject({ code: 'aborted', again: expected.length });
+  expect(answer.frames).toBeGreaterThan(8);
+  expect(answer.longest).toBeLessThan(300);
+});
+
+it('says what is missing where the module is not served', async () => {
+  const answer = (await run({}, script(asModule, "await createProbust({ wasmUrl: '/nowhere.wasm' })"))) as unknown as Record<
+    string,
+    string
+  >;
+  expect(answer.code).toBe('environment');
+  expect(answer.failed).toContain('wasmUrl');
+});
+
+it('would notice a policy that forbids it', async () => {
+  const forbidden = { 'content-security-policy': "default-src 'self'; script-src 'self'" };
+  const answer = (await run(forbidden, script(asModule, estimate('{}')))) as unknown as Record<string, string>;
+  expect(answer.code).toBe('environment');
+});

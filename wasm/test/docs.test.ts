@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Every code block of the README is compiled or run: TypeScript by a strict compiler, scripts by node, pages and bundlers'
+// recipes in a browser under a strict policy.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digits, root, staged } from './support.js';
+import { launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
+
+interface Block {
+  language: string;
+  text: string;
+  heading: string;
+}
+
+function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = [];
+  let heading = '';
+  for (const [, title, language, text] of markdown.matchAll(/^#+ (.+)$|^```(\S+)\n([\s\S]*?)^```$/gm)) {
+    if (title) heading = title;
+    else blocks.push({ language: language!, text: text!, heading });
+  }
+  return blocks;
+}
+
+const blocks = blocksOf(readFileSync(join(root, 'wasm/README.md'), 'utf8'));
+const written = (language: string) => blocks.filter((block) => block.language === language);
+const only = (language: string) => written(language)[0]!.text;
+const recipes = written('sh');
+const work = mkdtempSync(join(tmpdir(), 'probust-docs-'));
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** A folder with the package, and with the bundlers where npx looks. */
+function project(name: string): string {
+  const folder = join(work, name.replace(/\W+/g, '-'));
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  cpSync(staged, join(folder, 'node_modules/probust'), { recursive: true });
+  symlinkSync(join(root, 'wasm/node_modules/.bin'), join(folder, 'node_modules/.bin'));
+  symlinkSync(join(root, 'wasm/node_modules/onnxruntime-web'), join(folder, 'node_modules/onnxruntime-web'));
+  cpSync(digits, join(folder, 'digits.onnx'));
+  return folder;
+}
+
+async function rowsOf(folder: string, policy: string): Promise<{ p: number; status: string }[]> {
+  const server = await serve([folder, work], { 'content-security-policy': policy });
+  try {
+    return JSON.parse(await resultOf(browser, `${server.url}/index.html`)) as { p: number; status: string }[];
+  } finally {
+    server.close();
+  }
+}
+
+function expectRows(rows: { p: number; status: string }[], count: number): void {
+  expect(rows).toHaveLength(count);
+  for (const row of rows) {
+    expect(row.p).toBeGreaterThan(0);
+    expect(row.status).toBe('ok');
+  }
+}
+
+it('has no block that is neither compiled nor run', () => {
+  expect(blocks.length).toBeGreaterThan(12);
+  const known = ['ts', 'js', 'html', 'main.js', 'index.html', 'sh'];
+  expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
+});
+
+it('compiles', () => {
+  const folder = project('types');
+  const files = written('ts').map(({ text }, i) => {
+    writeFileSync(join(folder, `block${i}.ts`), text + '\nexport {};\n');
+    return `block${i}.ts`;
+  });
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--noUncheckedIndexedAccess',
+    '--module',
+    'es2022',
+    '--moduleResolution',
+    'bundler',
+    '--target',
+    'es2022',
+    '--lib',
+    'es2022,dom,dom.iterable,esnext.disposable',
+  ];
+  execFileSync(join(root, 'wasm/node_modules/.bin/tsc'), [...flags, ...files], { cwd: folder, stdio: 'pipe', encoding: 'utf8' });
+});
+
+it.each(written('js'))('runs in node: $heading', ({ text, heading }) => {
+  const folder = project(heading);
+  writeFileSync(join(folder, 'main.js'), text);
+  const out = execFileSync(process.execPath, ['main.js'], { cwd: folder, encoding: 'utf8' });
+  expect(out).toContain('mc:1000');
+  expect(out).toContain("'ok'");
+});
+
+it.each(written('html').map((block, i) => ({ ...block, i })))('runs in a page: $heading, $i', async ({ text, i }) => {
+  const folder = project(`page${i}`);
+  writeFileSync(join(folder, 'index.html'), text);
+  // The pages' own scripts are inline; those of others are not.
+  expectRows(await rowsOf(folder, `${strictPolicy} 'unsafe-inline'`), i === 0 ? 2 : 1);
+});
+
+it.each(recipes)('runs as bundled by $heading', async ({ text, heading }) => {
+  const folder = project(heading);
+  writeFileSync(join(folder, 'main.js'), only('main.js'));
+  writeFileSync(join(folder, 'index.html'), only('index.html'));
+  const [install, ...commands] = text.trim().split('\n');
+  expect(install).toBe('npm install probust'); // which project() has done, from what is staged
+  for (const command of commands) execFileSync('sh', ['-c', command], { cwd: folder, stdio: 'pipe', encoding: 'utf8' });
+  cpSync(digits, join(folder, 'dist/digits.onnx'));
+  expectRows(await rowsOf(join(folder, 'dist'), strictPolicy), 2);
+});

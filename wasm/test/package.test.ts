@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// What `npm pack` packs: its size, and its use from empty folders by node, bundlers and a plain page.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digits, load, point, root, staged } from './support.js';
+import { launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
+
+const tools = join(root, 'wasm/node_modules/.bin');
+const work = mkdtempSync(join(tmpdir(), 'probust-package-'));
+const x = Array.from(point(1));
+const options = { noise: 'gaussian:0.2', estimators: ['taylor', 'mc:300'] };
+let tarball: string;
+let expected: unknown;
+let browser: Browser;
+
+const run = (command: string, args: string[], cwd: string) =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+beforeAll(async () => {
+  tarball = join(work, run('npm', ['pack', '--silent', '--pack-destination', work], staged).trim().split('\n').at(-1)!);
+  const probust = await (await load()).createProbust();
+  expected = await (await probust.loadModel(digits)).estimate(x, options);
+  browser = await launch();
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** An empty folder with the package installed, and these files. */
+function project(name: string, files: Record<string, string>): string {
+  const folder = join(work, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--silent', tarball], folder);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+const html = (script: string) => `<!doctype html><meta charset="utf-8"><pre id="result"></pre>${script}`;
+const app = (entry: string, created = '{}') => `import { createProbust } from '${entry}';
+const show = (value) => { document.querySelector('#result').textContent = JSON.stringify(value); };
+(async () => {
+  const probust = await createProbust(${created});
+  const model = await probust.loadModel('/digits.onnx');
+  show(await model.estimate(${JSON.stringify(x)}, ${JSON.stringify(options)}));
+})().catch((error) => show({ failed: String(error), cause: String(error.cause) }));
+`;
+
+/** What the page of a built project says, under the strict policy. */
+async function page(folder: string): Promise<unknown> {
+  cpSync(digits, join(folder, 'digits.onnx'));
+  const server = await serve([folder], { 'content-security-policy': strictPolicy });
+  try {
+    return JSON.parse(await resultOf(browser, `${server.url}/index.html`));
+  } finally {
+    server.close();
+  }
+}
+
+it('is small', () => {
+  const files = readdirSync(staged, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    statSync(join(staged, file)).isFile(),
+  );
+  const size = (file: string) => gzipSync(readFileSync(join(staged, file)), { level: 9 }).length;
+  const sizes = new Map(files.map((file) => [file, size(file)]));
+  const large = [...sizes].filter(([, bytes]) => bytes > 2000).sort((a, b) => b[1] - a[1]);
+  const lines = large.map(([file, bytes]) => `${(bytes / 1024).toFixed(1).padStart(8)} KB  ${file}`);
+  console.log(
+    ['gzipped:', ...lines, `${(statSync(tarball).size / 1024).toFixed(1).padStart(8)} KB  all of it, packed`].join('\n'),
+  );
+  // What a page downloads: the script, what it imports, and the module.
+  const scripts = ['probust.mjs', ...files.filter((file) => file.startsWith('shared-'))];
+  const download = [...scripts, 'probust.wasm'].reduce((sum, file) => sum + sizes.get(file)!, 0);
+  console.log(`${(download / 1024).toFixed(1).padStart(8)} KB  downloaded by a page`);
+  // Wanted are 350 KB; this keeps it from growing until it is there.
+  expect(download).toBeLessThan(520 * 1024);
+});
+
+it('holds what it promises, and nothing else', () => {
+  const names = run('tar', ['-tzf', tarball], work).trim().split('\n');
+  const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8'));
+  const targets = Object.values(manifest.exports)
+    .filter(Boolean)
+    .flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry as object)));
+  for (const target of targets) expect(names).toContain(join('package', target));
+  const allowed =
+    /^package\/(package\.json|README\.md|LICENSE|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|types\/[a-z]+\.d\.ts)$/;
+  expect(names.filter((name) => !allowed.test(name))).toEqual([]);
+});
+
+it('names no machine and no registry', () => {
+  const lock = readFileSync(join(root, 'wasm/package-lock.json'), 'utf8');
+  expect(lock).not.toMatch(/resolved|https?:\/\/[^"]*registry/);
+  for (const file of ['probust.mjs', 'worker.mjs', 'probust.iife.js', 'probust.wasm']) {
+    expect(readFileSync(join(staged, file)).includes(root)).toBe(false);
+  }
+});
+
+it('works in node', () => {
+  const text = `import { createProbust } from 'probust';
+    import { readFile } from 'node:fs/promises';
+    const probust = await createProbust({ threads: 2 });
+    const model = await probust.loadModel(await readFile(${JSON.stringify(digits)}));
+    console.log(JSON.stringify(await model.estimate(${JSON.stringify(x)}, ${JSON.stringify(options)})));`;
+  expect(JSON.parse(run('node', ['main.js'], project('node', { 'main.js': text })))).toEqual(expected);
+});
+
+it('says what is missing where onnxruntime-web is not installed', () => {
+  const text = `import { createProbust } from 'probust';
+    import { createOrtModel } from 'probust/ort';
+    await createOrtModel(await createProbust(), ${JSON.stringify(digits)}).catch(({ code, hint }) => console.log(code, hint));`;
+  expect(run('node', ['main.js'], project('without-ort', { 'main.js': text }))).toMatch(
+    /^environment npm install onnxruntime-web/,
+  );
+});
+
+it('runs models by onnxruntime-web with Vite', async () => {
+  const text = app('probust')
+    .replace('\n', "\nimport { createOrtModel } from 'probust/ort';\n")
+    .replace("probust.loadModel('/digits.onnx')", "createOrtModel(probust, '/digits.onnx')")
+    .replace(JSON.stringify(options), JSON.stringify({ ...options, estimators: 'mc:300' }));
+  const folder = project('vite-ort', { 'index.html': html('<script type="module" src="/main.js"></script>'), 'main.js': text });
+  symlinkSync(join(root, 'wasm/node_modules/onnxruntime-web'), join(folder, 'node_modules/onnxruntime-web'));
+  run(join(tools, 'vite'), ['build', '--logLevel', 'error'], folder);
+  expect(await page(join(folder, 'dist'))).toEqual([(expected as unknown[])[1]]);
+});
+
+// The README's recipes (docs.test.ts) use the module in the page; here are workers, and the module inside the script.
+it('works in a worker with Vite', async () => {
+  const folder = project('vite', {
+    'index.html': html('<script type="module" src="/main.js"></script>'),
+    'main.js': app('probust', '{ worker: true }'),
+  });
+  run(join(tools, 'vite'), ['build', '--logLevel', 'error'], folder);
+  expect(await page(join(folder, 'dist'))).toEqual(expected);
+});
+
+it('works in a worker with webpack, as a plain script', async () => {
+  const folder = project('webpack', { 'main.js': app('probust', '{ worker: true }') });
+  run(join(tools, 'webpack'), ['--mode', 'production', '--entry', './main.js', '--output-path', join(folder, 'dist')], folder);
+  writeFileSync(join(folder, 'dist/index.html'), html('<script src="main.js"></script>'));
+  expect(await page(join(folder, 'dist'))).toEqual(expected);
+});
+
+it.each([
+  ['esbuild', 'probust/compat', ['main.js', '--bundle', '--format=esm', '--outfile=dist/main.js', '--log-level=error']],
+  ['rollup', './node_modules/probust/compat.mjs', ['main.js', '--format', 'es', '--file', 'dist/main.js', '--silent']],
+])('is one file with %s and the module inlined', async (tool, entry, args) => {
+  const folder = project(tool, { 'main.js': app(entry) });
+  run(join(tools, tool), args, folder);
+  writeFileSync(join(folder, 'dist/index.html'), html('<script type="module" src="main.js"></script>'));
+  expect(await page(join(folder, 'dist'))).toEqual(expected);
+});
+
+it('has types that a strict compiler takes, for every entry', () => {
+  const text = `import { createProbust, ProbustError, type Row } from 'probust';
+    import { createProbust as compat } from 'probust/compat';
+    import { createOrtModel, type OrtOptions } from 'probust/ort';
+    const options: OrtOptions = { provider: 'wasm', mean: [0.5] };
+    const other = await createOrtModel(await compat(), 'm.onnx', options);
+    const row: Row = (await (await (await createProbust()).loadModel('m.onnx')).estimate([0], { noise: 'gaussian:0.1' }))[0]!;
+    const p: number | null = row.p;
+    export { p, other, compat, ProbustError };`;
+  const folder = project('types', { 'main.ts': text });
+  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom,esnext.disposable'];
+  run(join(tools, 'tsc'), [...flags, 'main.ts'], folder);
+  writeFileSync(join(folder, 'main.ts'), text.replace('number | null', 'string'));
+  expect(() => run(join(tools, 'tsc'), [...flags, 'main.ts'], folder)).toThrow();
+});

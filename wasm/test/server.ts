@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// A server of folders, with the headers that a test asks for; and a real browser.
+import { createServer, type OutgoingHttpHeaders } from 'node:http';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join, normalize } from 'node:path';
+import { chromium, type BrowserContext } from 'playwright-core';
+
+export const chromiumPath = process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium';
+export const strictPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
+export const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+
+const types: Record<string, string> = {
+  '.html': 'text/html',
+  '.mjs': 'text/javascript',
+  '.js': 'text/javascript',
+  '.wasm': 'application/wasm',
+};
+
+/** Serves `folders`, the first that has the file, with `headers` on everything. */
+export async function serve(
+  folders: readonly string[],
+  headers: OutgoingHttpHeaders = {},
+): Promise<{ url: string; close(): void }> {
+  const server = createServer((request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
+    const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
+    if (!file) return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', ...headers });
+    response.end(readFileSync(file));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+export interface Browser {
+  context: BrowserContext;
+  close(): Promise<void>;
+}
+
+/** With these a software adapter stands in for a graphics card. */
+export const webGpuFlags = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
+
+export async function launch(flags: readonly string[] = []): Promise<Browser> {
+  const profile = mkdtempSync(join(tmpdir(), 'probust-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: chromiumPath,
+    args: [
+      '--no-sandbox',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      ...flags,
+    ],
+  });
+  return {
+    context,
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the page writes as its result; errors of the page, its workers and its policy are the test's. */
+export async function resultOf({ context }: Browser, url: string, timeout = 30_000): Promise<string> {
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  try {
+    await page.goto(url);
+    await page.waitForSelector('#result:not(:empty)', { state: 'attached', timeout });
+    return (await page.textContent('#result'))!;
+  } catch (error) {
+    throw new Error([String(error), ...problems].join('\n'));
+  } finally {
+    await page.close();
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Where things are, and the demo's model and points.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inflateRawSync } from 'node:zlib';
+import type * as probust from '../../build/wasm/npm/types/index.js';
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+/** The staged package: what users get is what is tested. */
+export const staged = process.env.PROBUST_PACKAGE ?? join(root, 'build/wasm/npm');
+export const digits = join(root, 'demos/digits/digits.onnx');
+export const native = join(root, 'build/release/bin/probust');
+export const shared = process.env.PROBUST_SHARED ?? join(root, '../shared');
+export const hasShared = existsSync(join(shared, 'models'));
+
+export type Library = typeof probust;
+declare const importByNode: (url: string) => Promise<Library>; // load.mjs
+export const load = (file = 'probust.mjs'): Promise<Library> => importByNode(pathToFileURL(join(staged, file)).href);
+
+/** The first array of an .npz of bytes, as pixels in [0, 1], as the command line reads it. */
+export function readPixels(path: string): Float32Array {
+  const file = readFileSync(path);
+  const body = file.subarray(30 + file.readUInt16LE(26) + file.readUInt16LE(28)).subarray(0, file.readUInt32LE(18));
+  const npy = file.readUInt16LE(8) === 8 ? inflateRawSync(body) : body;
+  return pixels(npy.subarray(10 + npy.readUInt16LE(8)));
+}
+
+/** Bytes times 1/255 in float32. */
+export const pixels = (bytes: Uint8Array): Float32Array => Float32Array.from(bytes, (byte) => byte / 255);
+
+const points = readPixels(join(root, 'demos/digits/points.npz'));
+/** Points of the demo, 16 x 16 pixels each. */
+export const point = (i: number, count = 1): Float32Array => points.slice(256 * i, 256 * (i + count));
+
+/** The error that a promise rejects with. */
+export async function errorOf(promise: Promise<unknown>): Promise<probust.ProbustError> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as probust.ProbustError;
+  }
+  throw new Error('nothing was thrown');
+}

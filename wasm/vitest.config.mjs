@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/*.test.ts'],
+    fileParallelism: false,
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
+    // Tests of memory ask for what was forgotten to be collected.
+    poolOptions: { forks: { execArgv: ['--expose-gc', '--import', new URL('test/load.mjs', import.meta.url).href] } },
+  },
+});
