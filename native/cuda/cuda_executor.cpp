@@ -16,6 +16,7 @@
 #include "cuda/program.h"
 #include "cuda/several.h"
 #include "probust/autodiff/vjp.h"
+#include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/derived.h"
 #include "probust/graph/simplify.h"
@@ -40,13 +41,6 @@ struct PlacedNoise {
   std::optional<ElementNoise> by_element;
   Array<float> deviations;
 };
-
-// [elements][lanes] <-> [lanes][elements].
-void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
-  }
-}
 
 class CudaExecutor final : public Executor {
  public:

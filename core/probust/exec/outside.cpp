@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "probust/base/error.h"
+#include "probust/base/transpose.h"
 #include "probust/graph/simplify.h"
 
 namespace probust {
@@ -13,13 +14,6 @@ namespace {
 bool same(const Outside::Inputs& a, const Outside::Inputs& b) {
   return a.count == b.count && a.values.size() == b.values.size() &&
          std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
-}
-
-// Between [elements][lanes] and [lanes][elements].
-void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
-  }
 }
 
 class OutsideProgram final : public Program {
