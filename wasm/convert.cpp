@@ -76,29 +76,28 @@ Quantization read_range(const Arguments& arguments) {
   return range;
 }
 
-val write_ports(const std::vector<Port>& ports) {
-  val list = val::array();
-  for (const Port& port : ports) {
-    val entry = val::object();
-    entry.set("name", port.name);
-    entry.set("type", port.type);
-    entry.set("shape", val::array(std::vector<double>(port.shape.begin(), port.shape.end())));
-    list.call<void>("push", entry);
-  }
-  return list;
+val write(const Port& port) {
+  val entry = val::object();
+  entry.set("name", port.name);
+  entry.set("type", port.type);
+  entry.set("shape", val::array(std::vector<double>(port.shape.begin(), port.shape.end())));
+  return entry;
 }
 
-val write_operators(const std::vector<OperatorUse>& operators) {
+val write(const OperatorUse& use) {
+  val entry = val::object();
+  entry.set("opType", use.op_type);
+  entry.set("domain", use.domain);
+  entry.set("count", static_cast<double>(use.count));
+  entry.set("runs", use.runs);
+  entry.set("differentiable", use.differentiable);
+  return entry;
+}
+
+template <class Entry>
+val write_list(const std::vector<Entry>& entries) {
   val list = val::array();
-  for (const OperatorUse& use : operators) {
-    val entry = val::object();
-    entry.set("opType", use.op_type);
-    entry.set("domain", use.domain);
-    entry.set("count", static_cast<double>(use.count));
-    entry.set("runs", use.runs);
-    entry.set("differentiable", use.differentiable);
-    list.call<void>("push", entry);
-  }
+  for (const Entry& entry : entries) list.call<void>("push", write(entry));
   return list;
 }
 
@@ -271,9 +270,9 @@ val write(const Model& model, const Shape& point, const std::string& engine) {
   object.set("pointShape", shape(point));
   object.set("inputShape", shape(model.input_shape));
   object.set("logits", model.output_name);
-  object.set("inputs", write_ports(summary.inputs));
-  object.set("outputs", write_ports(summary.outputs));
-  object.set("operators", write_operators(summary.operators));
+  object.set("inputs", write_list(summary.inputs));
+  object.set("outputs", write_list(summary.outputs));
+  object.set("operators", write_list(summary.operators));
   val notes = val::array();
   for (const std::string& note : model.notes) notes.call<void>("push", note);
   object.set("notes", notes);

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inflateRawSync } from 'node:zlib';
+import { expect } from 'vitest';
 import type * as probust from '../../build/wasm/npm/types/index.js';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -41,4 +42,18 @@ export async function errorOf(promise: Promise<unknown>): Promise<probust.Probus
     return error as probust.ProbustError;
   }
   throw new Error('nothing was thrown');
+}
+
+/** A call that a model refuses: one line, of a known code, and the model answers the next one. */
+export async function expectRefusal(
+  kind: typeof probust.ProbustError,
+  model: probust.Model,
+  code: string,
+  call: (model: probust.Model) => Promise<unknown>,
+): Promise<void> {
+  const error = await errorOf(call(model));
+  expect(error).toBeInstanceOf(kind);
+  expect(error.code).toBe(code);
+  expect(error.message).toMatch(/^[^\n]+$/);
+  expect((await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' }))[0]!.p).toBe(1);
 }
