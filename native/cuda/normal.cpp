@@ -12,6 +12,7 @@
 #include "probust/base/parallel.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/rational.h"
+#include "probust/normal/separation.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::cuda {
@@ -124,10 +125,9 @@ class Batch {
 
 // What a mean over the lattice says, as normal::Separation reports it.
 Probability answer(const LatticeMean& mean, double first_mass, double least) {
-  constexpr double kSteep = 50.0, kRounding = 1e-14;
-  const double gentle = std::min(1.0, std::sqrt((1.0 - least) / least) / kSteep);
-  const double share = mean.p() > 0.0 ? gentle * gentle : 1.0;
-  const double error = kErrorFactor * mean.standard_error() + 3.0 * share * first_mass / static_cast<double>(mean.points());
+  constexpr double kRounding = 1e-14;
+  const double steepest = std::sqrt((1.0 - least) / least);
+  const double error = kErrorFactor * mean.standard_error() + normal::unseen_mass(mean, first_mass, steepest);
   return {std::clamp(mean.p(), 0.0, 1.0),
           std::clamp(mean.q(), 0.0, 1.0),
           error + kRounding,

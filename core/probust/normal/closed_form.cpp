@@ -131,7 +131,7 @@ void add_variable(const ArrayXd& t, double z, double loading, double s, Index i,
     const double x = std::min(std::max((z - loading * t[k]) / s, -rational::kFar), rational::kFar);
     const double distance = std::abs(x);
     const double mills = rational::mills_ratio(distance);
-    const double density = 0.3989422804014327 * rational::exp(-0.5 * distance * distance);
+    const double density = rational::density(distance);
     const double tail = density * mills, rest = 1.0 - tail;
     const double below = x < 0.0 ? tail : rest, above = x < 0.0 ? rest : tail;
     const double top = x < 0.0 ? 1.0 : density, bottom = x < 0.0 ? mills : rest;

@@ -19,7 +19,7 @@ inline void cdf_lanes(const Lanes& x, Lanes& below, Lanes& above) {
 inline void density_lanes(const Lanes& x, Lanes& density, Lanes& below) {
   for (int i = 0; i < kLanes; ++i) {
     const double distance = std::min(std::abs(x[i]), rational::kFar);
-    density[i] = 0.3989422804014327 * rational::exp(-0.5 * distance * distance);
+    density[i] = rational::density(distance);
     const double tail = density[i] * rational::mills_ratio(distance);
     below[i] = x[i] < 0.0 ? tail : 1.0 - tail;
   }

@@ -95,8 +95,11 @@ PROBUST_EVERYWHERE inline double mills_ratio(double x) {
   return horner(kPolynomial, (x - 5.5) * (x + 2.0) * inverse) * ((x + 5.5) * inverse);
 }
 
+/// The density at x, |x| <= kFar.
+PROBUST_EVERYWHERE inline double density(double x) { return 0.3989422804014327 * exp(-0.5 * x * x); }
+
 /// P(X > x) for 0 <= x <= kFar, relative error about 1e-15 (1 + x^2 / 8).
-PROBUST_EVERYWHERE inline double upper_tail(double x) { return 0.3989422804014327 * exp(-0.5 * x * x) * mills_ratio(x); }
+PROBUST_EVERYWHERE inline double upper_tail(double x) { return density(x) * mills_ratio(x); }
 
 /// P(X <= x) and P(X > x), both with relative accuracy; arguments beyond +-kFar are taken as that.
 PROBUST_EVERYWHERE inline void cdf(double x, double& below, double& above) {

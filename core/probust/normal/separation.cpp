@@ -135,14 +135,17 @@ void Separation::refine() {
 }
 
 double Separation::error() const {
-  // The integrand may be large only where no point fell. Of n points without a hit, 3 / n bounds the share that was missed with
-  // 95% confidence (the rule of three). It counts in full where no point gave anything, or where bounds are so steep that the
-  // integrand jumps between neighbouring points, and the less the gentler they are.
+  return kErrorFactor * mean_.standard_error() + bias_ + unseen_mass(mean_, first_mass_, steepest_);
+}
+
+double unseen_mass(const LatticeMean& mean, double most, double steepest) {
+  // Of n points without a hit, 3 / n bounds the share that was missed with 95% confidence (the rule of three). It counts in full
+  // where no point gave anything, or where bounds are so steep that the integrand jumps between neighbouring points, and the less
+  // the gentler they are.
   constexpr double kSteep = 50.0;
-  const double gentle = std::min(1.0, steepest_ / kSteep);
-  const double share = p() > 0.0 ? gentle * gentle : 1.0;
-  const double unseen = 3.0 * share * first_mass_ / static_cast<double>(std::max<std::int64_t>(points(), 1));
-  return kErrorFactor * mean_.standard_error() + bias_ + unseen;
+  const double gentle = std::min(1.0, steepest / kSteep);
+  const double share = mean.p() > 0.0 ? gentle * gentle : 1.0;
+  return 3.0 * share * most / static_cast<double>(std::max<std::int64_t>(mean.points(), 1));
 }
 
 }  // namespace probust::normal

@@ -12,6 +12,10 @@
 
 namespace probust::normal {
 
+/// What a mean over a lattice may have missed, since the integrand may be large only where no point fell: an integrand that
+/// nowhere exceeds `most`, whose bounds move by `steepest` with the variables before them, in units of the variable they bound.
+double unseen_mass(const LatticeMean& mean, double most, double steepest);
+
 /// One orthant probability, sampled as far as the caller asks. The variables are put in the order in which they bind (Genz and
 /// Bretz; Gibson, Glasbey and Elston 1994), and rows of a singular R that end in the same column of its Cholesky factor make one
 /// interval together (Genz and Kwong 2000).

@@ -18,8 +18,7 @@ PROBUST_EVERYWHERE inline double mean_below(double bound) {
   if (bound < 0.0) return -1.0 / rational::mills_ratio(rational::smaller(-bound, rational::kFar));
   double below, above;
   rational::cdf(bound, below, above);
-  const double far = rational::smaller(bound, rational::kFar);
-  return -0.3989422804014327 * rational::exp(-0.5 * far * far) / below;
+  return -rational::density(rational::smaller(bound, rational::kFar)) / below;
 }
 
 struct Start {
