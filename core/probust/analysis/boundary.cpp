@@ -106,7 +106,7 @@ std::optional<VectorXd> deepfool_step(std::span<const float> logits, const Logit
   double nearest = std::numeric_limits<double>::infinity();
   std::optional<VectorXd> best;
   for (Index row = 0; row < margins.size(); ++row) {
-    const VectorXd gradient = margin_gradient(J, target, row < target ? row : row + 1);
+    const VectorXd gradient = margin_gradient(J, target, rival_of(row, target));
     const double length = gradient.norm(), distance = std::max(margins[row], 0.0) / length;
     if (!(length > 0) || !(distance < nearest)) continue;
     nearest = distance;

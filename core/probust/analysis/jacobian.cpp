@@ -20,10 +20,8 @@ namespace {
 
 // Rows of J, those of logits, as those of margins.
 void add_margins(const LogitJacobian& J, std::int64_t target, Eigen::MatrixXd& sum) {
-  for (Eigen::Index row = 0; row < sum.rows(); ++row) {
-    const Eigen::Index rival = row < target ? row : row + 1;
-    sum.row(row) += (J.row(target) - J.row(rival)).cast<double>();
-  }
+  for (Eigen::Index row = 0; row < sum.rows(); ++row)
+    sum.row(row) += margin_gradient(J, target, rival_of(row, target)).transpose();
 }
 
 }  // namespace

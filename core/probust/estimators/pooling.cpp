@@ -15,14 +15,11 @@ constexpr double kAlike = 4;  // shapes are weighed by e to this times the cosin
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
 constexpr double kUnknownWorth = 12;
 
-// Class of row i of the margins of `target`.
-Eigen::Index rival(Eigen::Index i, std::int64_t target) { return i < target ? i : i + 1; }
-
 // The covariance of logits, centred over the classes, whose margins have a given covariance: f_i = -g_i and f_t = 0, centred.
 Eigen::MatrixXd of_logits(const Eigen::MatrixXd& margins, std::int64_t target) {
   const Eigen::Index classes = margins.rows() + 1;
   Eigen::MatrixXd from_margins = Eigen::MatrixXd::Zero(classes, classes - 1);
-  for (Eigen::Index i = 0; i + 1 < classes; ++i) from_margins(rival(i, target), i) = -1;
+  for (Eigen::Index i = 0; i + 1 < classes; ++i) from_margins(rival_of(i, target), i) = -1;
   from_margins.rowwise() -= from_margins.colwise().mean().eval();
   return from_margins * margins * from_margins.transpose();
 }
@@ -33,7 +30,7 @@ Eigen::MatrixXd of_margins(const Eigen::MatrixXd& logits, std::int64_t target) {
   Eigen::MatrixXd result(m, m);
   for (Eigen::Index i = 0; i < m; ++i) {
     for (Eigen::Index j = 0; j < m; ++j) {
-      const Eigen::Index a = rival(i, target), b = rival(j, target);
+      const Eigen::Index a = rival_of(i, target), b = rival_of(j, target);
       result(i, j) = logits(target, target) - logits(target, b) - logits(a, target) + logits(a, b);
     }
   }

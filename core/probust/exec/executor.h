@@ -48,6 +48,9 @@ struct Linearization {
   Eigen::MatrixXd sampled, along_mean, along_own;
 };
 
+/// The class that a row of the margins of `target` is about.
+inline std::int64_t rival_of(std::int64_t row, std::int64_t target) { return row < target ? row : row + 1; }
+
 /// What a classifier is linearised as: itself at the point, or its mean under the noise, by moment propagation
 /// (moments/moments.h), which is faithful at the noise's scale.
 enum class Around { point, noise };

@@ -449,8 +449,7 @@ class HostExecutor final : public Executor {
   void sweep_margins(const Sweep& which, std::int64_t count, std::span<const std::int64_t> targets,
                      std::span<const std::int64_t> index, const NoiseShape& shape, Buffers& buffers, Store store, Raw raw) {
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
-      const std::int64_t rival = row < targets[b] ? row : row + 1;
-      return c == targets[b] ? 1.0F : c == rival ? -1.0F : 0.0F;
+      return c == targets[b] ? 1.0F : c == rival_of(row, targets[b]) ? -1.0F : 0.0F;
     };
     sweep(which, count, classes_ - 1, buffers, seed, [&](std::int64_t first, std::int64_t seeds, float* gradients) {
       raw(first, seeds, gradients);
