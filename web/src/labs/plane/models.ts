@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Networks that were trained before (scripts/make-models.mjs says how), and the part of the plane that each is shown on.
+import type { View } from '../../draw/view.js';
+
+export interface Pretrained {
+  title: string;
+  url: URL;
+  view: View;
+}
+
+export const pretrained: Record<string, Pretrained> = {
+  three: {
+    title: 'three arms',
+    url: new URL('../../../models/three.onnx', import.meta.url),
+    view: { cx: 0, cy: 0, reach: 1.5 },
+  },
+};
+
+export async function bytesOf(url: string | URL, signal: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
+  return new Uint8Array(await response.arrayBuffer());
+}

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+import '../element/define.js';

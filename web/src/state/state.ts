@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The one state of the explorer. Whoever knows it can draw the same screen again: it is what a shared URL holds.
+import { bool, choice, list, number, numbers, text, type Codec } from './codec.js';
+
+export const labs = ['plane', 'image'] as const;
+export const themes = ['auto', 'light', 'dark'] as const;
+export const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
+export const activations = ['relu', 'tanh', 'gelu'] as const;
+
+export type Lab = (typeof labs)[number];
+export type Theme = (typeof themes)[number];
+export type DataSet = (typeof dataSets)[number];
+export type Activation = (typeof activations)[number];
+
+export interface State {
+  lab: Lab;
+  theme: Theme;
+  /** The point of the 2-D lab, in units of its data. */
+  x: number[];
+  /** Root mean square of the noise over directions. */
+  sigma: number;
+  /** Long over short axis of the noise's ellipse. */
+  ratio: number;
+  /** Of its long axis, in degrees, counter-clockwise from the right. */
+  angle: number;
+  /** Of the noise. */
+  seed: number;
+  /** What answers in the 2-D lab: the name of a pretrained state, "trained", or the URL of an ONNX file. */
+  model: string;
+  data: DataSet;
+  /** Points that were clicked in: x, y, class, x, y, class, ... */
+  points: number[];
+  /** Widths of the hidden layers. */
+  hidden: number[];
+  activation: Activation;
+  /** Weight of the squared norm of the loss's input gradient. */
+  lambda: number;
+  /** Standard deviation of the noise that training adds to its data. */
+  augmentation: number;
+  /** Of data, weights and the order of training. */
+  trainSeed: number;
+  /** Epochs trained; a shared URL is trained again up to here, which gives the same weights. */
+  epochs: number;
+  /** Estimators listed beside the truth. */
+  estimators: string[];
+  /** Panels shown; empty shows all. */
+  panels: string[];
+  /** Whether p against sigma is drawn as log(1 - p). */
+  failure: boolean;
+}
+
+export const initial: Readonly<State> = {
+  lab: 'plane',
+  theme: 'auto',
+  x: [0.35, 0.1],
+  sigma: 0.3,
+  ratio: 1,
+  angle: 0,
+  seed: 0,
+  model: 'three',
+  data: 'moons',
+  points: [],
+  hidden: [16, 16],
+  activation: 'tanh',
+  lambda: 0,
+  augmentation: 0,
+  trainSeed: 0,
+  epochs: 0,
+  estimators: ['regression:25', 'probit:24', 'mc:25', 'mmse:5', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
+  panels: [],
+  failure: false,
+};
+
+/** How each part is written in a URL. */
+export const codecs: { [K in keyof State]: Codec<State[K]> } = {
+  lab: choice(labs),
+  theme: choice(themes),
+  x: numbers({ digits: 3, length: 2, low: -100, high: 100 }),
+  sigma: number({ digits: 3, low: 0.01, high: 10 }),
+  ratio: number({ digits: 2, low: 1, high: 8 }),
+  angle: number({ digits: 1, low: -180, high: 180 }),
+  seed: number({ digits: 0, low: 0, high: 2 ** 31 }),
+  model: text,
+  data: choice(dataSets),
+  points: numbers({ digits: 2, low: -100, high: 100 }),
+  hidden: numbers({ digits: 0, low: 1, high: 64 }),
+  activation: choice(activations),
+  lambda: number({ digits: 4, low: 0, high: 10 }),
+  augmentation: number({ digits: 3, low: 0, high: 2 }),
+  trainSeed: number({ digits: 0, low: 0, high: 2 ** 31 }),
+  epochs: number({ digits: 0, low: 0, high: 100_000 }),
+  estimators: list,
+  panels: list,
+  failure: bool,
+};
