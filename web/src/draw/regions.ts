@@ -53,3 +53,24 @@ export function boundaries(field: Field, view: View, size: number): Path2D {
   }
   return path;
 }
+
+/** Places for the names of classes: for each that is in view, the grid point furthest from where it ends. */
+export function namePlaces(field: Field, view: View): { of: number; x: number; y: number }[] {
+  const side = 25;
+  const at = (i: number) => -view.reach + ((i + 0.5) / side) * 2 * view.reach;
+  const cells = Array.from({ length: side * side }, (_, k) => {
+    const [x, y] = [view.cx + at(k % side), view.cy + at(Math.floor(k / side))];
+    return { x, y, of: classAt(field, x, y) };
+  });
+  const room = (k: number): number => {
+    const { x, y, of } = cells[k]!;
+    const edge = view.reach - Math.max(Math.abs(x - view.cx), Math.abs(y - view.cy));
+    return cells.reduce((least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.x - x, each.y - y))), 1.6 * edge);
+  };
+  const best = new Map<number, { k: number; room: number }>();
+  cells.forEach(({ of }, k) => {
+    const found = room(k);
+    if (found > (best.get(of)?.room ?? 0.12 * view.reach)) best.set(of, { k, room: found });
+  });
+  return [...best.values()].map(({ k }) => cells[k]!);
+}

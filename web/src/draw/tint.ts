@@ -15,26 +15,33 @@ export interface Tint {
   mass: number;
 }
 
-/** Density at the middle of each cell, the largest being one. */
-const density = Float64Array.from({ length: cells }, (_, i) => Math.exp(-0.5 * (((2 * i + 1) / cells - 1) * reach) ** 2));
+/** The middle of each cell in standard deviations, and the density there, the largest being one. */
+const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
+const density = place.map((at) => Math.exp(-0.5 * at ** 2));
+
+/** How strong a cell is drawn: faint noise stays visible, and fades out before the cells end. */
+const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 * weight ** 0.75);
 
 export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number, palette: Palette): Tint {
   const image = new ImageData(cells, cells);
+  const { data } = image;
   const { long, short } = axes(noise);
   let all = 0;
   let other = 0;
   for (let j = 0, to = 0; j < cells; ++j) {
-    const v = ((2 * j + 1) / cells - 1) * reach;
+    const v = place[j]!;
     for (let i = 0; i < cells; ++i, to += 4) {
-      const u = ((2 * i + 1) / cells - 1) * reach;
+      const u = place[i]!;
       const weight = density[i]! * density[j]!;
       all += weight;
       const answer = classAt(field, at[0] + u * long[0] + v * short[0], at[1] + u * long[1] + v * short[1]);
       if (answer === target) continue;
       other += weight;
-      const [r, g, b] = palette.classes[answer % palette.classes.length]!;
-      image.data.set([r, g, b, 25 + 190 * weight ** 0.8], to);
-      if (weight < 0.004) image.data[to + 3] = 6000 * weight;
+      const colour = palette.classes[answer % palette.classes.length]!;
+      data[to] = colour[0];
+      data[to + 1] = colour[1];
+      data[to + 2] = colour[2];
+      data[to + 3] = alpha(weight);
     }
   }
   return { image, mass: other / all };

@@ -5,6 +5,9 @@ import { css, unsafeCSS } from 'lit';
 const okabeIto = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00'];
 const classes = unsafeCSS(okabeIto.map((colour, i) => `--class-${i}: var(--probust-class-${i}, ${colour});`).join(' '));
 
+/** Lines of charts, apart from the colours of classes; dashes tell them apart too. */
+const linesOf = (colours: string[]) => colours.map((colour, i) => `--line-${i}: ${colour};`).join(' ');
+
 const light = unsafeCSS(`
   color-scheme: light;
   --paper: var(--probust-paper, #ffffff);
@@ -13,7 +16,10 @@ const light = unsafeCSS(`
   --line: var(--probust-line, #dfe3e8);
   --soft: var(--probust-soft, #f4f6f8);
   --accent: var(--probust-accent, #0072b2);
-  --on-accent: #ffffff;`);
+  --on-accent: #ffffff;
+  --warm: #d55e00;
+  --cold: #0072b2;
+  ${linesOf(['#882255', '#117733', '#5b6470', '#332288', '#997700', '#0077aa', '#aa4499', '#cc3311'])}`);
 
 const dark = unsafeCSS(`
   color-scheme: dark;
@@ -23,7 +29,10 @@ const dark = unsafeCSS(`
   --line: var(--probust-line, #33393f);
   --soft: var(--probust-soft, #1e2327);
   --accent: var(--probust-accent, #56b4e9);
-  --on-accent: #10130f;`);
+  --on-accent: #10130f;
+  --warm: #ff9b57;
+  --cold: #67bdf0;
+  ${linesOf(['#ee88bb', '#66cc88', '#a2abb5', '#aaaaff', '#ddcc77', '#88ccee', '#dd99dd', '#ff8866'])}`);
 
 /** For the host: everything below inherits it. */
 export const themeStyles = css`

@@ -3,7 +3,8 @@
 
 type Job = (signal: AbortSignal) => Promise<void>;
 
-const aborted = (error: unknown): boolean => {
+/** Whether it was wanted, and is nothing to tell. */
+export const isAborted = (error: unknown): boolean => {
   const code = (error as { code?: string } | null)?.code;
   return code === 'aborted' || code === 'disposed' || (error as { name?: string } | null)?.name === 'AbortError';
 };
@@ -18,7 +19,7 @@ export class Replacing {
     this.stop();
     const controller = (this.#controller = new AbortController());
     job(controller.signal).catch((error: unknown) => {
-      if (!controller.signal.aborted && !aborted(error)) this.failed(error);
+      if (!controller.signal.aborted && !isAborted(error)) this.failed(error);
     });
   }
 
@@ -59,7 +60,7 @@ export class Newest {
       try {
         await job(signal);
       } catch (error) {
-        if (!signal.aborted && !aborted(error)) this.failed(error);
+        if (!signal.aborted && !isAborted(error)) this.failed(error);
       }
     }
     this.#running = false;

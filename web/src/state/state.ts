@@ -6,10 +6,12 @@ export const labs = ['plane', 'image'] as const;
 export const themes = ['auto', 'light', 'dark'] as const;
 export const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
+export const layers = ['tint', 'cloud', 'lines', 'arrow', 'data'] as const;
 
 export type Lab = (typeof labs)[number];
 export type Theme = (typeof themes)[number];
 export type DataSet = (typeof dataSets)[number];
+export type Layer = (typeof layers)[number];
 export type Activation = (typeof activations)[number];
 
 export interface State {
@@ -28,6 +30,8 @@ export interface State {
   /** What answers in the 2-D lab: the name of a pretrained state, "trained", or the URL of an ONNX file. */
   model: string;
   data: DataSet;
+  /** Of data sets that leave a choice. */
+  classes: number;
   /** Points that were clicked in: x, y, class, x, y, class, ... */
   points: number[];
   /** Widths of the hidden layers. */
@@ -45,6 +49,8 @@ export interface State {
   estimators: string[];
   /** Panels shown; empty shows all. */
   panels: string[];
+  /** Layers of the picture. */
+  show: string[];
   /** Whether p against sigma is drawn as log(1 - p). */
   failure: boolean;
 }
@@ -58,7 +64,8 @@ export const initial: Readonly<State> = {
   angle: 0,
   seed: 0,
   model: 'three',
-  data: 'moons',
+  data: 'spirals',
+  classes: 3,
   points: [],
   hidden: [16, 16],
   activation: 'tanh',
@@ -66,8 +73,9 @@ export const initial: Readonly<State> = {
   augmentation: 0,
   trainSeed: 0,
   epochs: 0,
-  estimators: ['regression:25', 'probit:24', 'mc:25', 'mmse:5', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
+  estimators: ['regression:25', 'probit:24', 'mc:25', 'mmse:25', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
   panels: [],
+  show: [...layers],
   failure: false,
 };
 
@@ -82,6 +90,7 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   seed: number({ digits: 0, low: 0, high: 2 ** 31 }),
   model: text,
   data: choice(dataSets),
+  classes: number({ digits: 0, low: 2, high: 6 }),
   points: numbers({ digits: 2, low: -100, high: 100 }),
   hidden: numbers({ digits: 0, low: 1, high: 64 }),
   activation: choice(activations),
@@ -91,5 +100,6 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   epochs: number({ digits: 0, low: 0, high: 100_000 }),
   estimators: list,
   panels: list,
+  show: list,
   failure: bool,
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The picture of the 2-D lab: regions, the noise and the point, which mouse, finger and arrow keys move.
 import { css, html, LitElement } from 'lit';
-import { paletteOf } from '../../draw/palette.js';
+import type { Palette } from '../../draw/palette.js';
 import { inside, toData, toPixel, type Pair } from '../../draw/view.js';
 import { sharedStyles } from '../../element/tokens.js';
 import { PictureLayers, type Scene } from './layers.js';
 
 export class PlanePicture extends LitElement {
-  static override properties = { scene: { attribute: false }, size: { state: true } };
+  static override properties = { scene: { attribute: false }, palette: { attribute: false }, size: { state: true } };
 
   static override styles = [
     sharedStyles,
@@ -41,6 +41,7 @@ export class PlanePicture extends LitElement {
   ];
 
   declare scene: Scene | undefined;
+  declare palette: Palette | undefined;
   declare size: number;
   readonly #layers = new PictureLayers();
   readonly #observer = new ResizeObserver(([entry]) => (this.size = Math.round(entry!.contentRect.width)));
@@ -91,7 +92,7 @@ export class PlanePicture extends LitElement {
 
   protected override updated(): void {
     const canvas = this.renderRoot.querySelector('canvas')!;
-    if (this.scene && this.size > 0) this.#layers.draw(canvas, this.size, this.scene, paletteOf(this));
+    if (this.scene && this.palette && this.size > 0) this.#layers.draw(canvas, this.size, this.scene, this.palette);
   }
 
   protected override render() {
