@@ -11,7 +11,14 @@ export interface Copies {
 }
 
 /** Copies with the answer are soft dots in its colour, the others rings in the colour of text: legible without any colour. */
-export function drawCloud(ctx: CanvasRenderingContext2D, size: number, view: View, { x, predicted }: Copies, target: number, palette: Palette) {
+export function drawCloud(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  { x, predicted }: Copies,
+  target: number,
+  palette: Palette,
+) {
   const hits = new Path2D();
   const misses = new Path2D();
   for (let i = 0; i < predicted.length; ++i) {
@@ -35,13 +42,13 @@ export interface Labelled {
 
 /** Data are small squares, so that nobody takes them for noise. */
 export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View, { x, labels }: Labelled, palette: Palette) {
-  const half = size < 420 ? 1.8 : 2.4;
+  const half = size < 420 ? 1.6 : 2.1;
   ctx.save();
   ctx.lineWidth = 1;
   ctx.strokeStyle = css(palette.paper, 0.9);
   for (let i = 0; i < labels.length; ++i) {
     const [px, py] = toPixel(view, size, x[2 * i]!, x[2 * i + 1]!);
-    ctx.fillStyle = css(palette.classes[labels[i]! % palette.classes.length]!, 0.8);
+    ctx.fillStyle = css(palette.classes[labels[i]! % palette.classes.length]!, 0.6);
     ctx.fillRect(px - half, py - half, 2 * half, 2 * half);
     ctx.strokeRect(px - half, py - half, 2 * half, 2 * half);
   }
@@ -49,7 +56,14 @@ export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View
 }
 
 /** From the point to the nearest place with another answer. */
-export function drawArrow(ctx: CanvasRenderingContext2D, size: number, view: View, at: Pair, step: ArrayLike<number>, palette: Palette) {
+export function drawArrow(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  at: Pair,
+  step: ArrayLike<number>,
+  palette: Palette,
+) {
   const from = toPixel(view, size, ...at);
   const to = toPixel(view, size, at[0] + step[0]!, at[1] + step[1]!);
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]);

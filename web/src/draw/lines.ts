@@ -36,7 +36,14 @@ export interface LineStyle {
   lit: number | undefined;
 }
 
-export function drawLines(ctx: CanvasRenderingContext2D, size: number, view: View, lines: readonly Line[], style: LineStyle, palette: Palette) {
+export function drawLines(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  lines: readonly Line[],
+  style: LineStyle,
+  palette: Palette,
+) {
   const far = 4 * view.reach;
   ctx.save();
   for (const { rival, foot, along } of lines) {
@@ -104,7 +111,8 @@ function intersection(view: View, lines: readonly Line[]): Pair[] {
     corners = corners.flatMap((corner, i) => {
       const next = corners[(i + 1) % corners.length]!;
       const [a, b] = [height(corner), height(next)];
-      const cut: Pair[] = a * b < 0 ? [[corner[0] + ((next[0] - corner[0]) * a) / (a - b), corner[1] + ((next[1] - corner[1]) * a) / (a - b)]] : [];
+      const cut: Pair[] =
+        a * b < 0 ? [[corner[0] + ((next[0] - corner[0]) * a) / (a - b), corner[1] + ((next[1] - corner[1]) * a) / (a - b)]] : [];
       return a >= 0 ? [corner, ...cut] : cut;
     });
   }
@@ -112,7 +120,13 @@ function intersection(view: View, lines: readonly Line[]): Pair[] {
 }
 
 /** Hatches what the estimator believes is lost. */
-export function drawHalfPlanes(ctx: CanvasRenderingContext2D, size: number, view: View, lines: readonly Line[], palette: Palette) {
+export function drawHalfPlanes(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  lines: readonly Line[],
+  palette: Palette,
+) {
   const corners = intersection(view, lines).map(([x, y]) => toPixel(view, size, x, y));
   ctx.save();
   ctx.beginPath();

@@ -65,7 +65,10 @@ export function namePlaces(field: Field, view: View): { of: number; x: number; y
   const room = (k: number): number => {
     const { x, y, of } = cells[k]!;
     const edge = view.reach - Math.max(Math.abs(x - view.cx), Math.abs(y - view.cy));
-    return cells.reduce((least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.x - x, each.y - y))), 1.6 * edge);
+    return cells.reduce(
+      (least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.x - x, each.y - y))),
+      1.6 * edge,
+    );
   };
   const best = new Map<number, { k: number; room: number }>();
   cells.forEach(({ of }, k) => {

@@ -42,3 +42,22 @@ export function axes({ sigma, ratio, angle }: Ellipse): { long: Pair; short: Pai
   const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
   return { long: [ratio * short * cos, ratio * short * sin], short: [-short * sin, short * cos] };
 }
+
+const largestRatio = 8;
+const bounded = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+
+/** The ellipse with the end of one of its half axes at `away` from the middle; the other keeps its length. */
+export function shapeTo(noise: Ellipse, end: 'long' | 'short', away: Pair): Ellipse {
+  const half = axes(noise);
+  const length = Math.hypot(...away);
+  const other = Math.hypot(...half[end === 'long' ? 'short' : 'long']);
+  // A round ellipse stays round while its size is pulled: only the other handle, or turning it, makes it long.
+  if (end === 'long' && noise.ratio === 1) return { ...noise, sigma: bounded(length, 0.02, 1.6) };
+  const ratio = bounded(end === 'long' ? length / other : other / length, 1, largestRatio);
+  const short = end === 'long' ? length / ratio : other / ratio;
+  const sigma = bounded(short * Math.sqrt((1 + ratio * ratio) / 2), 0.02, 1.6);
+  if (end === 'short') return { ...noise, sigma, ratio };
+  const angle = (Math.atan2(away[1], away[0]) * 180) / Math.PI;
+  // Either end of an axis may be held: directions are those of the right half.
+  return { sigma, ratio, angle: angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle };
+}

@@ -77,6 +77,7 @@ export class ProbustExplorer extends LitElement {
 
   declare embed: boolean;
   declare hash: boolean;
+  declare panels: string | string[] | undefined;
   declare loaded: Lab | undefined;
   declare message: string;
 
@@ -107,6 +108,7 @@ export class ProbustExplorer extends LitElement {
     super.connectedCallback();
     this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
     // Nothing is downloaded or computed for what nobody sees.
+    if (this.hash) this.#bindHash();
     this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());
     this.#watcher.observe(this);
   }
@@ -123,7 +125,7 @@ export class ProbustExplorer extends LitElement {
 
   protected override willUpdate(changed: PropertyValues): void {
     this.store.set(stateOf(this, changed));
-    if (changed.has('hash') && this.hash) this.#bindHash();
+    if (changed.has('hash') && this.hash && this.isConnected) this.#bindHash();
   }
 
   #start(): void {
@@ -149,14 +151,21 @@ export class ProbustExplorer extends LitElement {
   }
 
   #bindHash(): void {
+    if (this.#bound) return;
+    this.#bound = true;
     const read = () => this.store.set(fromHash(location.hash));
     addEventListener('hashchange', read);
-    this.#ends.push(() => removeEventListener('hashchange', read));
+    this.#ends.push(() => {
+      removeEventListener('hashchange', read);
+      clearTimeout(this.#pending);
+      this.#bound = false;
+    });
     read();
   }
 
   /** Browsers refuse more than some hundred changes of an address in half a minute: one when things rest is enough. */
   #pending = 0;
+  #bound = false;
   #writeHash(): void {
     clearTimeout(this.#pending);
     this.#pending = window.setTimeout(() => history.replaceState(history.state, '', this.shareUrl()), 250);
@@ -218,10 +227,20 @@ export class ProbustExplorer extends LitElement {
 
   #lab() {
     if (this.loaded === 'plane') {
-      return html`<probust-plane-lab exportparts="picture, number, panel" .store=${this.store} .engine=${this.#engine} ?embed=${this.embed}></probust-plane-lab>`;
+      return html`<probust-plane-lab
+        exportparts="picture, number, panel"
+        .store=${this.store}
+        .engine=${this.#engine}
+        ?embed=${this.embed}
+      ></probust-plane-lab>`;
     }
     if (this.loaded === 'image') {
-      return html`<probust-image-lab exportparts="picture, number, panel" .store=${this.store} .engine=${this.#engine} ?embed=${this.embed}></probust-image-lab>`;
+      return html`<probust-image-lab
+        exportparts="picture, number, panel"
+        .store=${this.store}
+        .engine=${this.#engine}
+        ?embed=${this.embed}
+      ></probust-image-lab>`;
     }
     return nothing;
   }

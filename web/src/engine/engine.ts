@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Two workers of probust: `quick` answers at every frame, `patient` does what takes longer, and neither waits for the other.
-import { lookForQuadrature } from './contract.js';
 import { createProbust, type Model, type ModelOptions, type Probust } from 'probust';
 
 export type Side = 'quick' | 'patient';
@@ -11,7 +10,7 @@ export class Engine {
 
   /** Started when it is first asked for, so that the second does not slow the first answer down. */
   probust(side: Side): Promise<Probust> {
-    return (this.#created[side] ??= createProbust({ worker: true, signal: this.#controller.signal }).then((probust) => (lookForQuadrature(probust), probust)));
+    return (this.#created[side] ??= createProbust({ worker: true, signal: this.#controller.signal }));
   }
 
   async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {

@@ -14,7 +14,7 @@ export interface Axis {
   label: string;
 }
 
-export const plot = { width: 380, height: 250, left: 50, right: 12, top: 10, bottom: 42 };
+export const plot = { width: 380, height: 250, left: 56, right: 12, top: 10, bottom: 42 };
 
 export const inner = {
   x: [plot.left, plot.width - plot.right] as [number, number],

@@ -7,10 +7,11 @@ import type { Convergence } from '../labs/plane/answers.js';
 import { chart, inner } from './chart.js';
 import { dashOf } from './curves.js';
 import { csvOf } from './save.js';
-import { tidy } from './words.js';
+import { power, tidy } from './words.js';
 
 const least = 1e-5;
-const rootMeanSquare = (errors: readonly number[]) => Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length);
+const rootMeanSquare = (errors: readonly number[]) =>
+  Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length);
 
 export function convergenceFigure({ families }: Convergence, hovered: string | undefined) {
   const costs = families.flatMap(({ runs }) => runs.map(({ cost }) => cost));
@@ -23,7 +24,7 @@ export function convergenceFigure({ families }: Convergence, hovered: string | u
     .y(({ errors }) => y(rootMeanSquare(errors)));
   return chart(
     { scale: x, ticks, format: tidy, label: 'cost, in passes through the network' },
-    { scale: y, ticks: [1, 0.1, 0.01, 0.001, 1e-4, 1e-5], format: tidy, label: 'distance from the true p' },
+    { scale: y, ticks: [1, 0.1, 0.01, 0.001, 1e-4, 1e-5], format: power, label: 'distance from the true p' },
     `Error against cost for ${families.map(({ name }) => name).join(', ')}`,
     svg`${families.map(({ name, runs }, i) => {
       const quiet = hovered !== undefined && hovered.split(':')[0] !== name;
@@ -36,4 +37,8 @@ export function convergenceFigure({ families }: Convergence, hovered: string | u
 }
 
 export const convergenceCsv = ({ truth, families }: Convergence): string =>
-  csvOf(families.flatMap(({ name, runs }) => runs.flatMap(({ cost, errors }) => errors.map((error) => ({ estimator: name, cost, error, truth })))));
+  csvOf(
+    families.flatMap(({ name, runs }) =>
+      runs.flatMap(({ cost, errors }) => errors.map((error) => ({ estimator: name, cost, error, truth }))),
+    ),
+  );

@@ -5,7 +5,8 @@ import type { Linearization } from 'probust';
 import { letter } from '../draw/palette.js';
 
 /** Classes of the boundaries, in the order of z. */
-export const rivalsOf = ({ rivals, target }: Linearization): number[] => Array.from(rivals, (row) => (row < target ? row : row + 1));
+export const rivalsOf = ({ rivals, target }: Linearization): number[] =>
+  Array.from(rivals, (row) => (row < target ? row : row + 1));
 
 export interface CorrelationView {
   linear: Linearization;
@@ -50,12 +51,13 @@ export function correlationFigure(view: CorrelationView) {
   if (classes.length === 0) return html`<p>No boundary is within the reach of the noise.</p>`;
   const side = Math.min(76, Math.floor(190 / classes.length));
   const height = Math.max(24 + classes.length * side + 8, 120);
-  const label = (c: number, x: number, y: number) => svg`<text class="strong" x=${x} y=${y} text-anchor="middle">${letter(c)}</text>`;
+  const label = (c: number, x: number, y: number) =>
+    svg`<text class="strong" x=${x} y=${y} text-anchor="middle">${letter(c)}</text>`;
   return svg`<svg class="chart" viewBox="0 0 ${width} ${height}" role="img"
       aria-label="Correlations between the margins of ${classes.map(letter).join(', ')}, and their distances in standard deviations">
     ${classes.map((c, i) => [label(c, left + (i + 0.5) * side, 16), label(c, 20, 24 + (i + 0.5) * side + 4)])}
     ${classes.flatMap((_, i) => classes.map((_, j) => cell(view, classes, i, j, side)))}
-    <text x=${left + classes.length * side + 24} y="16">z: standard deviations to the line</text>
+    <text x=${left + classes.length * side + 24} y="16">z, in sigmas</text>
     ${classes.map((_, i) => bar(view, classes, i, side, 24))}
   </svg>`;
 }

@@ -7,7 +7,7 @@ import type { Row } from 'probust';
 import type { Curves } from '../labs/plane/answers.js';
 import { chart, inner } from './chart.js';
 import { csvOf } from './save.js';
-import { percent, tidy } from './words.js';
+import { percent, power, tidy } from './words.js';
 
 export interface CurvesView {
   curves: Curves;
@@ -20,7 +20,6 @@ export interface CurvesView {
 /** Below this nothing is told apart on the logarithmic axis. */
 const least = 1e-6;
 
-
 const valueOf = ({ p, pFail }: Row, failure: boolean) => (failure ? pFail : p);
 
 function verticalAxis(failure: boolean) {
@@ -29,7 +28,7 @@ function verticalAxis(failure: boolean) {
     return { scale, ticks: [0, 0.25, 0.5, 0.75, 1], format: (value: number) => percent(value).replace('.0', ''), label: 'p' };
   }
   const scale = scaleLog([least, 1], inner.y).clamp(true);
-  return { scale, ticks: [1, 1e-2, 1e-4, 1e-6], format: (value: number) => tidy(value), label: '1 − p' };
+  return { scale, ticks: [1, 1e-2, 1e-4, 1e-6], format: power, label: '1 − p' };
 }
 
 function paths({ curves, failure }: CurvesView, x: (sigma: number) => number, y: (share: number) => number) {
@@ -55,7 +54,9 @@ export function curvesFigure(view: CurvesView) {
   const [truth, ...others] = forms;
   // The band is that of the estimator pointed at, or of plain counting.
   const banded = others.includes(hovered ?? '') ? hovered! : others.find((form) => form.startsWith('mc:'));
-  const ticks = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].filter((tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01);
+  const ticks = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].filter(
+    (tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01,
+  );
   return chart(
     { scale: x, ticks, format: tidy, label: 'sigma, in units of the data' },
     vertical,
@@ -91,8 +92,14 @@ export const keyOfLines = (keys: readonly Key[], hovered: string | undefined, on
         @pointerenter=${() => onHover(form)}
         @pointerleave=${() => onHover(undefined)}
         ><svg width="22" height="8" aria-hidden="true">
-          <line x1="0" x2="22" y1="4" y2="4" style="stroke: ${colour}; stroke-width: 2.5; stroke-dasharray: ${at === undefined ? 'none' : dashOf(at)}"></line></svg
-        >${form === 'quadrature' || at === undefined ? 'true p' : form}</span
+          <line
+            x1="0"
+            x2="22"
+            y1="4"
+            y2="4"
+            style="stroke: ${colour}; stroke-width: 2.5; stroke-dasharray: ${at === undefined ? 'none' : dashOf(at)}"
+          ></line></svg
+        >${at === undefined ? 'true p' : form}</span
       >`;
     })}
   </div>`;

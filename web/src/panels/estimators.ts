@@ -73,7 +73,9 @@ export function estimatorList(list: EstimatorList) {
   const [low, high] = span(list);
   const at = (p: number) => (100 * (p - low)) / (high - low);
   return html`
-    <div class="heads small muted" aria-hidden="true"><span>estimator</span><span>p beside the truth</span><span>p</span><span>cost</span></div>
+    <div class="heads small muted" aria-hidden="true">
+      <span>estimator</span><span>p beside the truth</span><span>p</span><span>cost</span>
+    </div>
     <ul class=${classMap({ estimators: true, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
     </ul>
@@ -93,7 +95,7 @@ export const estimatorStyles = css`
   .heads,
   button.row {
     display: grid;
-    grid-template-columns: 8.2rem minmax(3rem, 1fr) 5.4rem 2.6rem;
+    grid-template-columns: 9.4rem minmax(3rem, 1fr) 5.4rem 2.6rem;
     align-items: center;
     gap: 0 0.6rem;
     padding: 0 0.4rem;
@@ -157,6 +159,34 @@ export const estimatorStyles = css`
     border-radius: 50%;
     background: var(--accent);
     border: 1.5px solid var(--paper);
+  }
+  @container (max-width: 480px) {
+    .heads {
+      display: none;
+    }
+    .estimators {
+      display: flex;
+      overflow-x: auto;
+      scroll-snap-type: x proximity;
+      gap: 0.75rem;
+      padding: 0.35rem 0.1rem 0.6rem;
+    }
+    .estimators li {
+      flex: 0 0 12.5rem;
+      scroll-snap-align: start;
+    }
+    button.row {
+      grid-template-columns: 1fr auto;
+      padding: 0.5rem 0.6rem;
+      border: 1px solid var(--line);
+    }
+    .row .strip {
+      grid-column: 1 / -1;
+      grid-row: 2;
+    }
+    .row .cost {
+      display: none;
+    }
   }
   .reason {
     grid-column: 1 / -1;

@@ -25,10 +25,24 @@ export const panel = ({ id, title, words, figure, source, stale = false, control
     <div class="head">
       <h2 id="${id}-title">${title}</h2>
       <div class="files">
-        <button class="quiet" @click=${(event: Event) => saveSvg(figureOf(event), `probust-${id}.svg`)} aria-label="Save ${title} as SVG">SVG</button>
-        ${csv
-          ? html`<button class="quiet" @click=${() => saveText(csv(), `probust-${id}.csv`, 'text/csv')} aria-label="Save ${title} as CSV">CSV</button>`
-          : nothing}
+        <button
+          class="quiet"
+          @click=${(event: Event) => saveSvg(figureOf(event), `probust-${id}.svg`)}
+          aria-label="Save ${title} as SVG"
+        >
+          SVG
+        </button>
+        ${
+          csv
+            ? html`<button
+                class="quiet"
+                @click=${() => saveText(csv(), `probust-${id}.csv`, 'text/csv')}
+                aria-label="Save ${title} as CSV"
+              >
+                CSV
+              </button>`
+            : nothing
+        }
       </div>
     </div>
     <p class="words">${words}</p>

@@ -12,9 +12,9 @@ export const marks: Record<Kind, { sign: string; words: string }> = {
   invalid: { sign: '∅', words: 'not valid here' },
 };
 
-export function kindOf({ p, ciLow, estimator, status }: Row): Kind {
+export function kindOf({ p, ciLow, estimator }: Row): Kind {
   if (p === null) return 'invalid';
-  if (estimator === 'quadrature' && /^(ok|tie)/.test(status)) return 'exact';
+  if (estimator.startsWith('quadrature')) return 'exact';
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
@@ -54,3 +54,9 @@ export function percent(share: number | null, rest = share === null ? NaN : 1 - 
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
 
 export const tidy = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));
+
+/** Small powers of ten as such. */
+export const power = (value: number): string => (value >= 0.01 ? tidy(value) : `10${superscript(Math.round(Math.log10(value)))}`);
+
+const superscript = (whole: number): string =>
+  [...String(whole)].map((digit) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(digit)]).join('');

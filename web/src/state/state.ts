@@ -58,8 +58,8 @@ export interface State {
 export const initial: Readonly<State> = {
   lab: 'plane',
   theme: 'auto',
-  x: [0.35, 0.1],
-  sigma: 0.3,
+  x: [-0.86, 0.06],
+  sigma: 0.25,
   ratio: 1,
   angle: 0,
   seed: 0,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What the 2-D lab asks of probust, and the answers. Every function here is one question; the numbers are the core's.
 import type { Cloud, Linearization, Model, NearestBoundary, Probust, Row } from 'probust';
-import { truth as reference } from '../../engine/contract.js';
 import { noiseOf, type Noise } from '../../engine/noise.js';
 import type { State } from '../../state/state.js';
 
 export const cloudCount = 300;
+
+/** The true p: by a coarse sum at every frame, by a fine one when there is time. */
+const quickTruth = 'quadrature:100';
+const fineTruth = 'quadrature:256';
 
 /** The parts of the state that a question about a point is about. */
 export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
@@ -14,7 +17,6 @@ export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'se
 export interface Quick {
   asked: Asked;
   truth: Row;
-  taylor: Row;
   linear: Linearization;
   cloud: Cloud;
 }
@@ -22,16 +24,17 @@ export interface Quick {
 export async function askQuick(model: Model, asked: Asked, signal: AbortSignal): Promise<Quick> {
   const options = { ...noiseOf(asked), seed: asked.seed, signal };
   const [rows, linear, cloud] = await Promise.all([
-    model.estimate(asked.x, { ...options, estimators: [reference.form, 'taylor'] }),
+    model.estimate(asked.x, { ...options, estimators: quickTruth }),
     model.linearize(asked.x, options.noise, options),
     model.cloud(asked.x, { ...options, count: cloudCount }),
   ]);
-  return { asked, truth: rows[0]!, taylor: rows[1]!, linear, cloud };
+  return { asked, truth: rows[0]!, linear, cloud };
 }
 
 /** The estimators of the list, the averaged linearisation that `mmse` uses, and the way to the nearest boundary. */
 export interface Listed {
   asked: Asked;
+  truth: Row;
   /** What was asked for, one for each row. */
   forms: string[];
   rows: Row[];
@@ -45,12 +48,12 @@ export const samplesOf = (form: string | undefined, otherwise: number): number =
 export async function askListed(model: Model, asked: Asked, estimators: string[], signal: AbortSignal): Promise<Listed> {
   const options = { ...noiseOf(asked), seed: asked.seed, signal };
   const mmse = estimators.find((form) => /^mmse(:|$)/.test(form));
-  const [rows, linear, boundary] = await Promise.all([
-    model.estimate(asked.x, { ...options, estimators }),
+  const [[truth, ...rows], linear, boundary] = await Promise.all([
+    model.estimate(asked.x, { ...options, estimators: [fineTruth, ...estimators] }),
     model.linearize(asked.x, options.noise, { ...options, samples: samplesOf(mmse, 5) }),
     model.nearestBoundary(asked.x, { signal }),
   ]);
-  return { asked, forms: estimators, rows, mmse: linear, boundary };
+  return { asked, truth: truth!, forms: estimators, rows, mmse: linear, boundary };
 }
 
 /** 1 - p of the linear picture, counted in different ways. */
@@ -69,7 +72,7 @@ export async function askCounted(probust: Probust, model: Model, asked: Asked, s
   const [each, product, rows] = await Promise.all([
     Promise.all(Array.from(z, (value) => probust.mvn([value], [1]))),
     probust.mvn(z, identity),
-    model.estimate(asked.x, { ...noise, estimators: ['taylor_mvs', 'taylor', reference.form], signal }),
+    model.estimate(asked.x, { ...noise, estimators: ['taylor_mvs', 'taylor', fineTruth], signal }),
   ]);
   const [sigmoid, normal, truth] = rows as [Row, Row, Row];
   // Boole's inequality: no more than the sum of what each rival takes.
@@ -97,7 +100,7 @@ export async function askCurves(
   estimators: string[],
   signal: AbortSignal,
 ): Promise<Curves> {
-  const all = [reference.form, ...estimators];
+  const all = [quickTruth, ...estimators];
   const rows = await model.estimate(asked.x, { ...noises(asked, sigmas), seed: asked.seed, estimators: all, signal });
   // Rows come noise by noise, and estimator by estimator within.
   const byEstimator = new Map(all.map((form, i) => [form, rows.filter((_, at) => at % all.length === i)]));
@@ -115,9 +118,14 @@ const familyNames = ['mc', 'mmse', 'probit', 'regression'];
 const budgets = [10, 25, 60, 150, 400, 1000];
 
 /** Asks seed by seed, so that something can be drawn soon. */
-export async function* askConvergence(model: Model, asked: Asked, seeds: number, signal: AbortSignal): AsyncGenerator<Convergence> {
+export async function* askConvergence(
+  model: Model,
+  asked: Asked,
+  seeds: number,
+  signal: AbortSignal,
+): AsyncGenerator<Convergence> {
   const options = { ...noiseOf(asked), signal };
-  const [first] = await model.estimate(asked.x, { ...options, estimators: reference.form });
+  const [first] = await model.estimate(asked.x, { ...options, estimators: fineTruth });
   const exact = first!.p!;
   const families = familyNames.map((name) => ({ name, runs: budgets.map(() => ({ cost: 0, errors: [] as number[] })) }));
   const estimators = familyNames.flatMap((name) => budgets.map((budget) => `${name}:${budget}`));

@@ -49,15 +49,17 @@ const sliderFromZero = (slide: Slide) =>
   });
 
 export const sigmaSlider = (store: Store) =>
-  slider({
-    label: 'Noise, sigma',
-    unit: 'units of the data',
-    low: 0.02,
-    high: 1.6,
-    value: store.state.sigma,
-    format: (value) => value.toFixed(value < 0.1 ? 3 : 2),
-    set: (sigma) => store.set({ sigma }),
-  });
+  html`<div class="sigma">
+    ${slider({
+      label: 'Noise, sigma',
+      unit: 'units of the data',
+      low: 0.02,
+      high: 1.6,
+      value: store.state.sigma,
+      format: (value) => value.toFixed(value < 0.1 ? 3 : 2),
+      set: (sigma) => store.set({ sigma }),
+    })}
+  </div>`;
 
 const layerNames: Record<Layer, string> = {
   tint: 'shaded share',
@@ -77,11 +79,27 @@ export function layerToggles(store: Store) {
 
 /** Small pictures of the data sets, drawn as they are. */
 const icons: Record<DataSet, unknown> = {
-  moons: html`<svg viewBox="0 0 24 24"><path d="M4 14a6 6 0 0 1 12 0" class="a" /><path d="M9 10a6 6 0 0 0 12 0" class="b" /></svg>`,
-  blobs: html`<svg viewBox="0 0 24 24"><circle cx="8" cy="8" r="4" class="a f" /><circle cx="17" cy="9" r="3.5" class="b f" /><circle cx="12" cy="17" r="3.5" class="c f" /></svg>`,
-  spirals: html`<svg viewBox="0 0 24 24"><path d="M12 12c3-3 7 0 5 4s-9 5-12 0" class="a" /><path d="M12 12c-3 3-7 0-5-4s9-5 12 0" class="b" /></svg>`,
-  xor: html`<svg viewBox="0 0 24 24"><path d="M4 4h7v7H4zM13 13h7v7h-7z" class="a f" /><path d="M13 4h7v7h-7zM4 13h7v7H4z" class="b f" /></svg>`,
-  rings: html`<svg viewBox="0 0 24 24"><circle cx="12" cy="12" r="9" class="a" /><circle cx="12" cy="12" r="4" class="b" /></svg>`,
+  moons: html`<svg viewBox="0 0 24 24">
+    <path d="M4 14a6 6 0 0 1 12 0" class="a" />
+    <path d="M9 10a6 6 0 0 0 12 0" class="b" />
+  </svg>`,
+  blobs: html`<svg viewBox="0 0 24 24">
+    <circle cx="8" cy="8" r="4" class="a f" />
+    <circle cx="17" cy="9" r="3.5" class="b f" />
+    <circle cx="12" cy="17" r="3.5" class="c f" />
+  </svg>`,
+  spirals: html`<svg viewBox="0 0 24 24">
+    <path d="M12 12c3-3 7 0 5 4s-9 5-12 0" class="a" />
+    <path d="M12 12c-3 3-7 0-5-4s9-5 12 0" class="b" />
+  </svg>`,
+  xor: html`<svg viewBox="0 0 24 24">
+    <path d="M4 4h7v7H4zM13 13h7v7h-7z" class="a f" />
+    <path d="M13 4h7v7h-7zM4 13h7v7H4z" class="b f" />
+  </svg>`,
+  rings: html`<svg viewBox="0 0 24 24">
+    <circle cx="12" cy="12" r="9" class="a" />
+    <circle cx="12" cy="12" r="4" class="b" />
+  </svg>`,
   own: html`<svg viewBox="0 0 24 24"><path d="M12 5v14M5 12h14" class="i" /></svg>`,
 };
 
@@ -105,15 +123,21 @@ export interface Chosen {
 export function dataBar({ store, onData, onPretrained }: Chosen) {
   const { model, data } = store.state;
   const trained = model === 'trained';
-  return html`<div class="bar" role="group" aria-label="What answers">
-    <span class="muted small">pretrained</span>
+  return html`<div class="bar models" role="group" aria-label="What answers">
     ${Object.entries(pretrained).map(
-      ([name, { title }]) => html`<button class="chip" aria-pressed=${model === name} @click=${() => onPretrained(name)}>${title}</button>`,
+      ([name, { title }]) =>
+        html`<button class="chip" aria-pressed=${model === name} @click=${() => onPretrained(name)}>${title}</button>`,
     )}
-    <span class="muted small">train on</span>
+    <span class="muted small">or train on</span>
     ${(Object.keys(icons) as DataSet[]).map(
       (name) =>
-        html`<button class="icon" title=${dataNames[name]} aria-label="Train on ${dataNames[name]}" aria-pressed=${trained && data === name} @click=${() => onData(name)}>
+        html`<button
+          class="icon"
+          title=${dataNames[name]}
+          aria-label="Train on ${dataNames[name]}"
+          aria-pressed=${trained && data === name}
+          @click=${() => onData(name)}
+        >
           ${icons[name]}
         </button>`,
     )}
@@ -124,7 +148,7 @@ export function trainingBar(store: Store, trainer: Trainer, reset: () => void) {
   const { model, epochs } = store.state;
   const trained = model === 'trained';
   const { score, playing } = trainer;
-  return html`<div class="bar" role="group" aria-label="Training">
+  return html`<div class="bar training" role="group" aria-label="Training">
     <button class=${playing ? '' : 'primary'} @click=${() => (playing ? trainer.pause() : trainer.play())}>
       ${playing ? 'Pause' : trained ? 'Play' : 'Train'}
     </button>
@@ -158,7 +182,9 @@ function widths(store: Store) {
   const all = choices.some((each) => each.join(',') === now) ? choices : [...choices, store.state.hidden];
   return html`<label class="field"
     ><span>Hidden layers</span>
-    <select @change=${(event: Event) => store.set({ hidden: (event.target as HTMLSelectElement).value.split(',').filter(Boolean).map(Number) })}>
+    <select
+      @change=${(event: Event) => store.set({ hidden: (event.target as HTMLSelectElement).value.split(',').filter(Boolean).map(Number) })}
+    >
       ${all.map((each) => html`<option value=${each.join(',')} ?selected=${each.join(',') === now}>${each.length ? each.join(' · ') : 'none: linear'}</option>`)}
     </select></label
   >`;
@@ -167,7 +193,9 @@ function widths(store: Store) {
 const activationField = (store: Store) =>
   html`<label class="field"
     ><span>Activation</span>
-    <select @change=${(event: Event) => store.set({ activation: (event.target as HTMLSelectElement).value as State['activation'] })}>
+    <select
+      @change=${(event: Event) => store.set({ activation: (event.target as HTMLSelectElement).value as State['activation'] })}
+    >
       ${activations.map((each) => html`<option ?selected=${each === store.state.activation}>${each}</option>`)}
     </select></label
   >`;
@@ -178,9 +206,15 @@ function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefined) =>
     <span>Your own points: choose a class, then click in the picture</span>
     <div class="chips" role="group" aria-label="Class of the points that you click in">
       ${[0, 1, 2, 3, 4, 5].map(
-        (of) => html`<button class="chip" style="--dot: var(--class-${of})" aria-pressed=${ui.adding === of} @click=${() => setAdding(ui.adding === of ? undefined : of)}>
-          <i class="dot"></i>${letter(of)}
-        </button>`,
+        (of) =>
+          html`<button
+            class="chip"
+            style="--dot: var(--class-${of})"
+            aria-pressed=${ui.adding === of}
+            @click=${() => setAdding(ui.adding === of ? undefined : of)}
+          >
+            <i class="dot"></i>${letter(of)}
+          </button>`,
       )}
       <button class="chip" ?disabled=${points.length === 0} @click=${() => store.set({ points: [], epochs: 0 })}>clear</button>
     </div>
@@ -205,8 +239,15 @@ export const shapeControls = (store: Store) => html`
   ${slider({ label: 'Long over short axis', low: 1, high: 8, value: store.state.ratio, set: (ratio) => store.set({ ratio }) })}
   <label class="slider">
     <span>Direction <b>${Math.round(store.state.angle)}°</b></span>
-    <input type="range" min="-90" max="90" step="1" .value=${String(store.state.angle)} aria-valuetext="${Math.round(store.state.angle)} degrees"
-      @input=${(event: Event) => store.set({ angle: Number((event.target as HTMLInputElement).value) })} />
+    <input
+      type="range"
+      min="-90"
+      max="90"
+      step="1"
+      .value=${String(store.state.angle)}
+      aria-valuetext="${Math.round(store.state.angle)} degrees"
+      @input=${(event: Event) => store.set({ angle: Number((event.target as HTMLInputElement).value) })}
+    />
   </label>
 `;
 
@@ -247,8 +288,8 @@ export const controlStyles = css`
   .icon {
     display: inline-grid;
     place-items: center;
-    width: 36px;
-    height: 36px;
+    width: 34px;
+    min-height: 34px;
     padding: 0;
   }
   .icon svg {

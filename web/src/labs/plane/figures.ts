@@ -34,11 +34,14 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   return panel({
     id: 'curves',
     title: 'p against sigma',
-    words: 'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
+    words:
+      'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
     figure: curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered: ui.form }) : waiting,
     stale: curves?.key !== key,
     controls: html`${keyOfLines(keys, ui.form, (form) => point({ form }))}
-      <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>rare failures: log(1 − p)</button>`,
+      <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>
+        rare failures: log(1 − p)
+      </button>`,
     source: html`Definition 1 and section 4 of ${paper}.`,
     csv: curves && (() => curvesCsv(curves.value)),
   });
@@ -50,7 +53,8 @@ export function convergencePanel({ answers, key, ui, point }: FigureParts) {
   return panel({
     id: 'convergence',
     title: 'Error against cost',
-    words: 'Each dot is one run with noise of its own, each line the typical error of its estimator. Counting needs a hundred times the cost for a tenth of the error; a line that turns flat has a bias that no cost removes.',
+    words:
+      'Each dot is one run with noise of its own, each line the typical error of its estimator. Counting needs a hundred times the cost for a tenth of the error; a line that turns flat has a bias that no cost removes.',
     figure: convergence ? convergenceFigure(convergence.value, ui.form) : waiting,
     stale: convergence?.key !== key,
     controls: keyOfLines(keys, ui.form, (form) => point({ form })),
@@ -64,8 +68,11 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
   return panel({
     id: 'correlation',
     title: 'What the normal CDF sees',
-    words: 'Of the whole network it keeps two things: how far each straight line is, and how alike the lines’ directions are. Point at a cell to light its lines; 1 means that two rivals take the same noise, −1 that they never do.',
-    figure: quick ? correlationFigure({ linear: quick.value.linear, rival: ui.rival, onRival: (rival) => point({ rival }) }) : waiting,
+    words:
+      'Of the whole network it keeps two things: how far each straight line is, and how alike the lines’ directions are. Point at a cell to light its lines; 1 means that two rivals take the same noise, −1 that they never do.',
+    figure: quick
+      ? correlationFigure({ linear: quick.value.linear, rival: ui.rival, onRival: (rival) => point({ rival }) })
+      : waiting,
     stale: quick?.key !== key,
     source: html`Lemma 1 of ${paper}: p is the normal CDF of z with correlations U Uᵀ.`,
     csv:
@@ -89,7 +96,8 @@ export function countingPanel({ answers, key }: FigureParts) {
   return panel({
     id: 'counting',
     title: 'Counting twice',
-    words: 'The chance that the answer changes, from the same straight lines, added up in four ways. Where two rivals’ regions overlap, sums count the noise there twice.',
+    words:
+      'The chance that the answer changes, from the same straight lines, added up in four ways. Where two rivals’ regions overlap, sums count the noise there twice.',
     figure: counted ? countingFigure(counted.value) : waiting,
     stale: counted?.key !== key,
     source: html`Section 3.2.3 of ${paper} (mv-sigmoid); Boole’s inequality.`,
@@ -122,7 +130,11 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
       ${classes.map((rival, row) => {
         const at = Array.from(linear.rivals).indexOf(row);
         const solid = mmse ? Array.from(mmse.rivals).indexOf(row) : -1;
-        return html`<tr class=${ui.rival === rival ? 'hovered' : ''} @pointerenter=${() => point({ rival })} @pointerleave=${() => point({ rival: undefined })}>
+        return html`<tr
+          class=${ui.rival === rival ? 'hovered' : ''}
+          @pointerenter=${() => point({ rival })}
+          @pointerleave=${() => point({ rival: undefined })}
+        >
           <th scope="row"><i class="dot" style="--dot: var(--class-${rival % 6})"></i>${letter(rival)}</th>
           <td>${tidy(linear.margins[row]!)}</td>
           <td>${tidy(norm(linear.gradients, row))}</td>
@@ -140,7 +152,7 @@ export function boundaryLine({ answers, key }: FigureParts) {
   if (!listed || !quick || !Number.isFinite(listed.value.boundary.distance)) return nothing;
   const { distance, rival } = listed.value.boundary;
   return html`<p class="small boundary ${listed.key === key ? '' : 'stale'}" data-distance=${distance}>
-    The arrow is the worst case: the nearest other answer, ${letter(rival)}, is <b>${tidy(distance)}</b> away. The big number is the average case:
-    <b>${percentOf(quick.value.truth)}</b>. Neither follows from the other.
+    The arrow is the worst case: the nearest other answer, ${letter(rival)}, is <b>${tidy(distance)}</b> away. The big number is
+    the average case: <b>${percentOf(quick.value.truth)}</b>. Neither follows from the other.
   </p>`;
 }

@@ -118,6 +118,15 @@ function drawRings(ctx: CanvasRenderingContext2D, size: number, { view, at, nois
     ctx.strokeStyle = css(palette.ink, times === 1 ? 0.85 : 0.5);
     ctx.stroke();
   }
+  ctx.setLineDash([]);
+  for (const end of [long, short]) {
+    ctx.beginPath();
+    ctx.arc(x + end[0] * scale, y - end[1] * scale, 4, 0, 2 * Math.PI);
+    ctx.fillStyle = css(palette.paper);
+    ctx.fill();
+    ctx.strokeStyle = css(palette.ink);
+    ctx.stroke();
+  }
   ctx.restore();
 }
 

@@ -3,35 +3,43 @@
 import { css, html, nothing } from 'lit';
 import { letter } from '../../draw/palette.js';
 import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
-import type { Quick } from './answers.js';
+import type { Row } from 'probust';
 
 export interface NumberView {
-  quick: Quick | undefined;
+  truth: Row | undefined;
   stale: boolean;
   /** Density-weighted share of the picture's noise that is tinted. */
   mass: number | undefined;
 }
 
 /** What a screen reader says when things rest. */
-export const spoken = ({ truth, asked }: Quick): string =>
-  `${percentOf(truth)} of noisy copies keep the answer ${letter(truth.target)} at sigma ${asked.sigma}.`;
+export const spoken = (truth: Row, sigma: number): string =>
+  `${percentOf(truth)} of noisy copies keep the answer ${letter(truth.target)} at sigma ${sigma}.`;
 
-export function numberView({ quick, stale, mass }: NumberView) {
-  if (!quick) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
-  const { truth } = quick;
+/** How well a sum over cells knows it, where that is not to rounding. */
+const precision = ({ status }: Row): string => /known to about [^;]*/.exec(status)?.[0].replace(/^/, ', ') ?? '';
+
+export function numberView({ truth, stale, mass }: NumberView) {
+  if (!truth) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
   const kind = kindOf(truth);
   return html`
     <div class="big ${stale ? 'stale' : ''}" data-p=${truth.p ?? ''}>${percentOf(truth)}</div>
-    <p class="lead">of noisy copies keep the answer <b class="answer" style="--dot: var(--class-${truth.target % 6})">${letter(truth.target)}</b></p>
+    <p class="lead">
+      of noisy copies keep the answer
+      <b class="answer" style="--dot: var(--class-${truth.target % 6})">${letter(truth.target)}</b>
+    </p>
     <p class="small muted">
       <span class="mark">${marks[kind].sign}</span>
-      ${kind === 'exact' ? 'true value, by quadrature over the plane' : `${truth.estimator}, ${marks[kind].words}`}
+      ${kind === 'exact' ? `true value, by quadrature over the plane${precision(truth)}` : marks[kind].words}
     </p>
-    ${mass === undefined
-      ? nothing
-      : html`<p class="small mass" data-mass=${mass}>
-          <span class="swatch" aria-hidden="true"></span> The shaded share of the noise is <b>${percent(mass)}</b>, counted cell by cell in the picture: 1 − p.
-        </p>`}
+    ${
+      mass === undefined
+        ? nothing
+        : html`<p class="small mass" data-mass=${mass}>
+            <span class="swatch" aria-hidden="true"></span> The shaded share of the noise is <b>${percent(mass)}</b>, counted cell
+            by cell in the picture: 1 − p.
+          </p>`
+    }
   `;
 }
 

@@ -2,9 +2,12 @@
 // The picture of the 2-D lab: regions, the noise and the point, which mouse, finger and arrow keys move.
 import { css, html, LitElement } from 'lit';
 import type { Palette } from '../../draw/palette.js';
-import { inside, toData, toPixel, type Pair } from '../../draw/view.js';
+import { axes, inside, shapeTo, toData, toPixel, type Pair } from '../../draw/view.js';
 import { sharedStyles } from '../../element/tokens.js';
 import { PictureLayers, type Scene } from './layers.js';
+
+/** Pixels around a handle that take hold of it. */
+const gripReach = 12;
 
 export class PlanePicture extends LitElement {
   static override properties = { scene: { attribute: false }, palette: { attribute: false }, size: { state: true } };
@@ -65,6 +68,31 @@ export class PlanePicture extends LitElement {
     this.dispatchEvent(new CustomEvent<Pair>('move', { detail: inside(this.scene!.view, x) }));
   }
 
+  /** The end of the long axis is a handle: it sets size and direction of the noise, the end of the short axis its ratio. */
+  #grip: 'long' | 'short' | undefined;
+
+  #ends(): { long: Pair; short: Pair } {
+    const { noise, at, view } = this.scene!;
+    const { long, short } = axes(noise);
+    return {
+      long: toPixel(view, this.size, at[0] + long[0], at[1] + long[1]),
+      short: toPixel(view, this.size, at[0] + short[0], at[1] + short[1]),
+    };
+  }
+
+  #gripAt(x: number, y: number): 'long' | 'short' | undefined {
+    const { long, short } = this.#ends();
+    const near = (end: Pair) => Math.hypot(end[0] - x, end[1] - y) < gripReach;
+    return this.scene!.rings ? (near(long) ? 'long' : near(short) ? 'short' : undefined) : undefined;
+  }
+
+  #reshape(x: number, y: number): void {
+    const { view, at, noise } = this.scene!;
+    const to = toData(view, this.size, x, y);
+    const away: Pair = [to[0] - at[0], to[1] - at[1]];
+    this.dispatchEvent(new CustomEvent('shape', { detail: shapeTo(noise, this.#grip!, away) }));
+  }
+
   #drag(event: PointerEvent): void {
     if (!this.scene || (event.type === 'pointermove' && event.buttons === 0)) return;
     if (event.type === 'pointerdown') {
@@ -73,7 +101,10 @@ export class PlanePicture extends LitElement {
       event.preventDefault();
     }
     const box = this.getBoundingClientRect();
-    this.#move(toData(this.scene.view, box.width, event.clientX - box.left, event.clientY - box.top));
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    if (event.type === 'pointerdown') this.#grip = this.#gripAt(x, y);
+    if (this.#grip) this.#reshape(x, y);
+    else this.#move(toData(this.scene.view, box.width, x, y));
   }
 
   #key(event: KeyboardEvent): void {

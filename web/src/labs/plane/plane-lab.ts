@@ -10,12 +10,21 @@ import { panel, panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
 import type { DataSet, State } from '../../state/state.js';
 import { controlStyles, dataBar, layerToggles, settings, shapeControls, sigmaSlider, trainingBar } from './controls.js';
-import { boundaryLine, convergencePanel, correlationPanel, countingPanel, curvesPanel, rivalTable, type FigureParts } from './figures.js';
+import {
+  boundaryLine,
+  convergencePanel,
+  correlationPanel,
+  countingPanel,
+  curvesPanel,
+  rivalTable,
+  type FigureParts,
+} from './figures.js';
 import { numberStyles, numberView, spoken } from './number.js';
 import './picture.js';
+import { pretrained } from './models.js';
 import { presetsPanel } from './presets-panel.js';
 import { sceneOf, TintKeeper } from './scene.js';
-import { Session } from './session.js';
+import { Session, truthOf } from './session.js';
 import { layoutStyles } from './styles.js';
 import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
@@ -125,7 +134,7 @@ export class PlaneLab extends LabElement {
     // The second worker downloads after the first answer is on screen, and so do the data.
     if (first) void this.#trainer?.showData();
     clearTimeout(this.#speaking);
-    this.#speaking = window.setTimeout(() => (this.said = spoken(quick.value)), speakMilliseconds);
+    this.#speaking = window.setTimeout(() => (this.said = spoken(quick.value.truth, this.state.sigma)), speakMilliseconds);
   }
 
   #visible(name: string): boolean {
@@ -151,7 +160,14 @@ export class PlaneLab extends LabElement {
 
   #figureParts(): FigureParts {
     const { session } = this.#parts();
-    return { store: this.store, answers: session.answers, key: session.key(this.state), ui: this.ui, palette: this.#palette!, point: this.#point };
+    return {
+      store: this.store,
+      answers: session.answers,
+      key: session.key(this.state),
+      ui: this.ui,
+      palette: this.#palette!,
+      point: this.#point,
+    };
   }
 
   #picture() {
@@ -174,7 +190,8 @@ export class PlaneLab extends LabElement {
       onData: (data: DataSet) => this.#choose(data),
       onPretrained: (model: string) => {
         this.#point({ adding: undefined, preset: undefined });
-        this.store.set({ model });
+        this.store.set({ model, ...pretrained[model]!.data });
+        void this.#trainer!.showData();
       },
     };
     const { trainer } = this.#parts();
@@ -187,7 +204,7 @@ export class PlaneLab extends LabElement {
       ${this.#visible('training') ? dataBar(chosen) : nothing} ${this.#visible('picture') ? picture : nothing}
       ${this.#visible('sigma') || this.#visible('picture') ? sigmaSlider(this.store) : nothing}
       ${this.#visible('training') ? trainingBar(this.store, trainer, reset) : nothing}
-      ${this.embed ? nothing : html`<div class="bar spread">${layerToggles(this.store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
+      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(this.store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
   }
 
@@ -199,18 +216,21 @@ export class PlaneLab extends LabElement {
   #side(mass: number | undefined, parts: FigureParts) {
     const { answers, key } = parts;
     const { quick, listed } = answers;
+    const truth = truthOf(answers);
     return html`<div class="side">
-      ${this.#visible('number') ? html`<div part="number">${numberView({ quick: quick?.value, stale: quick?.key !== key, mass })}</div>` : nothing}
-      ${this.#visible('estimators') && listed
-        ? estimatorList({
-            rows: listed.value.rows,
-            forms: listed.value.forms,
-            truth: quick?.value.truth,
-            stale: listed.key !== key,
-            hovered: this.ui.form,
-            onHover: (form) => this.#point({ form }),
-          })
-        : nothing}
+      ${this.#visible('number') ? html`<div part="number">${numberView({ truth, stale: quick?.key !== key, mass })}</div>` : nothing}
+      ${
+        this.#visible('estimators') && listed
+          ? estimatorList({
+              rows: listed.value.rows,
+              forms: listed.value.forms,
+              truth,
+              stale: listed.key !== key,
+              hovered: this.ui.form,
+              onHover: (form) => this.#point({ form }),
+            })
+          : nothing
+      }
       ${this.#visible('boundary') ? html`${boundaryLine(parts)} ${rivalTable(parts)}` : nothing}
     </div>`;
   }
@@ -222,24 +242,33 @@ export class PlaneLab extends LabElement {
       ${shown('curves', () => curvesPanel(parts))} ${shown('convergence', () => convergencePanel(parts))}
       ${shown('correlation', () => correlationPanel(parts))} ${shown('counting', () => countingPanel(parts))}
       ${shown('presets', () => presetsPanel({ store: this.store, ui: this.ui, point: this.#point }))}
-      ${shown('shape', () =>
-        panel({
-          id: 'shape',
-          title: 'Shape of the noise',
-          words: 'Noise need not be round: stretch and turn its ellipse, here or by the small handle on its ring. The same sigma, turned, can keep the answer or lose it.',
-          figure: html`<div class="controls">${shapeControls(this.store)}</div>`,
-          source: html`Full covariance: <cite>Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring perturbations</cite>, section 3.`,
-        }),
-      )}
-      ${shown('training', () =>
-        panel({
-          id: 'training',
-          title: 'How it learns',
-          words: 'Smoothness punishes steep networks: straight lines fit them better, so that Taylor comes nearer to the truth. It may be changed while the network learns.',
-          figure: html`<div class="controls">${settings(chosen, (adding) => this.#point({ adding }))}</div>`,
-          source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used by Han, Srinivas and Lakkaraju.`,
-        }),
-      )}
+      <div class="stack">
+        ${shown('shape', () =>
+          panel({
+            id: 'shape',
+            title: 'Shape of the noise',
+            words:
+              'Noise need not be round: stretch and turn its ellipse, here or by the small handle on its ring. The same sigma, turned, can keep the answer or lose it.',
+            figure: html`<div class="controls">${shapeControls(this.store)}</div>`,
+            source: html`Full covariance:
+              <cite
+                >Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring
+                perturbations</cite
+              >, section 3.`,
+          }),
+        )}
+        ${shown('training', () =>
+          panel({
+            id: 'training',
+            title: 'How it learns',
+            words:
+              'Smoothness punishes steep networks: straight lines fit them better, so that Taylor comes nearer to the truth. It may be changed while the network learns.',
+            figure: html`<div class="controls">${settings(chosen, (adding) => this.#point({ adding }))}</div>`,
+            source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used
+              by Han, Srinivas and Lakkaraju.`,
+          }),
+        )}
+      </div>
     </div>`;
   }
 

@@ -2,6 +2,7 @@
 import { html, nothing } from 'lit';
 import { panel } from '../../panels/panel.js';
 import type { Store } from '../../state/store.js';
+import { pretrained } from './models.js';
 import { presets, type Preset } from './presets.js';
 import type { Ui } from './ui.js';
 
@@ -15,7 +16,7 @@ function pair({ id, title, words, points, state }: Preset, { store, ui, point }:
   const at = (i: number) => points[i]!.every((value, axis) => value === store.state.x[axis]);
   const go = (i: number) => {
     point({ preset: id });
-    store.set({ ...state, x: [...points[i]!] });
+    store.set({ ...state, ...pretrained[state.model!]!.data, x: [...points[i]!] });
   };
   return html`<div class="preset">
     <h3>${title}</h3>
@@ -32,7 +33,12 @@ export const presetsPanel = (parts: PresetParts) =>
     : panel({
         id: 'presets',
         title: 'Distance is not probability',
-        words: 'The distance to the nearest other answer is the usual measure of robustness. Go from point 1 to point 2 and watch the arrow and the big number.',
+        words:
+          'The distance to the nearest other answer is the usual measure of robustness. Go from point 1 to point 2 and watch the arrow and the big number.',
         figure: html`${presets.map((preset) => pair(preset, parts))}`,
-        source: html`After figures 1 and 2 of <cite>Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring perturbations</cite>.`,
+        source: html`After figures 1 and 2 of
+          <cite
+            >Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring
+            perturbations</cite
+          >.`,
       });

@@ -47,8 +47,19 @@ function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: 
 const lined = (x: readonly number[], { target, margins, gradients }: Linearization): Line[] =>
   linesOf(x as Pair, target, margins, gradients);
 
+/** With many classes only the lines of these are drawn, unless one points at their estimator. */
+const nearest = 3;
+
+/** Classes whose boundaries are nearest, in standard deviations. */
+const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
+  Array.from(rivals, (row, i) => ({ rival: row < target ? row : row + 1, z: z[i]! }))
+    .sort((a, b) => a.z - b.z)
+    .slice(0, nearest)
+    .map(({ rival }) => rival);
+
 /** How many copies an estimator looks at; all that there are where it names no number. */
-const copiesFor = (form: string | undefined): number => (form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, 300) : 300);
+const copiesFor = (form: string | undefined): number =>
+  form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, 300) : 300;
 
 export interface Parts {
   state: Readonly<State>;
@@ -73,6 +84,9 @@ export function sceneOf({ state, session, trainer, ui, palette, tints }: Parts):
   const taylor = quick && lined(quick.asked.x, quick.linear);
   const listed = answers.listed?.value;
   const mmse = listed && lined(listed.asked.x, listed.mmse);
+  const few = quick ? nearestRivals(quick.linear) : [];
+  const chosen = (lines: Line[]) =>
+    lines.filter(({ rival }) => family === 'taylor' || family === 'mmse' || rival === ui.rival || few.includes(rival));
   const wanted = (name: string) => shows('lines') && (family === name || (family !== 'taylor' && family !== 'mmse'));
   return {
     view,
@@ -82,13 +96,19 @@ export function sceneOf({ state, session, trainer, ui, palette, tints }: Parts):
     target,
     label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}, answer ${letter(target)}. Arrow keys move it, with shift further.`,
     tint: shows('tint') ? tints.paint(field, state, target, palette) : undefined,
-    cloud: quick && shows('cloud') && family !== 'taylor' && family !== 'adf' && family !== 'quadrature' ? copiesOf(quick, fresh, field, state, copiesFor(ui.form)) : undefined,
+    cloud:
+      quick && shows('cloud') && family !== 'taylor' && family !== 'adf' && family !== 'quadrature'
+        ? copiesOf(quick, fresh, field, state, copiesFor(ui.form))
+        : undefined,
     data: state.show.includes('data') ? trainer.data : undefined,
     rings: !blind,
-    taylor: taylor && wanted('taylor') ? { lines: taylor, stale: !fresh } : undefined,
-    mmse: mmse && wanted('mmse') ? { lines: mmse, stale: answers.listed!.key !== key } : undefined,
+    taylor: taylor && wanted('taylor') ? { lines: chosen(taylor), stale: !fresh } : undefined,
+    mmse: mmse && wanted('mmse') ? { lines: chosen(mmse), stale: answers.listed!.key !== key } : undefined,
     halves: family === 'taylor' ? taylor : family === 'mmse' ? mmse : undefined,
-    arrow: shows('arrow') && listed && answers.listed!.key === key && Number.isFinite(listed.boundary.distance) ? listed.boundary.step : undefined,
+    arrow:
+      shows('arrow') && listed && answers.listed!.key === key && Number.isFinite(listed.boundary.distance)
+        ? listed.boundary.step
+        : undefined,
     rival: ui.rival,
     ghosts: ghostsOf(state, ui),
     coarse: trainer.playing,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab without its screen: which network answers, when what is asked of it, and the answers that there are. Each answer
 // knows what it was asked, so that the screen can dim what is stale.
-import type { Model } from 'probust';
+import type { Model, Row } from 'probust';
 import { gridOf, gridPoints, type Field } from '../../draw/field.js';
 import type { Engine } from '../../engine/engine.js';
 import { Newest, Replacing } from '../../engine/latest.js';
@@ -34,6 +34,10 @@ export interface Answers {
   convergence?: Kept<Convergence>;
 }
 
+/** The truth as well as it is known: the fine sum if it is of the same question as the quick one. */
+export const truthOf = ({ quick, listed }: Answers): Row | undefined =>
+  listed && listed.key === quick?.key ? listed.value.truth : quick?.value.truth;
+
 export interface Callbacks {
   changed(): void;
   failed(error: unknown): void;
@@ -47,7 +51,8 @@ const coarseGridSize = 96;
 const restMilliseconds = 140;
 const convergenceSeeds = 12;
 
-const scales = (reach: number): number[] => Array.from({ length: 25 }, (_, i) => Number((reach * 0.02 * 50 ** (i / 24)).toPrecision(4)));
+const scales = (reach: number): number[] =>
+  Array.from({ length: 25 }, (_, i) => Number((reach * 0.02 * 50 ** (i / 24)).toPrecision(4)));
 
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -134,7 +139,9 @@ export class Session {
     this.#frames.run(async (signal) => {
       this.#keep('quick', key, await askQuick(model, state, signal));
       // The second worker starts when the first answer is on screen.
-      this.#lists.run(async (signal) => this.#keep('listed', key, await askListed(await this.#second(), state, state.estimators, signal)));
+      this.#lists.run(async (signal) =>
+        this.#keep('listed', key, await askListed(await this.#second(), state, state.estimators, signal)),
+      );
     });
     this.#rest.run(async (signal) => {
       await pause(restMilliseconds, signal);

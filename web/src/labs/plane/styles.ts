@@ -29,6 +29,11 @@ export const layoutStyles = css`
     grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr));
     gap: 1.75rem 2.25rem;
   }
+  .stack {
+    display: grid;
+    gap: 1.75rem;
+    align-content: start;
+  }
   .controls {
     display: grid;
     grid-template-columns: 1fr 1fr;
@@ -109,12 +114,35 @@ export const layoutStyles = css`
   @container (max-width: 860px) {
     .first {
       grid-template-columns: minmax(0, 1fr);
-      gap: 1.25rem;
+      gap: 0.9rem;
     }
-    .stage {
-      max-width: 600px;
+    .stage,
+    .side {
+      display: contents;
+    }
+    .stage > *,
+    .side > * {
+      order: 6;
+      min-width: 0;
+    }
+    .stage > .models {
+      order: 0;
+    }
+    .stage > [part='picture'] {
+      order: 1;
       width: 100%;
+      max-width: 600px;
       margin: 0 auto;
+    }
+    .side > [part='number'] {
+      order: 2;
+    }
+    .stage > .sigma {
+      order: 3;
+    }
+    .stage > .training,
+    .stage > .toggles {
+      order: 4;
     }
   }
   @container (max-width: 480px) {

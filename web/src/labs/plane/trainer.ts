@@ -17,6 +17,8 @@ export interface TrainerCallbacks {
 const pointCount = 300;
 /** Of one turn of the loop: short enough that pausing is instant. */
 const turnMilliseconds = 30;
+/** Epochs a frame: one wants to see how it learns. */
+const fastest = 2;
 
 /** What a fresh start depends on: any change of it throws the weights away. */
 const setting = ({ data, classes, points, hidden, activation, trainSeed }: Readonly<State>) =>
@@ -37,6 +39,7 @@ export class Trainer {
   #setting = '';
   #controller: AbortController | undefined;
   #dataOf = '';
+  #work: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly engine: Engine,
@@ -56,8 +59,8 @@ export class Trainer {
     this.callbacks.changed();
   }
 
+  /** Until it is paused. */
   play(): void {
-    if (this.playing) return;
     void this.#loop(Infinity);
   }
 
@@ -72,9 +75,8 @@ export class Trainer {
 
   /** From fresh weights to the epoch of the state, at once. */
   restore(): void {
-    this.pause();
-    this.#release();
     void this.#attempt(async (signal) => {
+      this.#release();
       const { epochs } = this.state();
       const training = await this.#begin();
       const onProgress = ({ passes, planned }: { passes: number; planned: number }) => this.callbacks.progress(passes, planned);
@@ -96,24 +98,29 @@ export class Trainer {
         const before = performance.now();
         const score = await training.run(Math.min(chunk, epochs - done), { ...this.#rates(), signal });
         const took = performance.now() - before;
-        if (epochs === Infinity) chunk = Math.max(1, Math.min(20, Math.round((chunk * turnMilliseconds) / took)));
+        if (epochs === Infinity) chunk = Math.max(1, Math.min(fastest, Math.round((chunk * turnMilliseconds) / took)));
         await this.#show(training, score);
         await new Promise(requestAnimationFrame);
       }
     });
   }
 
-  /** One thing at a time; errors are told unless they were wanted. */
+  /** One thing at a time: what runs is ended first. Errors are told unless they were wanted. */
   async #attempt(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#controller?.abort();
     const controller = (this.#controller = new AbortController());
+    const before = this.#work;
+    let done = () => undefined as void;
+    this.#work = new Promise((resolve) => (done = resolve));
     this.playing = true;
     this.callbacks.changed();
     try {
-      await work(controller.signal);
+      await before;
+      if (!controller.signal.aborted) await work(controller.signal);
     } catch (error) {
       if (!isAborted(error)) this.callbacks.failed(error);
     }
+    done();
     if (this.#controller !== controller) return;
     this.playing = false;
     this.callbacks.changed();
@@ -144,7 +151,11 @@ export class Trainer {
   async #make(state: Readonly<State>): Promise<Dataset | LabelledPoints> {
     if (state.data === 'own') return ownPoints(state.points);
     const probust = await this.engine.probust('patient');
-    return probust.data[state.data]({ count: pointCount, seed: state.trainSeed, ...(hasChoice(state.data) && { classes: state.classes }) });
+    return probust.data[state.data]({
+      count: pointCount,
+      seed: state.trainSeed,
+      ...(hasChoice(state.data) && { classes: state.classes }),
+    });
   }
 
   #rates() {
