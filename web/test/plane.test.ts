@@ -221,6 +221,9 @@ describe('for everybody', () => {
   });
 });
 
+/** Times are those of an idle machine: where others use its processors too, things take so many times as long. */
+const slack = () => Math.max(1, loadavg()[0]! / cpus().length);
+
 describe('speed', () => {
   it('shows p within a second, and transfers less than 700 kB', async () => {
     const own = await serve(dist);
@@ -244,7 +247,7 @@ describe('speed', () => {
     }
     own.close();
     console.log('first p after', times.map(Math.round), 'ms');
-    expect(Math.min(...times)).toBeLessThan(1000);
+    expect(Math.min(...times)).toBeLessThan(1000 * slack());
   });
 
   it('answers a drag within a frame', async () => {
@@ -283,9 +286,8 @@ describe('speed', () => {
       return { work: median(work), frame: median(frames), slow: frames.filter((each) => each > 25).length, answers };
     }, box);
     console.log('dragging:', found);
-    expect(found.work).toBeLessThan(16);
-    // Frames are drawn by processors that others use too: they say something where these are free.
-    if (loadavg()[0]! < cpus().length) expect(found.frame).toBeLessThan(20);
+    expect(found.work).toBeLessThan(8 * slack());
+    expect(found.frame).toBeLessThan(20 * slack());
     // p follows the point while it moves, and does not wait until it rests.
     expect(found.answers).toBeGreaterThan(20);
   });
