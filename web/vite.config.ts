@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: MIT
-import { defineConfig } from 'vite';
+import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { staged } from './scripts/link.mjs';
+
+/** What the first answer needs is fetched at once, not when one script after the other has asked for it. */
+const early: Plugin = {
+  name: 'early',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (_, { bundle = {} }) =>
+      Object.keys(bundle).flatMap((file): HtmlTagDescriptor[] => {
+        const link = (attrs: Record<string, string>) => [{ tag: 'link', attrs: { href: `./${file}`, crossorigin: '', ...attrs } }];
+        if (/\/probust-[^/]*\.wasm$/.test(file) && !file.includes('scalar')) return link({ rel: 'preload', as: 'fetch' });
+        if (/\/three-[^/]*\.onnx$/.test(file)) return link({ rel: 'preload', as: 'fetch' });
+        return /\/(plane-lab|lab-element)-[^/]*\.js$/.test(file) ? link({ rel: 'modulepreload' }) : [];
+      }),
+  },
+};
 
 export default defineConfig({
   // Relative, so that the built folder works wherever it is put.
   base: './',
+  plugins: [early],
   // Pre-bundling would lose the .wasm files and the worker that lie beside the package's scripts.
   optimizeDeps: { exclude: ['probust', 'onnxruntime-web'] },
   resolve: { dedupe: ['onnxruntime-web'] },

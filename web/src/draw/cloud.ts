@@ -48,7 +48,7 @@ export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View
   ctx.strokeStyle = css(palette.paper, 0.9);
   for (let i = 0; i < labels.length; ++i) {
     const [px, py] = toPixel(view, size, x[2 * i]!, x[2 * i + 1]!);
-    ctx.fillStyle = css(palette.classes[labels[i]! % palette.classes.length]!, 0.6);
+    ctx.fillStyle = css(mix(palette.classes[labels[i]! % palette.classes.length]!, palette.ink, 0.25), 0.6);
     ctx.fillRect(px - half, py - half, 2 * half, 2 * half);
     ctx.strokeRect(px - half, py - half, 2 * half, 2 * half);
   }

@@ -6,7 +6,7 @@ import type { Palette } from './palette.js';
 import { axes, type Ellipse, type Pair } from './view.js';
 
 /** Cells a side, and how many standard deviations they reach: outside are 2e-4 of the noise. */
-const cells = 220;
+const cells = 176;
 const reach = 4.1;
 
 export interface Tint {

@@ -133,6 +133,8 @@ export class ProbustExplorer extends LitElement {
     this.#started = true;
     this.#watcher?.disconnect();
     this.#engine = new Engine();
+    // The module comes while the lab's own script does. What fails is told by the first question.
+    this.#engine.probust('quick').catch(() => undefined);
     void this.#open();
   }
 
@@ -183,6 +185,11 @@ export class ProbustExplorer extends LitElement {
     } catch {
       this.message = `Copy this link: ${this.shareUrl()}`;
     }
+  }
+
+  #failed(error: unknown): void {
+    const { message, hint } = (error ?? {}) as { message?: string; hint?: string };
+    this.message = [message ?? String(error), hint].filter(Boolean).join('. ');
   }
 
   #turnTheme(): void {
@@ -249,7 +256,13 @@ export class ProbustExplorer extends LitElement {
     return html`
       ${this.embed ? nothing : this.#header()}
       <p role="status">${this.message}</p>
-      <div id="lab" role=${this.embed ? nothing : 'tabpanel'} aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}>
+      <div
+        id="lab"
+        @error=${(event: CustomEvent<unknown>) => this.#failed(event.detail)}
+        @ready=${() => (this.message = '')}
+        role=${this.embed ? nothing : 'tabpanel'}
+        aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}
+      >
         ${this.#lab()}
         <slot></slot>
       </div>

@@ -69,6 +69,9 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
   </li>`;
 }
 
+const legend = html`${Object.values(marks).map(({ sign, words }) => html`<span><span class="mark">${sign}</span> ${words}</span>`)}
+  <span>cost: forward and backward passes</span>`;
+
 export function estimatorList(list: EstimatorList) {
   const [low, high] = span(list);
   const at = (p: number) => (100 * (p - low)) / (high - low);
@@ -79,10 +82,7 @@ export function estimatorList(list: EstimatorList) {
     <ul class=${classMap({ estimators: true, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
     </ul>
-    <p class="legend small muted">
-      ${Object.values(marks).map(({ sign, words }) => html`<span><span class="mark">${sign}</span> ${words}</span>`)}
-      <span>cost: forward and backward passes</span>
-    </p>
+    <p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered)}</span>` : legend}</p>
   `;
 }
 
@@ -196,5 +196,7 @@ export const estimatorStyles = css`
     flex-wrap: wrap;
     gap: 0 1rem;
     margin: 0.5rem 0.4rem 0;
+    min-height: 2.9em;
+    align-content: start;
   }
 `;

@@ -7,7 +7,7 @@ import type { State } from '../../state/state.js';
 export const cloudCount = 300;
 
 /** The true p: by a coarse sum at every frame, by a fine one when there is time. */
-const quickTruth = 'quadrature:100';
+const quickTruth = 'quadrature:64';
 const fineTruth = 'quadrature:256';
 
 /** The parts of the state that a question about a point is about. */
@@ -136,6 +136,7 @@ export async function* askConvergence(
       run.cost = forwards + backwards;
       if (p !== null) run.errors.push(Math.abs(p - exact));
     });
+    // A value of its own, so that what is drawn can be told from what was.
     yield { truth: exact, families };
   }
 }

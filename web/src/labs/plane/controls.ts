@@ -144,15 +144,15 @@ export function dataBar({ store, onData, onPretrained }: Chosen) {
   </div>`;
 }
 
-export function trainingBar(store: Store, trainer: Trainer, reset: () => void) {
+export function trainingBar(store: Store, trainer: Trainer, { play, reset }: { play(): void; reset(): void }) {
   const { model, epochs } = store.state;
   const trained = model === 'trained';
   const { score, playing } = trainer;
   return html`<div class="bar training" role="group" aria-label="Training">
-    <button class=${playing ? '' : 'primary'} @click=${() => (playing ? trainer.pause() : trainer.play())}>
+    <button class=${playing ? '' : 'primary'} @click=${() => (playing ? trainer.pause() : play())}>
       ${playing ? 'Pause' : trained ? 'Play' : 'Train'}
     </button>
-    <button @click=${() => trainer.step()} ?disabled=${playing}>Step</button>
+    <button @click=${() => trainer.step()} ?disabled=${playing || !trained}>Step</button>
     <button @click=${reset} ?disabled=${!trained}>Reset</button>
     <span class="small muted" data-epoch=${epochs}>
       ${trained && score ? html`epoch <b>${Math.round(score.epoch)}</b>, loss ${score.loss.toFixed(3)}, accuracy <b>${(100 * score.accuracy).toFixed(0)} %</b>` : nothing}
@@ -200,9 +200,9 @@ const activationField = (store: Store) =>
     </select></label
   >`;
 
-function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefined) => void) {
+export function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefined) => void) {
   const { points } = store.state;
-  return html`<div class="field wide">
+  return html`<div class="field own">
     <span>Your own points: choose a class, then click in the picture</span>
     <div class="chips" role="group" aria-label="Class of the points that you click in">
       ${[0, 1, 2, 3, 4, 5].map(
@@ -221,8 +221,7 @@ function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefined) =>
   </div>`;
 }
 
-export function settings(chosen: Chosen, setAdding: (of: number | undefined) => void) {
-  const { store } = chosen;
+export function settings(store: Store) {
   const { state } = store;
   const many = ['blobs', 'spirals', 'rings'].includes(state.data);
   return html`
@@ -231,7 +230,6 @@ export function settings(chosen: Chosen, setAdding: (of: number | undefined) => 
     ${widths(store)} ${activationField(store)}
     ${numberField('Seed', state.trainSeed, 0, 9999, (trainSeed) => store.set({ trainSeed }))}
     ${many ? numberField('Classes', state.classes, 2, 6, (classes) => store.set({ classes })) : nothing}
-    ${state.data === 'own' ? ownPoints(chosen, setAdding) : nothing}
   `;
 }
 
@@ -334,8 +332,5 @@ export const controlStyles = css`
   }
   .field input {
     width: 6rem;
-  }
-  .field.wide {
-    grid-column: 1 / -1;
   }
 `;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The panels below the picture: each with two sentences and the source of its formula.
 import { html, nothing } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { convergenceCsv, convergenceFigure } from '../../panels/convergence.js';
 import { correlationFigure, rivalsOf } from '../../panels/correlation.js';
 import { countingCsv, countingFigure } from '../../panels/counting.js';
@@ -36,7 +37,9 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
     title: 'p against sigma',
     words:
       'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
-    figure: curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered: ui.form }) : waiting,
+    figure: guard([curves?.value, sigma, failure, ui.form], () =>
+      curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered: ui.form }) : waiting,
+    ),
     stale: curves?.key !== key,
     controls: html`${keyOfLines(keys, ui.form, (form) => point({ form }))}
       <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>
@@ -55,7 +58,7 @@ export function convergencePanel({ answers, key, ui, point }: FigureParts) {
     title: 'Error against cost',
     words:
       'Each dot is one run with noise of its own, each line the typical error of its estimator. Counting needs a hundred times the cost for a tenth of the error; a line that turns flat has a bias that no cost removes.',
-    figure: convergence ? convergenceFigure(convergence.value, ui.form) : waiting,
+    figure: guard([convergence?.value, ui.form], () => (convergence ? convergenceFigure(convergence.value, ui.form) : waiting)),
     stale: convergence?.key !== key,
     controls: keyOfLines(keys, ui.form, (form) => point({ form })),
     source: html`Appendix “Convergence of the estimators” of ${paper}.`,
@@ -98,7 +101,7 @@ export function countingPanel({ answers, key }: FigureParts) {
     title: 'Counting twice',
     words:
       'The chance that the answer changes, from the same straight lines, added up in four ways. Where two rivals’ regions overlap, sums count the noise there twice.',
-    figure: counted ? countingFigure(counted.value) : waiting,
+    figure: guard([counted?.value], () => (counted ? countingFigure(counted.value) : waiting)),
     stale: counted?.key !== key,
     source: html`Section 3.2.3 of ${paper} (mv-sigmoid); Boole’s inequality.`,
     csv: counted && (() => countingCsv(counted.value)),

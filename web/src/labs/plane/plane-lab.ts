@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab: puts state, answers and what is pointed at on the screen.
 import { html, nothing, type PropertyValues } from 'lit';
+import type { Row } from 'probust';
 import { paletteOf, type Palette } from '../../draw/palette.js';
 import type { Pair } from '../../draw/view.js';
 import { LabElement } from '../../element/lab-element.js';
@@ -9,7 +10,16 @@ import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panel, panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
 import type { DataSet, State } from '../../state/state.js';
-import { controlStyles, dataBar, layerToggles, settings, shapeControls, sigmaSlider, trainingBar } from './controls.js';
+import {
+  controlStyles,
+  dataBar,
+  layerToggles,
+  ownPoints,
+  settings,
+  shapeControls,
+  sigmaSlider,
+  trainingBar,
+} from './controls.js';
 import {
   boundaryLine,
   convergencePanel,
@@ -44,7 +54,7 @@ export class PlaneLab extends LabElement {
   #trainer: Trainer | undefined;
   #palette: Palette | undefined;
   #speaking = 0;
-  #announced = '';
+  #announced: Row | undefined;
   #scheme: MediaQueryList | undefined;
 
   constructor() {
@@ -109,7 +119,10 @@ export class PlaneLab extends LabElement {
       return;
     }
     const fresh = (['data', 'classes', 'hidden', 'activation', 'trainSeed'] as const).some((key) => state[key] !== before?.[key]);
-    if (before?.model === 'trained' && state.points !== before.points) void trainer.showData();
+    if (before?.model === 'trained' && state.points !== before.points) {
+      void trainer.showData();
+      if (trainer.playing) trainer.play();
+    }
     if (before && before.model === 'trained' && !fresh) return;
     if (before && state.epochs === before.epochs && state.epochs > 0) return this.store.set({ epochs: 0 });
     trainer.restore();
@@ -124,17 +137,20 @@ export class PlaneLab extends LabElement {
 
   #answered(): void {
     this.requestUpdate();
-    const session = this.#session!;
-    const { quick } = session.answers;
-    if (!quick || quick.key !== session.key(this.state) || this.#announced === quick.key) return;
-    const first = this.#announced === '';
-    this.#announced = quick.key;
-    if (first) this.report('ready', { model: this.state.model });
-    this.report('result', quick.value.truth);
-    // The second worker downloads after the first answer is on screen, and so do the data.
-    if (first) void this.#trainer?.showData();
+    const { answers } = this.#session!;
+    const [quick, truth] = [answers.quick?.value, truthOf(answers)];
+    if (!quick || !truth || this.#announced === truth) return;
+    if (!this.#announced) this.#first();
+    this.#announced = truth;
+    this.report('result', { ...truth, x: quick.asked.x, sigma: quick.asked.sigma });
     clearTimeout(this.#speaking);
-    this.#speaking = window.setTimeout(() => (this.said = spoken(quick.value.truth, this.state.sigma)), speakMilliseconds);
+    this.#speaking = window.setTimeout(() => (this.said = spoken(truth, quick.asked.sigma)), speakMilliseconds);
+  }
+
+  /** The second worker and the data wait until the first answer is on screen. */
+  #first(): void {
+    this.report('ready', { model: this.state.model });
+    void this.#trainer?.showData();
   }
 
   #visible(name: string): boolean {
@@ -146,7 +162,9 @@ export class PlaneLab extends LabElement {
     this.ui = { ...this.ui, ...change };
   };
 
-  #moved(x: Pair): void {
+  #moved(to: Pair): void {
+    // As exactly as an address has it, so that a shared state is the same.
+    const x = to.map((value) => Number(value.toFixed(3)));
     const { adding } = this.ui;
     if (adding === undefined) this.store.set({ x });
     else this.store.set({ points: [...this.state.points, ...x, adding] });
@@ -156,6 +174,12 @@ export class PlaneLab extends LabElement {
     this.#point({ adding: data === 'own' ? 0 : undefined, preset: undefined });
     this.store.set({ data, model: 'trained', epochs: 0 });
     if (data !== 'own') this.#trainer!.play();
+  }
+
+  /** A pretrained state is not trained on: training starts afresh on its data. */
+  #play(): void {
+    if (this.state.model !== 'trained') this.store.set({ model: 'trained', epochs: 0 });
+    this.#trainer!.play();
   }
 
   #figureParts(): FigureParts {
@@ -201,9 +225,11 @@ export class PlaneLab extends LabElement {
       trainer.restore();
     };
     return html`<div class="stage">
-      ${this.#visible('training') ? dataBar(chosen) : nothing} ${this.#visible('picture') ? picture : nothing}
+      ${this.#visible('training') ? dataBar(chosen) : nothing}
+      ${this.#visible('training') && this.state.model === 'trained' && this.state.data === 'own' ? ownPoints(chosen, (adding) => this.#point({ adding })) : nothing}
+      ${this.#visible('picture') ? picture : nothing}
       ${this.#visible('sigma') || this.#visible('picture') ? sigmaSlider(this.store) : nothing}
-      ${this.#visible('training') ? trainingBar(this.store, trainer, reset) : nothing}
+      ${this.#visible('training') ? trainingBar(this.store, trainer, { reset, play: () => this.#play() }) : nothing}
       ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(this.store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
   }
@@ -237,7 +263,6 @@ export class PlaneLab extends LabElement {
 
   #panels(parts: FigureParts) {
     const shown = (name: string, content: () => unknown) => (this.#visible(name) ? content() : nothing);
-    const chosen = { store: this.store, ui: this.ui, onData: () => undefined, onPretrained: () => undefined };
     return html`<div class="panels">
       ${shown('curves', () => curvesPanel(parts))} ${shown('convergence', () => convergencePanel(parts))}
       ${shown('correlation', () => correlationPanel(parts))} ${shown('counting', () => countingPanel(parts))}
@@ -263,7 +288,7 @@ export class PlaneLab extends LabElement {
             title: 'How it learns',
             words:
               'Smoothness punishes steep networks: straight lines fit them better, so that Taylor comes nearer to the truth. It may be changed while the network learns.',
-            figure: html`<div class="controls">${settings(chosen, (adding) => this.#point({ adding }))}</div>`,
+            figure: html`<div class="controls">${settings(this.store)}</div>`,
             source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used
               by Han, Srinivas and Lakkaraju.`,
           }),

@@ -125,7 +125,8 @@ export const layoutStyles = css`
       order: 6;
       min-width: 0;
     }
-    .stage > .models {
+    .stage > .models,
+    .stage > .own {
       order: 0;
     }
     .stage > [part='picture'] {

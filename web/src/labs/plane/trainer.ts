@@ -29,6 +29,9 @@ function ownPoints(points: readonly number[]): LabelledPoints {
   return { x: Float32Array.from(rows.flatMap(([x, y]) => [x!, y!])), labels: Int32Array.from(rows, ([, , label]) => label!) };
 }
 
+const trainable = ({ data, points }: Readonly<State>): boolean =>
+  data !== 'own' || new Set(points.filter((_, i) => i % 3 === 2)).size > 1;
+
 const hasChoice = (data: State['data']): boolean => data === 'blobs' || data === 'spirals' || data === 'rings';
 
 export class Trainer {
@@ -61,6 +64,7 @@ export class Trainer {
 
   /** Until it is paused. */
   play(): void {
+    if (!trainable(this.state())) return this.callbacks.failed(new Error('Click in points of two classes first.'));
     void this.#loop(Infinity);
   }
 
@@ -75,6 +79,7 @@ export class Trainer {
 
   /** From fresh weights to the epoch of the state, at once. */
   restore(): void {
+    if (!trainable(this.state())) return this.#clear();
     void this.#attempt(async (signal) => {
       this.#release();
       const { epochs } = this.state();
@@ -83,6 +88,13 @@ export class Trainer {
       const score = await training.run(epochs, { ...this.#rates(), signal, onProgress });
       await this.#show(training, score);
     });
+  }
+
+  /** Nothing to train on: the network on screen stays, the data are those that there are. */
+  #clear(): void {
+    this.pause();
+    this.score = undefined;
+    void this.showData();
   }
 
   dispose(): void {
