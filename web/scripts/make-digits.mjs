@@ -23,5 +23,7 @@ const unseen = await probust.data.digits({ count: 1000, seed: 1 });
 const model = await training.model();
 const rows = await model.estimate(unseen.x, { noise: 'gaussian:0.1', estimators: 'softmax:1' });
 const right = rows.filter(({ predicted }, i) => predicted === unseen.labels[i]).length / rows.length;
-console.log(`digits: ${bytes.length} bytes, loss ${loss.toFixed(3)}, accuracy ${accuracy.toFixed(3)}, unseen ${right.toFixed(3)}`);
+console.log(
+  `digits: ${bytes.length} bytes, loss ${loss.toFixed(3)}, accuracy ${accuracy.toFixed(3)}, unseen ${right.toFixed(3)}`,
+);
 probust.dispose();
