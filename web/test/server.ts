@@ -38,8 +38,9 @@ export async function serve(...folders: string[]): Promise<Server> {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
     const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
     if (!file) return void response.writeHead(404).end();
-    const body = packed.get(file) ?? gzipSync(readFileSync(file));
-    packed.set(file, body);
+    const key = `${file} ${statSync(file).mtimeMs}`;
+    const body = packed.get(key) ?? gzipSync(readFileSync(file));
+    packed.set(key, body);
     sent += body.length;
     files.push(`${path} ${body.length}`);
     const type = types[extname(file)] ?? 'application/octet-stream';

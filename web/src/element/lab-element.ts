@@ -10,15 +10,16 @@ export abstract class LabElement extends LitElement {
 
   declare store: Store;
   declare engine: Engine;
+  #listened: Engine | undefined;
   #unsubscribe: (() => void) | undefined;
 
   get state(): Readonly<State> {
     return this.store.state;
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    if (this.hasUpdated) this.#listen();
+  /** Whether it has begun: before, and after it was removed, there is nothing to draw and nobody to ask. */
+  protected get begun(): boolean {
+    return this.#unsubscribe !== undefined;
   }
 
   override disconnectedCallback(): void {
@@ -27,9 +28,18 @@ export abstract class LabElement extends LitElement {
     this.#unsubscribe = undefined;
   }
 
-  protected override firstUpdated(changed: PropertyValues): void {
-    super.firstUpdated(changed);
-    this.#listen();
+  /** It begins with each engine that it is given: an explorer that is put back into a page brings a new one. */
+  protected override updated(changed: PropertyValues): void {
+    super.updated(changed);
+    if (!this.engine || this.engine === this.#listened || !this.isConnected) return;
+    this.#listened = this.engine;
+    this.#unsubscribe?.();
+    this.#unsubscribe = this.store.subscribe((state, before) => {
+      this.stateChanged(state, before);
+      this.requestUpdate();
+    });
+    this.stateChanged(this.state, undefined);
+    this.requestUpdate();
   }
 
   /** Called when the state changes, and once at the beginning with what it is. */
@@ -38,13 +48,5 @@ export abstract class LabElement extends LitElement {
   /** Tells the page: `ready`, `progress`, `result` or `error`; it bubbles out of all shadow roots. */
   protected report(type: 'ready' | 'progress' | 'result' | 'error', detail: unknown): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
-  }
-
-  #listen(): void {
-    this.#unsubscribe ??= this.store.subscribe((state, before) => {
-      this.stateChanged(state, before);
-      this.requestUpdate();
-    });
-    this.stateChanged(this.state, undefined);
   }
 }

@@ -79,7 +79,7 @@ export function estimatorList(list: EstimatorList) {
   const at = (p: number) => (100 * (p - low)) / (high - low);
   return html`
     <div class="heads small muted" aria-hidden="true">
-      <span>estimator</span><span>p beside ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
+      <span>estimator</span><span>beside ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
     </div>
     <ul class=${classMap({ estimators: true, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
@@ -97,10 +97,14 @@ export const estimatorStyles = css`
   .heads,
   button.row {
     display: grid;
-    grid-template-columns: 9.4rem minmax(3rem, 1fr) 5.4rem 2.6rem;
+    grid-template-columns: 9rem minmax(3rem, 1fr) 6.2rem 2.4rem;
     align-items: center;
     gap: 0 0.6rem;
     padding: 0 0.4rem;
+  }
+  .heads span {
+    white-space: nowrap;
+    overflow: hidden;
   }
   .heads span:nth-child(n + 3),
   .cost {

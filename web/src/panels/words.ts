@@ -46,8 +46,9 @@ export const nameOf = (form: string): { name: string; detail: string } => {
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {
   if (share === null || Number.isNaN(share)) return '–';
   const small = Math.min(share, rest);
-  const digits = small >= 0.001 || small <= 0 ? 1 : Math.min(8, Math.ceil(-Math.log10(small)) - 1);
-  return `${(100 * share).toFixed(digits)} %`;
+  if (small > 0 && small < 1e-6) return share > 0.5 ? '> 99.9999 %' : `${(100 * share).toExponential(1)} %`;
+  const digits = small >= 0.001 || small <= 0 ? 1 : Math.ceil(-Math.log10(small)) - 1;
+  return `${(100 * share).toFixed(Math.min(4, digits))} %`;
 }
 
 /** p that is not rounded up to certainty. */

@@ -4,9 +4,8 @@ import { css, html, nothing } from 'lit';
 import { percentOf } from '../../panels/words.js';
 import { layouts, type Layout, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
-import { panel } from '../../panels/panel.js';
 import { label } from './number.js';
-import type { FigureParts } from './figures.js';
+import { plainPanel, type FigureParts } from './figures.js';
 import { blank, encode, inverted, shapeWords, type Picture } from './picture.js';
 import { plain, type Session } from './session.js';
 import type { Ui } from './ui.js';
@@ -220,25 +219,29 @@ export function modelPanel({ store, answers }: FigureParts, session: Session) {
   const { info } = loaded.model;
   const row = answers.quick?.value.row;
   const softmax = answers.listed?.value.rows.find(({ estimator }) => estimator.startsWith('softmax'));
-  return panel({
+  return plainPanel({
     id: 'model',
     title: 'The network and its input',
     words:
       'A network answers well only if its input is prepared as in its training. Change the preparation until the answer without noise is right.',
-    figure: html`<dl class="facts small">
-        <dt>expects</dt>
-        <dd>${shapeWords(loaded.shape)}, as [${info.inputShape.join(', ')}]</dd>
-        <dt>answers</dt>
-        <dd>one of ${info.classes} classes</dd>
-        <dt>weights</dt>
-        <dd>${info.parameters.toLocaleString('en')}${info.producer ? `, by ${info.producer}` : ''}</dd>
-        <dt>without noise</dt>
-        <dd data-clean=${row?.predicted ?? ''}>
-          ${row ? html`it says <b>${label(row.predicted)}</b>` : '…'}${softmax?.p == null ? nothing : `, with confidence ${percentOf(softmax)}`}
-        </dd>
-      </dl>
-      ${engineLine(session)} ${info.notes.length ? html`<p class="small muted">${info.notes.join('. ')}.</p>` : nothing}`,
-    controls: preparationFields(store, loaded.shape.channels),
+    content: html`<div class="network">
+      <div>
+        <dl class="facts small">
+          <dt>expects</dt>
+          <dd>${shapeWords(loaded.shape)}, as [${info.inputShape.join(', ')}]</dd>
+          <dt>answers</dt>
+          <dd>one of ${info.classes} classes</dd>
+          <dt>weights</dt>
+          <dd>${info.parameters.toLocaleString('en')}${info.producer ? `, by ${info.producer}` : ''}</dd>
+          <dt>without noise</dt>
+          <dd data-clean=${row?.predicted ?? ''}>
+            ${row ? html`it says <b>${label(row.predicted)}</b>` : '…'}${softmax?.p == null ? nothing : `, with confidence ${percentOf(softmax)}`}
+          </dd>
+        </dl>
+        ${engineLine(session)} ${info.notes.length ? html`<p class="small muted">${info.notes.join('. ')}.</p>` : nothing}
+      </div>
+      ${preparationFields(store, loaded.shape.channels)}
+    </div>`,
     source: html`Input = (x − mean) / std for pixels x from 0 to 1; the noise is added to x, before that. Nothing leaves your
     machine.`,
   });

@@ -27,7 +27,7 @@ export function copiesGrid({ cloud, row, asked }: Quick, shape: Shape, stale: bo
       })}
     </div>
     <figcaption class="small muted">
-      The first ${count} copies at sigma ${tidy(asked.sigma)}, each with its answer. Framed: the answer has changed.
+      Noisy copies at sigma ${tidy(asked.sigma)}, each with its answer. Framed: the answer has changed.
     </figcaption>
   </figure>`;
 }

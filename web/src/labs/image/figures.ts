@@ -29,16 +29,33 @@ export interface FigureParts {
   point(change: Partial<Ui>): void;
 }
 
+export interface PlainPanel {
+  id: string;
+  title: string;
+  words: string;
+  content: unknown;
+  source: unknown;
+}
+
+/** A panel without a chart, and so without files to save. */
+export const plainPanel = ({ id, title, words, content, source }: PlainPanel) =>
+  html`<section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
+    <div class="head"><h2 id="${id}-title">${title}</h2></div>
+    <p class="words">${words}</p>
+    ${content}
+    <p class="source">${source}</p>
+  </section>`;
+
 const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
 
 export function previewsPanel({ store, answers, picture }: FigureParts) {
   const { previews, curves, quick } = answers;
-  return html`<section part="panel" class="panel" id="previews" aria-labelledby="previews-title">
-    <div class="head"><h2 id="previews-title">What a sigma looks like</h2></div>
-    <p class="words">
-      One and the same noise at five sizes, and below each the share of copies that keep the answer. Press one to take its sigma.
-    </p>
-    ${previewStrip({
+  return plainPanel({
+    id: 'previews',
+    title: 'What a sigma looks like',
+    words:
+      'One and the same noise at five sizes, and below each the share of copies that keep the answer. Press one to take its sigma.',
+    content: previewStrip({
       previews: previews?.value,
       curves: curves?.value,
       shape: picture,
@@ -46,9 +63,9 @@ export function previewsPanel({ store, answers, picture }: FigureParts) {
       copies: store.state.imageCopies,
       sigma: store.state.imageSigma,
       onSigma: (imageSigma) => store.set({ imageSigma }),
-    })}
-    <p class="source">x + σ ε with ε ~ N(0, I), sigma in units of pixels from 0 (black) to 1 (white): definition 1 of ${han}.</p>
-  </section>`;
+    }),
+    source: html`x + σ ε with ε ~ N(0, I), sigma in units of pixels from 0 (black) to 1 (white): definition 1 of ${han}.`,
+  });
 }
 
 const picturesWidth = 380;

@@ -136,6 +136,7 @@ export class ImageLab extends LabElement {
 
   #stage() {
     const session = this.#current;
+    const parts = this.#parts();
     const { picture, answers } = session;
     const { quick } = answers;
     const stale = quick?.key !== session.key(this.state);
@@ -159,6 +160,7 @@ export class ImageLab extends LabElement {
           : nothing
       }
       ${this.#visible('picture') || this.#visible('sigma') ? sigmaSlider(this.store) : nothing}
+      ${parts && this.#visible('previews') ? previewsPanel(parts) : nothing}
     </div>`;
   }
 
@@ -198,20 +200,25 @@ export class ImageLab extends LabElement {
     </div>`;
   }
 
-  #panels() {
+  #parts(): FigureParts | undefined {
     const session = this.#current;
     const { picture, loaded, answers } = session;
-    if (!picture || !loaded) return nothing;
-    const parts: FigureParts = {
+    if (!picture || !loaded) return undefined;
+    return {
       ...{ store: this.store, answers, key: session.key(this.state), ui: this.ui, palette: this.#palette!, picture },
       gradients: loaded.refusal === undefined,
       point: this.#point,
     };
+  }
+
+  #panels() {
+    const session = this.#current;
+    const parts = this.#parts();
+    if (!parts) return nothing;
     const shown = (name: string, content: () => unknown) => (this.#visible(name) ? content() : nothing);
     return html`<div class="panels">
-      ${shown('previews', () => previewsPanel(parts))} ${shown('boundary', () => boundaryPanel(parts))}
-      ${shown('plane', () => planePanel(parts))} ${shown('curves', () => curvesPanel(parts))}
-      ${shown('model', () => modelPanel(parts, session))}
+      ${shown('boundary', () => boundaryPanel(parts))} ${shown('plane', () => planePanel(parts))}
+      ${shown('curves', () => curvesPanel(parts))} ${shown('model', () => modelPanel(parts, session))}
     </div>`;
   }
 

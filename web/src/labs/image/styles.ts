@@ -74,6 +74,24 @@ export const layoutStyles = css`
   .waiting {
     aspect-ratio: 380 / 250;
   }
+  #previews {
+    border-top: 0;
+    padding-top: 0.3rem;
+  }
+  #previews .words {
+    min-height: 0;
+  }
+  #model {
+    grid-column: 1 / -1;
+  }
+  #model .words {
+    min-height: 0;
+  }
+  .network {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr));
+    gap: 0.75rem 2.25rem;
+  }
   .place {
     font-size: 17px;
     font-weight: 650;
@@ -103,14 +121,14 @@ export const layoutStyles = css`
       order: 1;
     }
     .side > [part='number'] {
-      order: 3;
+      order: 2;
     }
     .stage > .sigma {
-      order: 4;
+      order: 3;
     }
     .stage > .digits,
     .stage > .tools {
-      order: 2;
+      order: 4;
     }
     .side > .takes {
       order: 5;
@@ -118,10 +136,19 @@ export const layoutStyles = css`
   }
   @container (max-width: 480px) {
     .pair {
+      grid-template-columns: 1.75fr 1fr;
       gap: 0.6rem;
     }
     .copies .grid {
+      grid-template-columns: 1fr 1fr;
       gap: 3px;
+    }
+    .copies .copy:nth-child(n + 7),
+    .copies figcaption {
+      display: none;
+    }
+    .controls {
+      grid-template-columns: 1fr;
     }
     .words {
       min-height: 0;

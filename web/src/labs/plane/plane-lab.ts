@@ -76,7 +76,7 @@ export class PlaneLab extends LabElement {
     this.#scheme?.removeEventListener('change', this.#themed);
     this.#trainer?.dispose();
     this.#session?.dispose();
-    this.#session = this.#trainer = undefined;
+    this.#session = this.#trainer = this.#announced = undefined;
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
@@ -120,7 +120,7 @@ export class PlaneLab extends LabElement {
     }
     const fresh = (['data', 'classes', 'hidden', 'activation', 'trainSeed'] as const).some((key) => state[key] !== before?.[key]);
     if (before?.model === 'trained' && state.points !== before.points) {
-      void trainer.showData();
+      trainer.showData();
       if (trainer.playing) trainer.play();
     }
     if (before && before.model === 'trained' && !fresh) return;
@@ -131,7 +131,7 @@ export class PlaneLab extends LabElement {
   #trainerChanged(): void {
     const { session, trainer } = this.#parts();
     // The last network of a run gets its fine regions.
-    if (!trainer.playing && session.bytes && this.state.model === 'trained') void session.use(session.bytes, this.state);
+    if (!trainer.playing && this.state.model === 'trained') session.settle(this.state);
     this.requestUpdate();
   }
 
@@ -150,7 +150,7 @@ export class PlaneLab extends LabElement {
   /** The second worker and the data wait until the first answer is on screen. */
   #first(): void {
     this.report('ready', { model: this.state.model });
-    void this.#trainer?.showData();
+    this.#trainer?.showData();
   }
 
   #visible(name: string): boolean {
@@ -178,7 +178,8 @@ export class PlaneLab extends LabElement {
 
   /** A pretrained state is not trained on: training starts afresh on its data. */
   #play(): void {
-    if (this.state.model !== 'trained') this.store.set({ model: 'trained', epochs: 0 });
+    const { model } = this.state;
+    if (model !== 'trained') this.store.set({ ...pretrained[model]?.data, model: 'trained', epochs: 0 });
     this.#trainer!.play();
   }
 
@@ -215,7 +216,7 @@ export class PlaneLab extends LabElement {
       onPretrained: (model: string) => {
         this.#point({ adding: undefined, preset: undefined });
         this.store.set({ model, ...pretrained[model]!.data });
-        void this.#trainer!.showData();
+        this.#trainer!.showData();
       },
     };
     const { trainer } = this.#parts();
@@ -303,11 +304,15 @@ export class PlaneLab extends LabElement {
   }
 
   protected override render() {
-    if (!this.hasUpdated) return nothing;
+    if (!this.begun) return nothing;
     const parts = this.#figureParts();
     const { scene, picture } = this.#picture();
     return html`
-      <div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts)}</div>
+      ${
+        ['picture', 'sigma', 'number', 'estimators', 'boundary', 'training'].some((name) => this.#visible(name))
+          ? html`<div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts)}</div>`
+          : nothing
+      }
       ${this.#panels(parts)}
       <p class="visually-hidden" role="status" aria-live="polite">${this.said}</p>
     `;

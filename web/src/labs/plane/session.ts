@@ -98,9 +98,10 @@ export class Session {
     this.#release();
   }
 
-  /** The network's ONNX file. */
-  get bytes(): Uint8Array | undefined {
-    return this.#bytes;
+  /** The network that answers is no longer a passing one: its regions are drawn as finely as others. */
+  settle(state: Readonly<State>): void {
+    const bytes = this.#bytes;
+    if (bytes) this.#loading.run(() => this.use(bytes, state));
   }
 
   #load(state: Readonly<State>): void {

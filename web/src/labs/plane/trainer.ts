@@ -4,6 +4,7 @@ import type { Dataset, LabelledPoints, Score, Training } from 'probust';
 import type { Engine } from '../../engine/engine.js';
 import { isAborted } from '../../engine/latest.js';
 import type { State } from '../../state/state.js';
+import { pretrained } from './models.js';
 
 export interface TrainerCallbacks {
   /** A network is there: its ONNX file, and how it does. */
@@ -51,8 +52,12 @@ export class Trainer {
   ) {}
 
   /** The points to look at, which need no training. */
-  async showData(): Promise<void> {
-    const state = this.state();
+  showData(): void {
+    this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.failed(error));
+  }
+
+  async #showData(): Promise<void> {
+    const state = { ...this.state(), ...pretrained[this.state().model]?.data };
     const of = JSON.stringify([state.data, state.classes, state.trainSeed, state.data === 'own' ? state.points : []]);
     if (of === this.#dataOf) return;
     this.#dataOf = of;
@@ -94,7 +99,7 @@ export class Trainer {
   #clear(): void {
     this.pause();
     this.score = undefined;
-    void this.showData();
+    this.showData();
   }
 
   dispose(): void {
@@ -152,7 +157,7 @@ export class Trainer {
     this.#release();
     this.#setting = setting(state);
     const probust = await this.engine.probust('patient');
-    await this.showData();
+    await this.#showData();
     const data = this.data!;
     const { hidden, activation, trainSeed } = state;
     const training = await probust.train(data, { hidden, activation, seed: trainSeed, rate: 0.01, batch: 32 });
