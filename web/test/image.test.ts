@@ -37,8 +37,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await page.close();
-  // What the other lab needs is fetched early, and not used here.
-  expect(problems.filter((each) => !each.includes('preloaded using link preload'))).toEqual([]);
+  // What the other lab needs is fetched early, and not used here; and a machine may have no WebGPU.
+  expect(problems.filter((each) => !/preloaded using link preload|No available adapters/.test(each))).toEqual([]);
 });
 
 /** Once everything on screen is about the present state. */
@@ -197,7 +197,7 @@ function nativeRows(model: string, values: Float32Array, sigma: number, forms: s
     '--noise',
     `gaussian:${sigma}`,
     '--estimator',
-    ...forms,
+    forms.join(','),
     '--seed',
     '3',
     '--threads',

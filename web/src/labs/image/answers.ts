@@ -84,14 +84,15 @@ export interface Listed {
   /** What was asked for, one for each row. */
   forms: string[];
   rows: Row[];
-  boundary: NearestBoundary;
+  /** Absent without gradients: a search at random takes thousands of passes, one after the other. */
+  boundary: NearestBoundary | undefined;
 }
 
-export async function askListed(model: Model, asked: Asked, forms: string[], signal: AbortSignal): Promise<Listed> {
+export async function askListed({ model, refusal }: Loaded, asked: Asked, forms: string[], signal: AbortSignal): Promise<Listed> {
   const noise = [`gaussian:${asked.sigma}`];
   const [rows, boundary] = await Promise.all([
     Promise.all(forms.map((form) => rowsOf(model, asked, noise, form, signal))),
-    model.nearestBoundary(asked.x, { seed: asked.seed, signal }),
+    refusal === undefined ? model.nearestBoundary(asked.x, { seed: asked.seed, signal }) : undefined,
   ]);
   return { forms, rows: rows.flat(), boundary };
 }
@@ -121,7 +122,7 @@ export interface Plane {
   copies: Float32Array;
   predicted: Int32Array;
   /** The nearest boundary in the same coordinates. */
-  step: readonly [number, number];
+  step: readonly [number, number] | undefined;
 }
 
 const planeCopies = 300;
@@ -147,25 +148,32 @@ function projections({ u, v }: Slice, x: Float32Array, points: Float32Array): Fl
   return out;
 }
 
-/** Spanned by the gradients of the two smallest margins; without gradients by the nearest boundary found and one copy. */
-export async function askPlane(loaded: Loaded, asked: Asked, boundary: NearestBoundary, signal: AbortSignal): Promise<Plane> {
-  const { model, refusal } = loaded;
+const difference = (a: Float32Array, b: Float32Array): Float32Array => a.map((value, i) => value - b[i]!);
+
+/** Spanned by the gradients of the two smallest margins; without gradients by the noise of the first two copies. */
+export async function askPlane(
+  { model, refusal }: Loaded,
+  asked: Asked,
+  boundary: NearestBoundary | undefined,
+  signal: AbortSignal,
+): Promise<Plane> {
+  const { x } = asked;
   const options = { ...noiseOf(asked, signal), noise: `gaussian:${asked.sigma}` };
-  const cloud = await model.cloud(asked.x, { ...options, count: Math.min(planeCopies, cloudCount(asked)) });
-  const near = Number.isFinite(boundary.distance) ? 1.25 * boundary.distance : 0;
+  const cloud = await model.cloud(x, { ...options, count: Math.min(planeCopies, cloudCount(asked)) });
+  const copy = (i: number) => difference(cloud.x.subarray(i * x.length, (i + 1) * x.length), x);
+  const [u, v] = refusal === undefined ? [null, null] : [copy(0), copy(1)];
+  const near = boundary && Number.isFinite(boundary.distance) ? 1.25 * boundary.distance : 0;
   const reach = Math.max(2.8 * asked.sigma, near);
-  const resolution = resolutionOf(model.info);
-  const own =
-    refusal === undefined
-      ? [null, null]
-      : [boundary.step, cloud.x.subarray(0, asked.x.length).map((value, i) => value - asked.x[i]!)];
-  const slice = await model.slice(asked.x, own[0], own[1], { reach, resolution, signal });
-  const [s, t] = projections(
-    slice,
-    asked.x,
-    boundary.step.map((value, i) => value + asked.x[i]!),
-  );
-  return { slice, copies: projections(slice, asked.x, cloud.x), predicted: cloud.predicted, step: [s!, t!] };
+  const slice = await model.slice(x, u, v, { reach, resolution: resolutionOf(model.info), signal });
+  const copies = projections(slice, x, cloud.x);
+  const step =
+    boundary &&
+    projections(
+      slice,
+      x,
+      boundary.step.map((value, i) => value + x[i]!),
+    );
+  return { slice, copies, predicted: cloud.predicted, step: step && [step[0]!, step[1]!] };
 }
 
 /** One copy of the same noise at each of some scales. */

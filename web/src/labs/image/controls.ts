@@ -199,6 +199,9 @@ function preparationFields(store: Store, channels: number) {
   </div>`;
 }
 
+/** What an error says before it turns to its advice, which is for the command line. */
+const sentence = (message: string): string => message.split(';')[0]!;
+
 /** Which engine runs the network, and what that rules out. */
 export function engineLine({ loaded }: Session) {
   if (!loaded) return nothing;
@@ -208,8 +211,9 @@ export function engineLine({ loaded }: Session) {
       Runs on probust’s own engine, with gradients: every estimator can be asked.
     </p>`;
   return html`<p class="small engine" data-engine=${model.info.engine}>
-    <b>Runs on ONNX Runtime Web</b> (${model.info.engine}), because probust’s own engine refuses it: ${refusal}. It gives no
-    gradients, so that taylor, mmse, regression and adf cannot answer; counting and probit can.
+    <b>Runs on ${model.info.engine.replace('onnxruntime-web', 'ONNX Runtime Web')}</b>, since probust’s own engine refuses it:
+    ${sentence(refusal)}. It gives no gradients: taylor, mmse, regression, adf and the nearest boundary are ruled out; counting
+    and probit are not.
   </p>`;
 }
 

@@ -95,7 +95,9 @@ const added = (picture: Picture, step: ArrayLike<number>): Picture => ({
 
 function directionFigure(parts: FigureParts) {
   const { answers, picture, palette, ui } = parts;
-  const boundary = answers.listed!.value.boundary;
+  const { boundary } = answers.listed!.value;
+  if (!boundary)
+    return html`<p>Without gradients the way would take thousands of passes to find. This panel needs probust’s own engine.</p>`;
   const direction = towards(parts, picture.values.length);
   if (!direction && boundary.rival < 0) return html`<p>No other answer was found near this image.</p>`;
   const leads = direction ? ui.rival! : boundary.rival;
@@ -108,7 +110,7 @@ function directionFigure(parts: FigureParts) {
 }
 
 export function boundaryPanel(parts: FigureParts) {
-  const { answers, key, store, picture, ui, gradients } = parts;
+  const { answers, key, store, picture, ui } = parts;
   const { listed } = answers;
   const boundary = listed?.value.boundary;
   const typical = store.state.imageSigma * Math.sqrt(picture.values.length);
@@ -116,9 +118,8 @@ export function boundaryPanel(parts: FigureParts) {
   return panel({
     id: 'boundary',
     title: 'The worst case',
-    words: gradients
-      ? 'The shortest way to another answer: warm pixels grow brighter, cold ones darker. It hardly shows in the image, and random noise hardly ever points that way.'
-      : 'A short way to another answer, found by a search at random since there are no gradients. Warm pixels grow brighter, cold ones darker.',
+    words:
+      'The shortest way to another answer: warm pixels grow brighter, cold ones darker. It hardly shows in the image, and random noise hardly ever points that way.',
     figure: listed ? directionFigure(parts) : waiting,
     stale: listed?.key !== key || answers.quick?.key !== key,
     controls: far
@@ -151,8 +152,10 @@ function planeCopies({ copies, predicted, slice }: Plane, target: number, palett
 
 function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: Palette) {
   const at = (value: number) => ((value / slice.reach + 1) / 2) * planeSize;
-  const [x, y] = [at(step[0]), planeSize - at(step[1])];
   const middle = planeSize / 2;
+  const way = (colour: string, width: number) =>
+    step &&
+    svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} style="stroke: ${colour}; stroke-width: ${width}"></line>`;
   return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize}" role="img"
       aria-label="Decision regions on a plane through the image, with the noisy copies projected on it">
     <image width=${planeSize} height=${planeSize} href=${urlOf(paintPlane(slice, planeSize, palette))}></image>
@@ -162,8 +165,7 @@ function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: P
       ({ of, x: left, y: top }) =>
         svg`<text class="strong place" x=${left} y=${top + 6} text-anchor="middle">${label(of)}</text>`,
     )}
-    <line x1=${middle} y1=${middle} x2=${x} y2=${y} style="stroke: var(--paper); stroke-width: 5"></line>
-    <line x1=${middle} y1=${middle} x2=${x} y2=${y} style="stroke: var(--ink); stroke-width: 2.25"></line>
+    ${way('var(--paper)', 5)} ${way('var(--ink)', 2.25)}
     <circle cx=${middle} cy=${middle} r="6" style="fill: var(--accent); stroke: var(--paper); stroke-width: 2"></circle>
     <rect x="0.5" y="0.5" width=${planeSize - 1} height=${planeSize - 1} style="fill: none; stroke: var(--muted)"></rect>
   </svg>`;
@@ -181,7 +183,8 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
     source: gradients
       ? html`The plane is spanned by the gradients of the two smallest margins, made orthonormal; the line leads to the nearest
         boundary. Margins: section 3.2 of ${han}.`
-      : html`The plane is spanned by the way to the nearest boundary and the first copy’s noise. Margins: section 3.2 of ${han}.`,
+      : html`The plane is spanned by the noise of the first two copies, since there are no gradients. Margins: section 3.2 of
+        ${han}.`,
     csv:
       plane &&
       (() => {

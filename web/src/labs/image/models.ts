@@ -87,7 +87,7 @@ async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, prepar
     return { ...(await loadOutside(engine, side, bytes, preparation)), refusal };
   } catch (error) {
     if (error instanceof Refused) throw error;
-    const message = `Neither engine runs this model. probust: ${refusal}. ONNX Runtime Web: ${messageOf(error)}.`;
+    const message = `Neither engine runs this model. probust: ${refusal.split(';')[0]}. ONNX Runtime Web: ${messageOf(error)}.`;
     throw new Refused(message, { cause: error });
   }
 }

@@ -188,7 +188,7 @@ export class Session {
     const { imageEstimators } = this.state();
     const model = await this.#second(loaded);
     if (wants('previews')) this.#keep('previews', key, await askPreviews(model, asked, signal));
-    const listed = await askListed(model, asked, imageEstimators, signal);
+    const listed = await askListed({ ...loaded, model }, asked, imageEstimators, signal);
     this.#keep('listed', key, listed);
     if (wants('plane')) this.#keep('plane', key, await askPlane({ ...loaded, model }, asked, listed.boundary, signal));
     if (!wants('curves')) return;

@@ -53,6 +53,7 @@ export const layoutStyles = css`
     display: grid;
     grid-template-columns: 1fr 1fr;
     gap: 0.7rem 1rem;
+    align-content: start;
   }
   .keys {
     display: flex;
