@@ -71,9 +71,12 @@ async function rowsOf(model: Model, asked: Asked, noise: string[], form: string,
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return noise.map((each) => refusedRow(each, form, error.message));
+    return noise.map((each) => refusedRow(each, form, reasonOf(error.message, form)));
   }
 }
+
+/** Why, without the name that stands beside it and the advice for a command line. */
+const reasonOf = (message: string, form: string): string => message.replace(`estimator ${form}: `, '').split(';')[0]!;
 
 const refusedRow = (noise: string, estimator: string, status: string): Row => ({
   ...{ index: 0, label: null, predicted: -1, target: -1, noise, sigma: null, estimator, p: null, pFail: null },

@@ -93,7 +93,9 @@ export function modelBar({ store, session, onFile }: Opening) {
           : nothing
     }
     ${opener('your own ONNX model…', '.onnx', onFile)}
-    <span class="muted small">or drop a model or an image anywhere</span>
+    <span class="muted small"
+      >${session.loaded?.refusal === undefined ? 'or drop a model or an image anywhere' : html`<b>on ONNX Runtime Web: no gradients</b>`}</span
+    >
   </div>`;
 }
 

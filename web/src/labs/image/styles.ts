@@ -151,9 +151,6 @@ export const layoutStyles = css`
     .controls {
       grid-template-columns: 1fr;
     }
-    .models .muted {
-      display: none;
-    }
     .digits {
       display: grid;
       grid-template-columns: repeat(6, 1fr);
