@@ -39,6 +39,11 @@ import { layoutStyles } from './styles.js';
 import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
+const caption = html`<p class="caption small muted">
+  Drag the point. The ring shows one sigma of noise, the dotted one two. The shaded share of the noise changes the answer; small
+  rings are copies that did.
+</p>`;
+
 /** How long things rest before p is spoken. */
 const speakMilliseconds = 500;
 
@@ -228,7 +233,7 @@ export class PlaneLab extends LabElement {
     return html`<div class="stage">
       ${this.#visible('training') ? dataBar(chosen) : nothing}
       ${this.#visible('training') && this.state.model === 'trained' && this.state.data === 'own' ? ownPoints(chosen, (adding) => this.#point({ adding })) : nothing}
-      ${this.#visible('picture') ? picture : nothing}
+      ${this.#visible('picture') ? picture : nothing} ${this.#visible('picture') && !this.embed ? caption : nothing}
       ${this.#visible('sigma') || this.#visible('picture') ? sigmaSlider(this.store) : nothing}
       ${this.#visible('training') ? trainingBar(this.store, trainer, { reset, play: () => this.#play() }) : nothing}
       ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(this.store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
