@@ -114,6 +114,87 @@ describe('the tint', () => {
   });
 });
 
+describe('the noise', () => {
+  it('is stretched and turned by the handle on its ring', async () => {
+    await open('x=0,0&sigma=0.4&model=six');
+    const round = await settled();
+    const box = await pictureBox();
+    const at = (x: number, y: number): [number, number] => [
+      box.x + ((x + 1.6) / 3.2) * box.width,
+      box.y + ((1.6 - y) / 3.2) * box.height,
+    ];
+    // The short axis in, then the long one round.
+    await page.mouse.move(...at(0, 0.4));
+    await page.mouse.down();
+    await page.mouse.move(...at(0, 0.15), { steps: 3 });
+    await page.mouse.up();
+    await page.mouse.move(...at(0.4, 0));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.28, 0.28), { steps: 5 });
+    await page.mouse.up();
+    const state = await page.evaluate(
+      () => (document.querySelector('probust-explorer') as unknown as { state: Record<string, number> }).state,
+    );
+    expect(state.ratio).toBeCloseTo(0.4 / 0.15, 1);
+    expect(state.angle).toBeCloseTo(45, 0);
+    const { p, mass } = await settled();
+    expect(p).not.toBeCloseTo(round.p, 2);
+    expect(Math.abs(mass - (1 - p))).toBeLessThan(0.01);
+  });
+});
+
+describe('pairs of points', () => {
+  it.each([
+    ['Same distance, different p', 0.02, 0.3],
+    ['Same p, different distance', 0.4, 0.02],
+  ])('%s', async (name, distances, shares) => {
+    await open();
+    const found: { p: number; distance: number }[] = [];
+    for (const point of ['point 1', 'point 2']) {
+      await page.getByRole('group', { name }).getByRole('button', { name: point }).click();
+      const { p } = await settled();
+      found.push({ p, distance: Number(await page.locator('[data-distance]').getAttribute('data-distance')) });
+    }
+    const [one, two] = found as [(typeof found)[0], (typeof found)[0]];
+    const same = name.startsWith('Same p');
+    const apart = { p: Math.abs(one.p - two.p), distance: Math.abs(one.distance - two.distance) };
+    if (same) {
+      expect(apart.p).toBeLessThan(shares);
+      expect(Math.max(one.distance, two.distance) / Math.min(one.distance, two.distance)).toBeGreaterThan(1 / distances);
+    } else {
+      expect(apart.distance).toBeLessThan(distances);
+      expect(apart.p).toBeGreaterThan(shares);
+    }
+  });
+});
+
+describe('files', () => {
+  const saved = async (name: string | RegExp) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+    return { name: download.suggestedFilename(), bytes: readFileSync((await download.path())!) };
+  };
+
+  it('hold what is seen', async () => {
+    await open();
+    await page.waitForSelector('#convergence svg');
+    const csv = await saved('Save p against sigma as CSV');
+    const [head, ...rows] = csv.bytes.toString().trim().split('\n');
+    expect(csv.name).toBe('probust-curves.csv');
+    expect(head).toBe('sigma,estimator,p,pFail,ciLow,ciHigh,forwards,backwards,status');
+    expect(rows.length).toBe(25 * 9);
+    expect(rows.every((row) => Number(row.split(',')[2]) <= 1)).toBe(true);
+
+    const svg = (await saved('Save p against sigma as SVG')).bytes.toString();
+    expect(svg).toMatch(/^<svg[^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+    expect(svg).not.toContain('var(');
+    expect(svg.match(/<path/g)!.length).toBeGreaterThan(8);
+
+    const png = await saved('Save picture');
+    expect(png.bytes.subarray(1, 4).toString()).toBe('PNG');
+    expect(png.bytes.length).toBeGreaterThan(20_000);
+  });
+});
+
 describe('training', () => {
   it('separates the moons', async () => {
     await open();
@@ -178,6 +259,40 @@ describe('the address', () => {
   it('survives nonsense', async () => {
     await open('x=a,b&sigma=-4&model=three&panels=,,&hidden=1e9&%%%');
     expect((await settled()).p).toBeGreaterThan(0);
+  });
+});
+
+describe('pointing', () => {
+  it('at a rival lights its row everywhere, at an estimator says what it is', async () => {
+    await open();
+    await settled();
+    await page.getByRole('button', { name: 'Light the lines of B' }).focus();
+    await expect.poll(() => page.locator('table.rivals tr.hovered').textContent()).toContain('B');
+    const lit = () =>
+      page
+        .locator('#correlation rect')
+        .evaluateAll(
+          (cells) =>
+            cells.filter(
+              (cell) => getComputedStyle(cell).stroke !== 'none' && !/rgba?\(.*, 0\)/.test(getComputedStyle(cell).stroke),
+            ).length,
+        );
+    expect(await lit()).toBeGreaterThan(0);
+    const canvas = page.locator('probust-plane-picture canvas');
+    const before = await canvas.screenshot();
+    await page.getByRole('button', { name: /^taylor :/ }).focus();
+    await expect.poll(() => page.locator('.legend').textContent()).toContain('straight line');
+    expect((await canvas.screenshot()).equals(before)).toBe(false);
+  });
+
+  it('goes between labs by arrow keys', async () => {
+    await open();
+    await page.getByRole('tab', { name: '2-D lab' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.waitForSelector('probust-image-lab');
+    expect(await page.locator('[role=tab][aria-selected=true]').textContent()).toContain('Image');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForSelector('[data-p]');
   });
 });
 

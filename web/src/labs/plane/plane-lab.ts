@@ -285,7 +285,7 @@ export class PlaneLab extends LabElement {
               <cite
                 >Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring
                 perturbations</cite
-              >, section 3.`,
+              >, section 3.2.`,
           }),
         )}
         ${shown('training', () =>
