@@ -53,7 +53,7 @@ export function curvesFigure(view: CurvesView) {
   const forms = [...curves.byEstimator.keys()];
   const [truth, ...others] = forms;
   // The band is that of the estimator pointed at, or of plain counting.
-  const banded = others.includes(hovered ?? '') ? hovered! : others.find((form) => form.startsWith('mc:'));
+  const banded = others.includes(hovered ?? '') ? hovered! : (others.find((form) => form.startsWith('mc:')) ?? truth!);
   const ticks = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].filter(
     (tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01,
   );
@@ -80,12 +80,14 @@ export interface Key {
   form: string;
   /** Position among the lines; undefined for the truth. */
   line: number | undefined;
+  /** What it is called, where that is not its form. */
+  name?: string;
 }
 
 /** Names beside samples of their lines; pointing at one brings it forward. */
 export const keyOfLines = (keys: readonly Key[], hovered: string | undefined, onHover: (form: string | undefined) => void) =>
   html`<div class="keys">
-    ${keys.map(({ form, line: at }) => {
+    ${keys.map(({ form, line: at, name = at === undefined ? 'true p' : form }) => {
       const colour = at === undefined ? 'var(--ink)' : `var(--line-${at % 8})`;
       return html`<span
         class="key ${hovered === form ? 'hovered' : ''}"
@@ -99,7 +101,7 @@ export const keyOfLines = (keys: readonly Key[], hovered: string | undefined, on
             y2="4"
             style="stroke: ${colour}; stroke-width: 2.5; stroke-dasharray: ${at === undefined ? 'none' : dashOf(at)}"
           ></line></svg
-        >${at === undefined ? 'true p' : form}</span
+        >${name}</span
       >`;
     })}
   </div>`;

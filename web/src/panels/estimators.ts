@@ -10,6 +10,8 @@ export interface EstimatorList {
   /** The forms that were asked for, which name the rows. */
   forms: readonly string[];
   truth: Row | undefined;
+  /** What the others are compared with; "the truth" by default. */
+  against?: string;
   stale: boolean;
   hovered: string | undefined;
   onHover(form: string | undefined): void;
@@ -77,7 +79,7 @@ export function estimatorList(list: EstimatorList) {
   const at = (p: number) => (100 * (p - low)) / (high - low);
   return html`
     <div class="heads small muted" aria-hidden="true">
-      <span>estimator</span><span>beside the truth</span><span>p</span><span>cost</span>
+      <span>estimator</span><span>beside ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
     </div>
     <ul class=${classMap({ estimators: true, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}

@@ -6,12 +6,14 @@ export const labs = ['plane', 'image'] as const;
 export const themes = ['auto', 'light', 'dark'] as const;
 export const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
+export const layouts = ['auto', 'nchw', 'nhwc', 'whcn'] as const;
 export const layers = ['tint', 'cloud', 'lines', 'arrow', 'data'] as const;
 
 export type Lab = (typeof labs)[number];
 export type Theme = (typeof themes)[number];
 export type DataSet = (typeof dataSets)[number];
 export type Layer = (typeof layers)[number];
+export type Layout = (typeof layouts)[number];
 export type Activation = (typeof activations)[number];
 
 export interface State {
@@ -53,7 +55,30 @@ export interface State {
   show: string[];
   /** Whether p against sigma is drawn as log(1 - p). */
   failure: boolean;
+  /** What answers in the image lab: "digits", "own" for a file of the reader's, or the URL of an ONNX file. */
+  imageModel: string;
+  /** Subtracted from pixels in [0, 1], which are then divided by `imageStd`: one for all, or one a channel. */
+  imageMean: number[];
+  imageStd: number[];
+  imageLayout: Layout;
+  /** Which digit the generator draws, */
+  imageDigit: number;
+  /** and how: the seed of its pose. */
+  imageVariant: number;
+  /** A drawn or opened image instead, as picture.ts writes it; empty for the generator's. */
+  imagePixels: string;
+  /** Of the noise, in units of pixels in [0, 1]. */
+  imageSigma: number;
+  /** Noisy copies that are counted. */
+  imageCopies: number;
+  /** Whether copies are clipped to [0, 1], as those of a camera are. */
+  imageClip: boolean;
+  /** Estimators listed beside the count. */
+  imageEstimators: string[];
 }
+
+/** Longer images are left out of links. */
+export const longestPixels = 8000;
 
 export const initial: Readonly<State> = {
   lab: 'plane',
@@ -77,6 +102,17 @@ export const initial: Readonly<State> = {
   panels: [],
   show: [...layers],
   failure: false,
+  imageModel: 'digits',
+  imageMean: [0],
+  imageStd: [1],
+  imageLayout: 'auto',
+  imageDigit: 5,
+  imageVariant: 1,
+  imagePixels: '',
+  imageSigma: 0.3,
+  imageCopies: 1000,
+  imageClip: false,
+  imageEstimators: ['regression:50', 'probit:50', 'mmse:20', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
 };
 
 /** How each part is written in a URL. */
@@ -102,4 +138,15 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   panels: list,
   show: list,
   failure: bool,
+  imageModel: text,
+  imageMean: numbers({ digits: 6, low: -1e4, high: 1e4 }),
+  imageStd: numbers({ digits: 6, low: 1e-4, high: 1e4 }),
+  imageLayout: choice(layouts),
+  imageDigit: number({ digits: 0, low: 0, high: 9 }),
+  imageVariant: number({ digits: 0, low: 0, high: 9999 }),
+  imagePixels: { write: (value) => (value.length > longestPixels ? '' : value), read: (value) => value },
+  imageSigma: number({ digits: 3, low: 0.005, high: 4 }),
+  imageCopies: number({ digits: 0, low: 2, high: 100_000 }),
+  imageClip: bool,
+  imageEstimators: list,
 };
