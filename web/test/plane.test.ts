@@ -385,42 +385,38 @@ describe('speed', () => {
   it('answers a drag within a frame', async () => {
     await open();
     await settled();
-    const box = await pictureBox();
-    const found = await page.evaluate(async ({ x, y, width }) => {
-      const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!;
-      const picture = lab.shadowRoot!.querySelector('probust-plane-picture')!;
-      const send = (type: string, i: number) =>
-        picture.dispatchEvent(
-          new PointerEvent(type, {
-            clientX: x + width * (0.3 + 0.2 * Math.cos(i / 15)),
-            clientY: y + width * (0.5 + 0.2 * Math.sin(i / 15)),
-            buttons: 1,
-            pointerId: 1,
-            bubbles: true,
-          }),
-        );
-      const work: number[] = [];
-      const frames: number[] = [];
-      let answers = 0;
-      document.addEventListener('result', () => ++answers);
-      let before = await new Promise<number>(requestAnimationFrame);
-      for (let i = 0; i < 120; ++i) {
-        const start = performance.now();
-        send('pointermove', i);
-        await (lab as unknown as { updateComplete: Promise<unknown> }).updateComplete;
-        await (picture as unknown as { updateComplete: Promise<unknown> }).updateComplete;
-        work.push(performance.now() - start);
-        const now = await new Promise<number>(requestAnimationFrame);
-        frames.push(now - before);
-        before = now;
-      }
-      const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
-      return { work: median(work), frame: median(frames), slow: frames.filter((each) => each > 25).length, answers };
-    }, box);
-    console.log('dragging:', found);
-    expect(found.work).toBeLessThan(8 * slack());
+    await page.waitForTimeout(2000);
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Performance.enable');
+    /** Seconds that the page's thread has computed: what others do on the same processors is not in it. */
+    const spent = async () => (await cdp.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'ThreadTime')!.value;
+    const before = await spent();
+    const turns = 120;
+    const found = await page.evaluate(
+      async ({ x, y, width, turns }) => {
+        const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!;
+        const picture = lab.shadowRoot!.querySelector('probust-plane-picture')!;
+        const frames: number[] = [];
+        let answers = 0;
+        document.addEventListener('result', () => ++answers);
+        let last = await new Promise<number>(requestAnimationFrame);
+        for (let i = 0; i < turns; ++i) {
+          const clientX = x + width * (0.3 + 0.2 * Math.cos(i / 15));
+          const clientY = y + width * (0.5 + 0.2 * Math.sin(i / 15));
+          picture.dispatchEvent(new PointerEvent('pointermove', { clientX, clientY, buttons: 1, pointerId: 1 }));
+          const now = await new Promise<number>(requestAnimationFrame);
+          frames.push(now - last);
+          last = now;
+        }
+        return { frame: frames.sort((a, b) => a - b)[turns >> 1]!, answers };
+      },
+      { ...(await pictureBox()), turns },
+    );
+    const work = (1000 * ((await spent()) - before)) / turns;
+    console.log('dragging:', { work, ...found });
+    expect(work).toBeLessThan(16);
     expect(found.frame).toBeLessThan(20 * slack());
     // p follows the point while it moves, and does not wait until it rests.
-    expect(found.answers).toBeGreaterThan(20);
+    expect(found.answers).toBeGreaterThan(turns / 4);
   });
 });

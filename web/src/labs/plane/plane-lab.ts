@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab: puts state, answers and what is pointed at on the screen.
 import { html, nothing, type PropertyValues } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { Row } from 'probust';
 import { paletteOf, type Palette } from '../../draw/palette.js';
 import type { Pair } from '../../draw/view.js';
@@ -256,14 +257,16 @@ export class PlaneLab extends LabElement {
       ${this.#visible('number') ? html`<div part="number">${numberView({ truth, stale: quick?.key !== key, mass })}</div>` : nothing}
       ${
         this.#visible('estimators') && listed
-          ? estimatorList({
-              rows: listed.value.rows,
-              forms: listed.value.forms,
-              truth,
-              stale: listed.key !== key,
-              hovered: this.ui.form,
-              onHover: (form) => this.#point({ form }),
-            })
+          ? guard([listed.value, truth, listed.key === key, this.ui.form], () =>
+              estimatorList({
+                rows: listed.value.rows,
+                forms: listed.value.forms,
+                truth,
+                stale: listed.key !== key,
+                hovered: this.ui.form,
+                onHover: (form) => this.#point({ form }),
+              }),
+            )
           : nothing
       }
       ${this.#visible('boundary') ? html`${boundaryLine(parts)} ${rivalTable(parts)}` : nothing}
@@ -304,6 +307,12 @@ export class PlaneLab extends LabElement {
         )}
       </div>
     </div>`;
+  }
+
+  /** Once a frame, whatever has changed: the state, and answers of two workers. */
+  protected override async scheduleUpdate(): Promise<void> {
+    await new Promise(requestAnimationFrame);
+    await super.scheduleUpdate();
   }
 
   protected override willUpdate(changed: PropertyValues): void {
