@@ -51,7 +51,7 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
     error === undefined ? '' : `, off by ${(100 * error).toFixed(1)} points`,
     `, cost ${cost} passes. ${describe(form)} ${reason}`,
   ].join('');
-  return html`<li>
+  return html`<li data-form=${form} data-value=${row.p ?? ''}>
     <button
       class=${classMap({ row: true, hovered: list.hovered === form })}
       aria-label=${spoken}

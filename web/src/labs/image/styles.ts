@@ -150,6 +150,17 @@ export const layoutStyles = css`
     .controls {
       grid-template-columns: 1fr;
     }
+    .models .muted {
+      display: none;
+    }
+    .digits {
+      display: grid;
+      grid-template-columns: repeat(6, 1fr);
+    }
+    .digits .chip {
+      grid-column: span 2;
+      justify-content: center;
+    }
     .words {
       min-height: 0;
     }
