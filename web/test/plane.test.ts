@@ -346,6 +346,24 @@ describe('for everybody', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 
+  it('fits widths between', async () => {
+    await open();
+    await settled();
+    for (const width of [320, 480, 700, 860, 900, 1000, 1200]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.waitForTimeout(100);
+      const wide = await page.evaluate(() => {
+        const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!.shadowRoot!;
+        const edge = document.documentElement.clientWidth;
+        const scrolled = (element: Element) => element.closest('.estimators') !== null;
+        return [...lab.querySelectorAll('*')]
+          .filter((element) => !scrolled(element) && element.getBoundingClientRect().right > edge + 1)
+          .map((element) => element.outerHTML.slice(0, 80));
+      });
+      expect(wide, `${width} px`).toEqual([]);
+    }
+  });
+
   it('speaks p when things rest', async () => {
     await open();
     const { p } = await settled();

@@ -9,7 +9,7 @@ export const layoutStyles = css`
   .first {
     display: grid;
     gap: 1rem 2.25rem;
-    grid-template-columns: minmax(0, 600px) minmax(0, 1fr);
+    grid-template-columns: minmax(0, 600px) minmax(390px, 1fr);
     padding: 0.9rem 0 1.5rem;
   }
   .stage {
