@@ -48,9 +48,14 @@ build() {
   cmake --preset "$1" && cmake --build --preset "$1"
 }
 
+web_is_tidy() {
+  npm --prefix web run format && npm --prefix web run check
+}
+
 mkdir -p build
 # Not "npm ci", which insists on lock entries for platforms that are not this one.
 check "npm packages" npm --prefix wasm install --no-save
+check "npm packages, web" npm --prefix web install --no-save
 check "formatting" tests/tools/check_format.sh
 check "build, release" build release
 check "lint" tests/tools/check_lint.sh
@@ -59,6 +64,8 @@ check "build, asan" build asan
 run_tests asan -LE slow
 check "build, wasm" build wasm
 run_tests wasm
+check "formatting and types, web" web_is_tidy
+for file in web/test/*.test.ts; do check "web, $(basename "$file" .test.ts)" npm --prefix web test -- "test/$(basename "$file")"; done
 for failure in "${failures[@]:-}"; do [ -z "$failure" ] || echo "FAILED: $failure"; done
 echo
 if [ "$skipped" -gt 0 ]; then

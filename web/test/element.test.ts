@@ -86,6 +86,15 @@ it('takes its state from attributes, and tells what happens by events that bubbl
   expect(await page.evaluate(() => location.hash)).toBe('');
 });
 
+it('gives the same attributes to the image lab', async () => {
+  await open('<probust-explorer lab="image" sigma="0.15" estimators="taylor,mc:50" embed></probust-explorer>');
+  await until('result');
+  const state = await page.evaluate(
+    () => (document.querySelector('probust-explorer') as unknown as { state: Record<string, unknown> }).state,
+  );
+  expect(state).toMatchObject({ lab: 'image', imageSigma: 0.15, imageEstimators: ['taylor', 'mc:50'], sigma: 0.25 });
+});
+
 it('reports a model that it cannot use, in words', async () => {
   await open('<probust-explorer model="/nowhere.onnx"></probust-explorer>');
   await until('error');

@@ -114,6 +114,87 @@ describe('the tint', () => {
   });
 });
 
+describe('the noise', () => {
+  it('is stretched and turned by the handle on its ring', async () => {
+    await open('x=0,0&sigma=0.4&model=six');
+    const round = await settled();
+    const box = await pictureBox();
+    const at = (x: number, y: number): [number, number] => [
+      box.x + ((x + 1.6) / 3.2) * box.width,
+      box.y + ((1.6 - y) / 3.2) * box.height,
+    ];
+    // The short axis in, then the long one round.
+    await page.mouse.move(...at(0, 0.4));
+    await page.mouse.down();
+    await page.mouse.move(...at(0, 0.15), { steps: 3 });
+    await page.mouse.up();
+    await page.mouse.move(...at(0.4, 0));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.28, 0.28), { steps: 5 });
+    await page.mouse.up();
+    const state = await page.evaluate(
+      () => (document.querySelector('probust-explorer') as unknown as { state: Record<string, number> }).state,
+    );
+    expect(state.ratio).toBeCloseTo(0.4 / 0.15, 1);
+    expect(state.angle).toBeCloseTo(45, 0);
+    const { p, mass } = await settled();
+    expect(p).not.toBeCloseTo(round.p, 2);
+    expect(Math.abs(mass - (1 - p))).toBeLessThan(0.01);
+  });
+});
+
+describe('pairs of points', () => {
+  it.each([
+    ['Same distance, different p', 0.02, 0.3],
+    ['Same p, different distance', 0.4, 0.02],
+  ])('%s', async (name, distances, shares) => {
+    await open();
+    const found: { p: number; distance: number }[] = [];
+    for (const point of ['point 1', 'point 2']) {
+      await page.getByRole('group', { name }).getByRole('button', { name: point }).click();
+      const { p } = await settled();
+      found.push({ p, distance: Number(await page.locator('[data-distance]').getAttribute('data-distance')) });
+    }
+    const [one, two] = found as [(typeof found)[0], (typeof found)[0]];
+    const same = name.startsWith('Same p');
+    const apart = { p: Math.abs(one.p - two.p), distance: Math.abs(one.distance - two.distance) };
+    if (same) {
+      expect(apart.p).toBeLessThan(shares);
+      expect(Math.max(one.distance, two.distance) / Math.min(one.distance, two.distance)).toBeGreaterThan(1 / distances);
+    } else {
+      expect(apart.distance).toBeLessThan(distances);
+      expect(apart.p).toBeGreaterThan(shares);
+    }
+  });
+});
+
+describe('files', () => {
+  const saved = async (name: string | RegExp) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+    return { name: download.suggestedFilename(), bytes: readFileSync((await download.path())!) };
+  };
+
+  it('hold what is seen', async () => {
+    await open();
+    await page.waitForSelector('#convergence svg');
+    const csv = await saved('Save p against sigma as CSV');
+    const [head, ...rows] = csv.bytes.toString().trim().split('\n');
+    expect(csv.name).toBe('probust-curves.csv');
+    expect(head).toBe('sigma,estimator,p,pFail,ciLow,ciHigh,forwards,backwards,status');
+    expect(rows.length).toBe(25 * 9);
+    expect(rows.every((row) => Number(row.split(',')[2]) <= 1)).toBe(true);
+
+    const svg = (await saved('Save p against sigma as SVG')).bytes.toString();
+    expect(svg).toMatch(/^<svg[^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+    expect(svg).not.toContain('var(');
+    expect(svg.match(/<path/g)!.length).toBeGreaterThan(8);
+
+    const png = await saved('Save picture');
+    expect(png.bytes.subarray(1, 4).toString()).toBe('PNG');
+    expect(png.bytes.length).toBeGreaterThan(20_000);
+  });
+});
+
 describe('training', () => {
   it('separates the moons', async () => {
     await open();
@@ -138,6 +219,23 @@ describe('training', () => {
     expect(await settled()).toEqual(first);
     await open(hash.replace('epochs=25', 'epochs=1'));
     expect((await settled()).p).not.toBeCloseTo(first.p, 3);
+  });
+
+  it('starts afresh with another network', async () => {
+    await open('model=trained&data=blobs&hidden=8&epochs=30&x=0.3,0.4');
+    const trained = await settled();
+    await page.getByLabel('Activation').selectOption('gelu');
+    await expect.poll(() => page.locator('[data-epoch]').textContent()).toMatch(/epoch\s+0,/);
+    expect((await settled()).p).not.toBeCloseTo(trained.p, 3);
+    await page.getByRole('button', { name: 'Step' }).click();
+    await expect.poll(() => page.locator('[data-epoch]').textContent()).toMatch(/epoch\s+1,/);
+    // Smoothness is another matter: it is changed while the network learns.
+    await page.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(async () => Number(await page.locator('[data-epoch]').getAttribute('data-epoch'))).toBeGreaterThan(5);
+    await page.getByLabel('Smoothness').fill('150');
+    const epoch = Number(await page.locator('[data-epoch]').getAttribute('data-epoch'));
+    await expect.poll(async () => Number(await page.locator('[data-epoch]').getAttribute('data-epoch'))).toBeGreaterThan(epoch);
+    await page.getByRole('button', { name: 'Pause' }).click();
   });
 
   it('learns points that were clicked in', async () => {
@@ -181,6 +279,40 @@ describe('the address', () => {
   });
 });
 
+describe('pointing', () => {
+  it('at a rival lights its row everywhere, at an estimator says what it is', async () => {
+    await open();
+    await settled();
+    await page.getByRole('button', { name: 'Light the lines of B' }).focus();
+    await expect.poll(() => page.locator('table.rivals tr.hovered').textContent()).toContain('B');
+    const lit = () =>
+      page
+        .locator('#correlation rect')
+        .evaluateAll(
+          (cells) =>
+            cells.filter(
+              (cell) => getComputedStyle(cell).stroke !== 'none' && !/rgba?\(.*, 0\)/.test(getComputedStyle(cell).stroke),
+            ).length,
+        );
+    expect(await lit()).toBeGreaterThan(0);
+    const canvas = page.locator('probust-plane-picture canvas');
+    const before = await canvas.screenshot();
+    await page.getByRole('button', { name: /^taylor :/ }).focus();
+    await expect.poll(() => page.locator('.legend').textContent()).toContain('straight line');
+    expect((await canvas.screenshot()).equals(before)).toBe(false);
+  });
+
+  it('goes between labs by arrow keys', async () => {
+    await open();
+    await page.getByRole('tab', { name: '2-D lab' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.waitForSelector('probust-image-lab');
+    expect(await page.locator('[role=tab][aria-selected=true]').textContent()).toContain('Image');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForSelector('[data-p]');
+  });
+});
+
 describe('for everybody', () => {
   it.each([
     ['light', 1280],
@@ -212,6 +344,24 @@ describe('for everybody', () => {
     });
     expect(found).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  });
+
+  it('fits widths between', async () => {
+    await open();
+    await settled();
+    for (const width of [320, 480, 700, 860, 900, 1000, 1200]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.waitForTimeout(100);
+      const wide = await page.evaluate(() => {
+        const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!.shadowRoot!;
+        const edge = document.documentElement.clientWidth;
+        const scrolled = (element: Element) => element.closest('.estimators') !== null;
+        return [...lab.querySelectorAll('*')]
+          .filter((element) => !scrolled(element) && element.getBoundingClientRect().right > edge + 1)
+          .map((element) => element.outerHTML.slice(0, 80));
+      });
+      expect(wide, `${width} px`).toEqual([]);
+    }
   });
 
   it('speaks p when things rest', async () => {
@@ -253,42 +403,38 @@ describe('speed', () => {
   it('answers a drag within a frame', async () => {
     await open();
     await settled();
-    const box = await pictureBox();
-    const found = await page.evaluate(async ({ x, y, width }) => {
-      const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!;
-      const picture = lab.shadowRoot!.querySelector('probust-plane-picture')!;
-      const send = (type: string, i: number) =>
-        picture.dispatchEvent(
-          new PointerEvent(type, {
-            clientX: x + width * (0.3 + 0.2 * Math.cos(i / 15)),
-            clientY: y + width * (0.5 + 0.2 * Math.sin(i / 15)),
-            buttons: 1,
-            pointerId: 1,
-            bubbles: true,
-          }),
-        );
-      const work: number[] = [];
-      const frames: number[] = [];
-      let answers = 0;
-      document.addEventListener('result', () => ++answers);
-      let before = await new Promise<number>(requestAnimationFrame);
-      for (let i = 0; i < 120; ++i) {
-        const start = performance.now();
-        send('pointermove', i);
-        await (lab as unknown as { updateComplete: Promise<unknown> }).updateComplete;
-        await (picture as unknown as { updateComplete: Promise<unknown> }).updateComplete;
-        work.push(performance.now() - start);
-        const now = await new Promise<number>(requestAnimationFrame);
-        frames.push(now - before);
-        before = now;
-      }
-      const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
-      return { work: median(work), frame: median(frames), slow: frames.filter((each) => each > 25).length, answers };
-    }, box);
-    console.log('dragging:', found);
-    expect(found.work).toBeLessThan(8 * slack());
+    await page.waitForTimeout(2000);
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Performance.enable');
+    /** Seconds that the page's thread has computed: what others do on the same processors is not in it. */
+    const spent = async () => (await cdp.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'ThreadTime')!.value;
+    const before = await spent();
+    const turns = 120;
+    const found = await page.evaluate(
+      async ({ x, y, width, turns }) => {
+        const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!;
+        const picture = lab.shadowRoot!.querySelector('probust-plane-picture')!;
+        const frames: number[] = [];
+        let answers = 0;
+        document.addEventListener('result', () => ++answers);
+        let last = await new Promise<number>(requestAnimationFrame);
+        for (let i = 0; i < turns; ++i) {
+          const clientX = x + width * (0.3 + 0.2 * Math.cos(i / 15));
+          const clientY = y + width * (0.5 + 0.2 * Math.sin(i / 15));
+          picture.dispatchEvent(new PointerEvent('pointermove', { clientX, clientY, buttons: 1, pointerId: 1 }));
+          const now = await new Promise<number>(requestAnimationFrame);
+          frames.push(now - last);
+          last = now;
+        }
+        return { frame: frames.sort((a, b) => a - b)[turns >> 1]!, answers };
+      },
+      { ...(await pictureBox()), turns },
+    );
+    const work = (1000 * ((await spent()) - before)) / turns;
+    console.log('dragging:', { work, ...found });
+    expect(work).toBeLessThan(16);
     expect(found.frame).toBeLessThan(20 * slack());
     // p follows the point while it moves, and does not wait until it rests.
-    expect(found.answers).toBeGreaterThan(20);
+    expect(found.answers).toBeGreaterThan(turns / 4);
   });
 });

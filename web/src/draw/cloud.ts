@@ -42,7 +42,8 @@ export interface Labelled {
 
 /** Data are small squares, so that nobody takes them for noise. */
 export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View, { x, labels }: Labelled, palette: Palette) {
-  const half = size < 420 ? 1.6 : 2.1;
+  // Many are drawn small; the few that somebody clicked in are the subject.
+  const half = (size < 420 ? 1.6 : 2.1) * (labels.length < 60 ? 2 : 1);
   ctx.save();
   ctx.lineWidth = 1;
   ctx.strokeStyle = css(palette.paper, 0.9);

@@ -5,8 +5,9 @@ import { classAt, marginsOf, type Field } from './field.js';
 import { mix, type Palette } from './palette.js';
 import { toData, toPixel, type View } from './view.js';
 
-const strength = 0.18;
-const patternStrength = 0.3;
+/** How much of a class's colour its region and its pattern have; dark paper swallows more. */
+const strength = { light: 0.18, dark: 0.27 };
+const patternStrength = { light: 0.3, dark: 0.4 };
 
 /** Whether a pattern marks the pixel: regions stay apart without their colours. Distances are in CSS pixels. */
 const patterns: ((x: number, y: number) => boolean)[] = [
@@ -23,8 +24,9 @@ export function paintRegions(field: Field, view: View, size: number, density: nu
   const image = new ImageData(size, size);
   const words = new Uint32Array(image.data.buffer);
   const pack = ([r, g, b]: readonly number[]) => (255 << 24) | (b! << 16) | (g! << 8) | r!;
-  const plain = palette.classes.map((colour) => pack(mix(palette.paper, colour, strength)));
-  const marked = palette.classes.map((colour) => pack(mix(palette.paper, colour, patternStrength)));
+  const scheme = palette.paper[1] < 128 ? 'dark' : 'light';
+  const plain = palette.classes.map((colour) => pack(mix(palette.paper, colour, strength[scheme])));
+  const marked = palette.classes.map((colour) => pack(mix(palette.paper, colour, patternStrength[scheme])));
   for (let row = 0, at = 0; row < size; ++row) {
     for (let column = 0; column < size; ++column) {
       const [x, y] = toData(view, size, column + 0.5, row + 0.5);

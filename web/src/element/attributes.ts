@@ -13,12 +13,23 @@ export const attributesOf: PropertyDeclarations = {
   hash: { type: Boolean },
 };
 
-const parsed = (key: (typeof stateKeys)[number], value: unknown): unknown =>
-  typeof value === 'string' ? codecs[key].read(value) : value;
+/** With `lab="image"` these are about the image lab. */
+const ofImageLab: Partial<Record<(typeof stateKeys)[number], keyof State>> = {
+  sigma: 'imageSigma',
+  model: 'imageModel',
+  estimators: 'imageEstimators',
+};
+
+const parsed = (key: keyof State, value: unknown): unknown => (typeof value === 'string' ? codecs[key].read(value) : value);
 
 /** The state that changed attributes ask for. */
 export function stateOf(element: object, changed: PropertyValues): Partial<State> {
   const values = element as Record<string, unknown>;
-  const given = stateKeys.filter((key) => changed.has(key)).map((key) => [key, parsed(key, values[key])] as const);
+  const given = stateKeys
+    .filter((name) => changed.has(name))
+    .map((name) => {
+      const key = (values.lab === 'image' && ofImageLab[name]) || name;
+      return [key, parsed(key, values[name])] as const;
+    });
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }

@@ -6,6 +6,7 @@ import { fromHash, toHash } from '../state/hash.js';
 import { labs, themes, type Lab, type State } from '../state/state.js';
 import { Store } from '../state/store.js';
 import { attributesOf, stateOf } from './attributes.js';
+import { help, helpStyles } from './help.js';
 import { sharedStyles, themeStyles } from './tokens.js';
 
 const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
@@ -20,6 +21,7 @@ export class ProbustExplorer extends LitElement {
   static override styles = [
     themeStyles,
     sharedStyles,
+    helpStyles,
     css`
       :host {
         display: block;
@@ -224,12 +226,17 @@ export class ProbustExplorer extends LitElement {
       <div role="tablist" aria-label="Labs" @keydown=${(event: KeyboardEvent) => this.#key(event)}>${labs.map(tab)}</div>
       <div class="tools">
         <button @click=${() => this.#share()}>Share</button>
-        <button @click=${() => this.#turnTheme()} aria-label="Theme: ${this.state.theme}">
-          ${{ auto: 'Auto', light: 'Light', dark: 'Dark' }[this.state.theme]}
+        <button @click=${() => this.#turnTheme()}>
+          ${{ auto: 'Theme: auto', light: 'Theme: light', dark: 'Theme: dark' }[this.state.theme]}
         </button>
+        <button @click=${() => this.#help()} aria-label="Help">?</button>
         <slot name="tools"></slot>
       </div>
     </header>`;
+  }
+
+  #help(): void {
+    this.renderRoot.querySelector('dialog')!.showModal();
   }
 
   #lab() {
@@ -254,7 +261,7 @@ export class ProbustExplorer extends LitElement {
 
   protected override render() {
     return html`
-      ${this.embed ? nothing : this.#header()}
+      ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
       <p role="status">${this.message}</p>
       <div
         id="lab"

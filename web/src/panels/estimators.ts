@@ -193,6 +193,12 @@ export const estimatorStyles = css`
     .row .cost {
       display: none;
     }
+    .legend {
+      display: block;
+    }
+    .legend span {
+      margin-right: 0.4rem;
+    }
   }
   .reason {
     grid-column: 1 / -1;

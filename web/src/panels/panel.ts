@@ -13,37 +13,32 @@ export interface Panel {
   source: string | TemplateResult;
   stale?: boolean;
   controls?: unknown;
-  /** Its numbers, as rows of a table. */
+  /** The numbers of a chart, as rows of a table; they and the chart can be saved. */
   csv?: (() => string) | undefined;
 }
 
 const figureOf = (event: Event): SVGSVGElement | null =>
   (event.target as Element).closest('section')!.querySelector<SVGSVGElement>('svg.chart');
 
+const files = (id: string, title: string, csv: () => string) =>
+  html`<div class="files">
+    <button
+      class="quiet"
+      @click=${(event: Event) => saveSvg(figureOf(event), `probust-${id}.svg`)}
+      aria-label="Save ${title} as SVG"
+    >
+      SVG
+    </button>
+    <button class="quiet" @click=${() => saveText(csv(), `probust-${id}.csv`, 'text/csv')} aria-label="Save ${title} as CSV">
+      CSV
+    </button>
+  </div>`;
+
 export const panel = ({ id, title, words, figure, source, stale = false, controls, csv }: Panel) => html`
   <section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
     <div class="head">
       <h2 id="${id}-title">${title}</h2>
-      <div class="files">
-        <button
-          class="quiet"
-          @click=${(event: Event) => saveSvg(figureOf(event), `probust-${id}.svg`)}
-          aria-label="Save ${title} as SVG"
-        >
-          SVG
-        </button>
-        ${
-          csv
-            ? html`<button
-                class="quiet"
-                @click=${() => saveText(csv(), `probust-${id}.csv`, 'text/csv')}
-                aria-label="Save ${title} as CSV"
-              >
-                CSV
-              </button>`
-            : nothing
-        }
-      </div>
+      ${csv ? files(id, title, csv) : nothing}
     </div>
     <p class="words">${words}</p>
     <div class="figure ${stale ? 'stale' : ''}">${figure}</div>
@@ -89,9 +84,8 @@ export const panelStyles = css`
     font-size: 0.8125rem;
     color: var(--muted);
   }
-  .figure,
   .stale {
-    transition: opacity 150ms 60ms;
+    transition: opacity 150ms 120ms;
   }
   .stale {
     opacity: 0.5;

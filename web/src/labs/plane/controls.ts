@@ -62,11 +62,11 @@ export const sigmaSlider = (store: Store) =>
   </div>`;
 
 const layerNames: Record<Layer, string> = {
-  tint: 'shaded share',
+  tint: 'shade',
   cloud: 'copies',
   lines: 'straight lines',
-  arrow: 'nearest boundary',
-  data: 'training data',
+  arrow: 'arrow',
+  data: 'data',
 };
 
 export function layerToggles(store: Store) {
@@ -297,6 +297,7 @@ export const controlStyles = css`
     stroke-width: 2.5;
   }
   .icon[aria-pressed='true'] {
+    color: var(--ink);
     background: var(--soft);
     border-color: var(--ink);
   }

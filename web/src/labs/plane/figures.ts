@@ -11,7 +11,7 @@ import { csvOf } from '../../panels/save.js';
 import { percentOf, tidy } from '../../panels/words.js';
 import { letter, type Palette } from '../../draw/palette.js';
 import type { Store } from '../../state/store.js';
-import type { Answers } from './session.js';
+import { truthOf, type Answers } from './session.js';
 import type { Ui } from './ui.js';
 
 const paper = html`<cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>`;
@@ -61,7 +61,7 @@ export function convergencePanel({ answers, key, ui, point }: FigureParts) {
     figure: guard([convergence?.value, ui.form], () => (convergence ? convergenceFigure(convergence.value, ui.form) : waiting)),
     stale: convergence?.key !== key,
     controls: keyOfLines(keys, ui.form, (form) => point({ form })),
-    source: html`Appendix “Convergence of the estimators” of ${paper}.`,
+    source: html`Section 4.1 of ${paper}: estimators are compared once they have converged.`,
     csv: convergence && (() => convergenceCsv(convergence.value)),
   });
 }
@@ -138,7 +138,16 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
           @pointerenter=${() => point({ rival })}
           @pointerleave=${() => point({ rival: undefined })}
         >
-          <th scope="row"><i class="dot" style="--dot: var(--class-${rival % 6})"></i>${letter(rival)}</th>
+          <th scope="row">
+            <button
+              class="quiet"
+              aria-label="Light the lines of ${letter(rival)}"
+              @focus=${() => point({ rival })}
+              @blur=${() => point({ rival: undefined })}
+            >
+              <i class="dot" style="--dot: var(--class-${rival % 6})"></i>${letter(rival)}
+            </button>
+          </th>
           <td>${tidy(linear.margins[row]!)}</td>
           <td>${tidy(norm(linear.gradients, row))}</td>
           <td>${at < 0 ? '–' : linear.z[at]!.toFixed(2)}</td>
@@ -156,6 +165,6 @@ export function boundaryLine({ answers, key }: FigureParts) {
   const { distance, rival } = listed.value.boundary;
   return html`<p class="small boundary ${listed.key === key ? '' : 'stale'}" data-distance=${distance}>
     The arrow is the worst case: the nearest other answer, ${letter(rival)}, is <b>${tidy(distance)}</b> away. The big number is
-    the average case: <b>${percentOf(quick.value.truth)}</b>. Neither follows from the other.
+    the average case: <b>${percentOf(truthOf(answers)!)}</b>. Neither follows from the other.
   </p>`;
 }

@@ -49,6 +49,24 @@ interface Regions {
   names: { of: number; x: number; y: number }[];
 }
 
+/** What does not move with the point: regions, painted coarsely where they are asked to, and data. */
+function base(
+  field: Field,
+  { view, coarse, data }: Pick<Scene, 'view' | 'coarse' | 'data'>,
+  size: number,
+  density: number,
+  palette: Palette,
+) {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = Math.round(size * density);
+  const ctx = canvas.getContext('2d')!;
+  ctx.scale(density, density);
+  const share = coarse ? 0.5 : density;
+  ctx.drawImage(offscreen(paintRegions(field, view, Math.round(size * share), share, palette)), 0, 0, size, size);
+  if (data) drawData(ctx, size, view, data, palette);
+  return canvas;
+}
+
 export class PictureLayers {
   #regions: Regions | undefined;
   #tint: { of: Tint; image: HTMLCanvasElement } | undefined;
@@ -63,7 +81,6 @@ export class PictureLayers {
     const { view, at } = scene;
     const regions = this.#keep(scene.field, scene, size, palette);
     ctx.drawImage(regions.image, 0, 0, size, size);
-    if (scene.data) drawData(ctx, size, view, scene.data, palette);
     if (scene.tint) drawTint(ctx, this.#tinted(scene.tint), toPixel(view, size, ...at), scene.noise, size / (2 * view.reach));
     ctx.strokeStyle = css(palette.ink, 0.8);
     ctx.lineWidth = 1.5;
@@ -90,16 +107,20 @@ export class PictureLayers {
     if (named) labelLines(ctx, size, view, named.lines, palette);
   }
 
-  #keep(field: Field, { view, coarse }: Scene, size: number, palette: Palette): Regions {
-    const density = coarse ? 0.5 : Math.min(devicePixelRatio || 1, 2);
-    const of = [field, view, size, density, JSON.stringify(palette)];
+  #keep(field: Field, { view, coarse, data }: Scene, size: number, palette: Palette): Regions {
+    const density = Math.min(devicePixelRatio || 1, 2);
+    const of = [field, view, size, density, coarse, data, JSON.stringify(palette)];
     if (this.#regions?.of.every((value, i) => value === of[i])) return this.#regions;
-    const image = offscreen(paintRegions(field, view, Math.round(size * density), density, palette));
+    const image = base(field, { view, coarse, data }, size, density, palette);
     return (this.#regions = { of, image, path: boundaries(field, view, size), names: coarse ? [] : namePlaces(field, view) });
   }
 
   #tinted(tint: Tint): HTMLCanvasElement {
-    if (this.#tint?.of !== tint) this.#tint = { of: tint, image: offscreen(tint.image) };
+    if (this.#tint?.of !== tint) {
+      const image = this.#tint?.image ?? offscreen(tint.image);
+      image.getContext('2d')!.putImageData(tint.image, 0, 0);
+      this.#tint = { of: tint, image };
+    }
     return this.#tint.image;
   }
 }

@@ -51,6 +51,15 @@ export const numberStyles = css`
     letter-spacing: -0.02em;
     white-space: nowrap;
   }
+  /* What is out of date for a moment only is not worth a flicker. */
+  .big.stale {
+    transition: opacity 150ms 120ms;
+  }
+  @media (prefers-reduced-motion: reduce) {
+    .big.stale {
+      transition: none;
+    }
+  }
   .lead {
     font-size: 1.125rem;
     margin-bottom: 0.1rem;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab: puts state, answers and what is pointed at on the screen.
 import { html, nothing, type PropertyValues } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { Row } from 'probust';
 import { paletteOf, type Palette } from '../../draw/palette.js';
 import type { Pair } from '../../draw/view.js';
@@ -38,6 +39,11 @@ import { Session, truthOf } from './session.js';
 import { layoutStyles } from './styles.js';
 import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
+
+const caption = html`<p class="caption small muted">
+  Drag the point. The ring shows one sigma of noise, the dotted one two. The shaded share of the noise changes the answer; small
+  rings are copies that did.
+</p>`;
 
 /** How long things rest before p is spoken. */
 const speakMilliseconds = 500;
@@ -124,8 +130,11 @@ export class PlaneLab extends LabElement {
       if (trainer.playing) trainer.play();
     }
     if (before && before.model === 'trained' && !fresh) return;
-    if (before && state.epochs === before.epochs && state.epochs > 0) return this.store.set({ epochs: 0 });
-    trainer.restore();
+    // Another network has learnt nothing yet, and goes on learning if the one before did.
+    const { playing } = trainer;
+    if (before && state.epochs === before.epochs) this.store.set({ epochs: 0 });
+    if (playing) trainer.play();
+    else trainer.restore();
   }
 
   #trainerChanged(): void {
@@ -228,7 +237,7 @@ export class PlaneLab extends LabElement {
     return html`<div class="stage">
       ${this.#visible('training') ? dataBar(chosen) : nothing}
       ${this.#visible('training') && this.state.model === 'trained' && this.state.data === 'own' ? ownPoints(chosen, (adding) => this.#point({ adding })) : nothing}
-      ${this.#visible('picture') ? picture : nothing}
+      ${this.#visible('picture') ? picture : nothing} ${this.#visible('picture') && !this.embed ? caption : nothing}
       ${this.#visible('sigma') || this.#visible('picture') ? sigmaSlider(this.store) : nothing}
       ${this.#visible('training') ? trainingBar(this.store, trainer, { reset, play: () => this.#play() }) : nothing}
       ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(this.store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
@@ -248,14 +257,16 @@ export class PlaneLab extends LabElement {
       ${this.#visible('number') ? html`<div part="number">${numberView({ truth, stale: quick?.key !== key, mass })}</div>` : nothing}
       ${
         this.#visible('estimators') && listed
-          ? estimatorList({
-              rows: listed.value.rows,
-              forms: listed.value.forms,
-              truth,
-              stale: listed.key !== key,
-              hovered: this.ui.form,
-              onHover: (form) => this.#point({ form }),
-            })
+          ? guard([listed.value, truth, listed.key === key, this.ui.form], () =>
+              estimatorList({
+                rows: listed.value.rows,
+                forms: listed.value.forms,
+                truth,
+                stale: listed.key !== key,
+                hovered: this.ui.form,
+                onHover: (form) => this.#point({ form }),
+              }),
+            )
           : nothing
       }
       ${this.#visible('boundary') ? html`${boundaryLine(parts)} ${rivalTable(parts)}` : nothing}
@@ -280,7 +291,7 @@ export class PlaneLab extends LabElement {
               <cite
                 >Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring
                 perturbations</cite
-              >, section 3.`,
+              >, section 3.2.`,
           }),
         )}
         ${shown('training', () =>
@@ -296,6 +307,12 @@ export class PlaneLab extends LabElement {
         )}
       </div>
     </div>`;
+  }
+
+  /** Once a frame, whatever has changed: the state, and answers of two workers. */
+  protected override async scheduleUpdate(): Promise<void> {
+    await new Promise(requestAnimationFrame);
+    await super.scheduleUpdate();
   }
 
   protected override willUpdate(changed: PropertyValues): void {

@@ -9,7 +9,7 @@ export const layoutStyles = css`
   .first {
     display: grid;
     gap: 1rem 2.25rem;
-    grid-template-columns: minmax(0, 600px) minmax(0, 1fr);
+    grid-template-columns: minmax(0, 600px) minmax(390px, 1fr);
     padding: 0.9rem 0 1.5rem;
   }
   .stage {
@@ -20,6 +20,9 @@ export const layoutStyles = css`
   .side {
     padding-top: 0.3rem;
     min-width: 0;
+  }
+  .caption {
+    margin: 0;
   }
   .spread {
     justify-content: space-between;
@@ -90,6 +93,12 @@ export const layoutStyles = css`
   .rivals tbody th {
     font-weight: 600;
   }
+  .rivals button {
+    padding: 0;
+    color: inherit;
+    font-weight: 600;
+    font-size: inherit;
+  }
   .rivals tr.hovered {
     background: var(--soft);
   }
@@ -139,6 +148,9 @@ export const layoutStyles = css`
       order: 2;
     }
     .stage > .sigma {
+      order: 3;
+    }
+    .stage > .caption {
       order: 3;
     }
     .stage > .training,
