@@ -12,24 +12,48 @@ using Traits = Eigen::internal::gebp_traits<float, float>;
 using To = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
 using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMajor>;
 using PackWeights = Eigen::internal::gemm_pack_rhs<float, Index, From, Traits::nr, Eigen::ColMajor>;
-using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, Traits::mr, Traits::nr, false, false>;
+template <Index Height>
+using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, Height, Traits::nr, false, false>;
 
-// Exactly the kernel's own height: a taller group would end in a shorter kernel, which sums in another order.
-constexpr Index kGroup = Traits::mr;
+// The kernel takes groups of kTall or of kLow rows, and in the same order; what is left below kLow it would sum in another one.
+constexpr Index kPacket = Traits::LhsProgress, kTall = Traits::mr, kLow = 2 * kPacket;
+static_assert(kTall == kLow || kTall == kLow + kPacket);
+
 constexpr Index kMostDepth = 256;          // a group and four columns of weights stay in the first-level cache
 constexpr Index kPackedBytes = 128 << 10;  // packed rows, in the second-level cache
 constexpr Index kAlignment = EIGEN_MAX_ALIGN_BYTES;
 constexpr auto kFloat = static_cast<Index>(sizeof(float));
 
+constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
+
+// How many of the last rows do not go in whole tall groups: so many that they fill low ones with as little padding as can be.
+Index rest_of(Index rows) {
+  if (rows % kTall == 0) return 0;
+  const Index packets = whole(rows, kPacket) / kPacket, over = packets % (kTall / kPacket);
+  const Index taken = over == 0 ? kTall / kPacket : over == 1 && kTall > kLow ? 4 : 2;
+  return rows - std::max<Index>(0, packets - taken) * kPacket;
+}
+
 // Rows [count, depth] in groups: [group][depth][row of the group], the last one filled up with zeros.
+template <Index Height>
 void pack(const float* a, Index stride, Index count, Index depth, float* packed) {
-  const Index whole = count / kGroup * kGroup, rest = count - whole;
+  const Index groups = count / Height * Height, rest = count - groups;
   for (Index k = 0; k < depth; ++k) {
     const float* column = a + k * stride;
-    for (Index row = 0; row < whole; row += kGroup) std::copy_n(column + row, kGroup, packed + row * depth + k * kGroup);
+    for (Index row = 0; row < groups; row += Height) std::copy_n(column + row, Height, packed + row * depth + k * Height);
     if (rest == 0) continue;
-    float* last = packed + whole * depth + k * kGroup;
-    std::fill(std::copy_n(column + whole, rest, last), last + kGroup, 0.0F);
+    float* last = packed + groups * depth + k * Height;
+    std::fill(std::copy_n(column + groups, rest, last), last + Height, 0.0F);
+  }
+}
+
+// Adds the product of `count` rows, and of as many zeros as fill their last group.
+template <Index Height>
+void multiply_groups(Index count, const float* a, Index a_stride, const Weights& w, const To& out, float* packed) {
+  for (std::int64_t k = 0; k < w.rows(); k += w.depth()) {
+    const Index depth = static_cast<Index>(std::min(w.depth(), w.rows() - k));
+    pack<Height>(a + k * a_stride, a_stride, count, depth, packed);
+    Multiply<Height>()(out, packed, w.block(k), whole(count, Height), depth, w.cols(), 1.0F);
   }
 }
 
@@ -42,7 +66,7 @@ float* aligned(float* scratch) {
 
 // Rows that are packed together.
 Index rows_a_block(Index rows, const Weights& w) {
-  return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kGroup), rows / kGroup + 1) * kGroup;
+  return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kTall), rows / kTall + 1) * kTall;
 }
 
 // Blocks of equal depth, in the eights by which the kernel unrolls.
@@ -62,27 +86,31 @@ Weights::Weights(const Eigen::MatrixXf& w)
 }
 
 std::int64_t multiply_scratch(std::int64_t rows, const Weights& w) {
-  return rows_a_block(rows, w) * w.depth() + kGroup * w.cols() + kAlignment / kFloat;
+  return std::max(rows_a_block(rows, w), 2 * kLow) * w.depth() + 2 * kLow * w.cols() + kAlignment / kFloat;
 }
 
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out, std::int64_t out_stride,
               float* scratch) {
-  const Index n = w.cols(), whole = rows / kGroup * kGroup, rest = rows - whole;
-  const Index block = rows_a_block(rows, w);
+  const Index n = w.cols(), rest = rest_of(rows), tall = rows - rest, block = rows_a_block(rows, w);
   float* packed = aligned(scratch);
-  float* last = packed + block * w.depth();  // the product of the last group
-  for (Index column = 0; column < n; ++column) std::fill_n(out + column * out_stride, whole, 0.0F);
-  std::fill_n(last, kGroup * n, 0.0F);
-  for (Index first = 0; first < rows; first += block) {
-    const Index count = std::min<Index>(block, rows - first), groups = count / kGroup * kGroup;
-    for (Index k = 0; k < w.rows(); k += w.depth()) {
-      const Index depth = std::min<Index>(w.depth(), w.rows() - k);
-      pack(a + k * a_stride + first, a_stride, count, depth, packed);
-      if (groups > 0) Multiply()(To(out + first, out_stride), packed, w.block(k), groups, depth, n, 1.0F);
-      if (groups < count) Multiply()(To(last, kGroup), packed + groups * depth, w.block(k), kGroup, depth, n, 1.0F);
+  for (Index column = 0; column < n; ++column) std::fill_n(out + column * out_stride, rows, 0.0F);
+  for (Index first = 0; first < tall; first += block)
+    multiply_groups<kTall>(std::min(block, tall - first), a + first, a_stride, w, To(out + first, out_stride), packed);
+  if (rest == 0) return;
+  const bool low = rest <= kLow || rest > kTall;
+  const Index padded = whole(rest, low ? kLow : kTall);
+  const auto multiply_rest = [&](const To& to) {
+    if (low) {
+      multiply_groups<kLow>(rest, a + tall, a_stride, w, to, packed);
+    } else {
+      multiply_groups<kTall>(rest, a + tall, a_stride, w, to, packed);
     }
-  }
-  for (Index column = 0; column < n; ++column) std::copy_n(last + column * kGroup, rest, out + column * out_stride + whole);
+  };
+  if (padded == rest) return multiply_rest(To(out + tall, out_stride));
+  float* product = packed + std::max(block, 2 * kLow) * w.depth();
+  std::fill_n(product, padded * n, 0.0F);
+  multiply_rest(To(product, padded));
+  for (Index column = 0; column < n; ++column) std::copy_n(product + column * padded, rest, out + column * out_stride + tall);
 }
 
 }  // namespace probust::cpu
