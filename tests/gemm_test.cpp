@@ -21,7 +21,7 @@ Eigen::MatrixXf numbers(Eigen::Index rows, Eigen::Index columns) {
 Eigen::MatrixXf product(const Eigen::MatrixXf& a, std::int64_t rows, const Weights& w) {
   Eigen::MatrixXf out = Eigen::MatrixXf::Constant(rows, w.cols(), NAN);
   std::vector<float> scratch(static_cast<std::size_t>(multiply_scratch(rows, w)), NAN);
-  multiply(rows, a.data(), a.rows(), w, out.data(), rows, scratch.data());
+  multiply(rows, a.data(), a.rows(), w, nullptr, out.data(), rows, scratch.data());
   return out;
 }
 

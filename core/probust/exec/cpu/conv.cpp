@@ -152,8 +152,8 @@ void scatter_rows(const Gather& gather, const float* product, std::int64_t produ
 }
 
 // One group of one image: in [channels, in_pixels, lanes], out [n, out_pixels, lanes].
-void run_group(const Call& call, const Gather& gather, const Weights& w, const float* in, std::int64_t in_pixels, float* out,
-               std::int64_t out_pixels) {
+void run_group(const Call& call, const Gather& gather, const Weights& w, const float* bias, const float* in,
+               std::int64_t in_pixels, float* out, std::int64_t out_pixels) {
   const std::int64_t lanes = call.lanes, rows = static_cast<std::int64_t>(gather.cells.size()) * lanes, k = w.rows(),
                      n = w.cols();
   const std::int64_t channels = gather.taps.empty() ? 0 : k / static_cast<std::int64_t>(gather.taps.size());
@@ -170,16 +170,16 @@ void run_group(const Call& call, const Gather& gather, const Weights& w, const f
       }
     }
     if (gather.contiguous) {
-      multiply(count, columns, count, w, out + begin, out_pixels * lanes, rest);
+      multiply(count, columns, count, w, bias, out + begin, out_pixels * lanes, rest);
     } else {
-      multiply(count, columns, count, w, product, count, rest);
+      multiply(count, columns, count, w, bias, product, count, rest);
       scatter_rows(gather, product, count, n, lanes, begin, end, out_pixels, out);
     }
   }
 }
 
-Kernel gather_kernel(std::vector<Gather> gathers) {
-  return [gathers = std::move(gathers)](const Call& call) {
+Kernel gather_kernel(std::vector<Gather> gathers, std::vector<float> bias) {
+  return [gathers = std::move(gathers), bias = std::move(bias)](const Call& call) {
     const Shape &from = *call.in[0].shape, &to = *call.shape;
     const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}),
                        out_pixels = element_count({to.begin() + 2, to.end()});
@@ -189,7 +189,8 @@ Kernel gather_kernel(std::vector<Gather> gathers) {
         for (std::int64_t group = 0; group < groups; ++group) {
           const float* in = call.in[0].data + (image * from[1] + group * (from[1] / groups)) * in_pixels * call.lanes;
           float* out = call.out + (image * to[1] + group * (to[1] / groups)) * out_pixels * call.lanes;
-          run_group(call, gather, gather.filters[group], in, in_pixels, out, out_pixels);
+          const float* added = bias.empty() ? nullptr : bias.data() + group * (to[1] / groups);
+          run_group(call, gather, gather.filters[group], added, in, in_pixels, out, out_pixels);
         }
       }
     }
@@ -201,14 +202,18 @@ bool constant_filter(const Graph& graph, const Node& node) { return graph[node.i
 
 }  // namespace
 
+Kernel make_biased_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
+  if (!constant_filter(graph, node)) return {};
+  return gather_kernel(plan_conv(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])), std::move(bias));
+}
+
 Kernel make_conv(const Graph& graph, const Node& node) {
-  if (!constant_filter(graph, node)) return make_reference(graph, node);
-  return gather_kernel(plan_conv(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])));
+  return constant_filter(graph, node) ? make_biased_conv(graph, node, {}) : make_reference(graph, node);
 }
 
 Kernel make_conv_transpose(const Graph& graph, const Node& node) {
   if (!constant_filter(graph, node)) return make_reference(graph, node);
-  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])));
+  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])), {});
 }
 
 }  // namespace probust::cpu

@@ -89,11 +89,14 @@ std::int64_t multiply_scratch(std::int64_t rows, const Weights& w) {
   return std::max(rows_a_block(rows, w), 2 * kLow) * w.depth() + 2 * kLow * w.cols() + kAlignment / kFloat;
 }
 
-void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out, std::int64_t out_stride,
-              float* scratch) {
+void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
+              std::int64_t out_stride, float* scratch) {
   const Index n = w.cols(), rest = rest_of(rows), tall = rows - rest, block = rows_a_block(rows, w);
   float* packed = aligned(scratch);
-  for (Index column = 0; column < n; ++column) std::fill_n(out + column * out_stride, rows, 0.0F);
+  const auto begin_with_bias = [&](float* to, Index stride, Index count) {
+    for (Index column = 0; column < n; ++column) std::fill_n(to + column * stride, count, bias == nullptr ? 0.0F : bias[column]);
+  };
+  begin_with_bias(out, out_stride, rows);
   for (Index first = 0; first < tall; first += block)
     multiply_groups<kTall>(std::min(block, tall - first), a + first, a_stride, w, To(out + first, out_stride), packed);
   if (rest == 0) return;
@@ -108,7 +111,7 @@ void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const We
   };
   if (padded == rest) return multiply_rest(To(out + tall, out_stride));
   float* product = packed + std::max(block, 2 * kLow) * w.depth();
-  std::fill_n(product, padded * n, 0.0F);
+  begin_with_bias(product, padded, padded);
   multiply_rest(To(product, padded));
   for (Index column = 0; column < n; ++column) std::copy_n(product + column * padded, rest, out + column * out_stride + tall);
 }

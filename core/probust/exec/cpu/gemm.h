@@ -24,12 +24,12 @@ class Weights {
   Eigen::VectorXf packed_;
 };
 
-/// out = a w, with a [rows, k] and out [rows, n] stored column by column, `a_stride` and `out_stride` elements from column to
-/// column. The kernel always takes whole groups of rows, the last one padded with zeros: then every row, which is a lane or a
-/// pixel of a lane, is computed by the same instructions in the same order wherever it stands, and results do not depend on how
-/// many lanes there are.
-void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out, std::int64_t out_stride,
-              float* scratch);
+/// out = bias + a w, with bias [n] (nullptr: zeros), a [rows, k] and out [rows, n] stored column by column, `a_stride` and
+/// `out_stride` elements from column to column. The kernel always takes whole groups of rows, the last one padded with zeros:
+/// then every row, which is a lane or a pixel of a lane, is computed by the same instructions in the same order wherever it
+/// stands, and results do not depend on how many lanes there are.
+void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
+              std::int64_t out_stride, float* scratch);
 
 /// Elements of scratch that this takes.
 std::int64_t multiply_scratch(std::int64_t rows, const Weights& w);
