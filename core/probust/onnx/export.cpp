@@ -16,6 +16,7 @@ namespace {
 using protozero::pbf_writer;
 
 constexpr int kIrVersion = 8, kOpset = 13, kFloat = 1;
+constexpr const char* kLogits = "logits";
 
 // Operators that mean the same on [batch, n] as on [n], each with ONNX's name.
 const std::map<Op, const char*> kElementwise = {
@@ -38,17 +39,19 @@ class Exporter {
         graph[graph.outputs[0]].extent != Extent::example)
       throw Error{ErrorCode::unsupported, "ONNX export", "the graph is no classifier", "it has one input and one output [C]"};
     names_.resize(graph.nodes.size());
+    logits_ = graph.outputs[0];
+    while (graph[logits_].op == Op::reshape && is_row(graph[graph[logits_].inputs[0]].shape)) logits_ = graph[logits_].inputs[0];
   }
 
   std::string model(std::string_view name) {
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
       if (graph_[id].extent == Extent::example) write_value(id);
     }
-    write_node("Identity", {names_[graph_.outputs[0]]}, "logits");
+    if (names_[graph_.outputs[0]] != kLogits) write_node("Identity", {names_[graph_.outputs[0]]}, kLogits);
     pbf_writer graph(graph_bytes_);
     graph.add_string(2, name.data(), name.size());
     add_port(graph, 11, "x", graph_[graph_.inputs()[0]].shape);
-    add_port(graph, 12, "logits", graph_[graph_.outputs[0]].shape);
+    add_port(graph, 12, kLogits, graph_[graph_.outputs[0]].shape);
     std::string bytes, opset;
     pbf_writer(opset).add_int64(2, kOpset);
     pbf_writer model(bytes);
@@ -113,7 +116,7 @@ class Exporter {
     return names;
   }
 
-  const std::string& new_name(ValueId id) { return names_[id] = "v" + std::to_string(id); }
+  const std::string& new_name(ValueId id) { return names_[id] = id == logits_ ? kLogits : "v" + std::to_string(id); }
 
   void write_initializer(ValueId id) {
     const Tensor& tensor = constant_value(graph_, id);
@@ -158,6 +161,7 @@ class Exporter {
   }
 
   const Graph& graph_;
+  ValueId logits_;                  ///< whose node gives the output, reshapes aside
   std::vector<std::string> names_;  ///< of each value; empty: not written
   std::string graph_bytes_;         ///< of the GraphProto, as far as it is written
 };

@@ -202,8 +202,10 @@ Score Trainer::sums(std::int64_t first, std::int64_t count) {
 }
 
 Score Trainer::score() {
-  const Score sum = sums(0, points());
-  return {sum.loss / static_cast<double>(points()), sum.accuracy / static_cast<double>(points())};
+  TrainingRun run(*this, 0, {});
+  while (!run.step(1e9)) {
+  }
+  return run.score();
 }
 
 TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options)
@@ -219,10 +221,15 @@ void TrainingRun::work() {
     trainer_.step(options_);
   } else {
     const Score part = trainer_.sums((done_ - steps_) * trainer_.batch(), trainer_.batch());
-    score_.loss += part.loss / static_cast<double>(trainer_.points());
-    score_.accuracy += part.accuracy / static_cast<double>(trainer_.points());
+    sums_.loss += part.loss;
+    sums_.accuracy += part.accuracy;
   }
   ++done_;
+}
+
+Score TrainingRun::score() const {
+  const auto points = static_cast<double>(trainer_.points());
+  return {sums_.loss / points, sums_.accuracy / points};
 }
 
 bool TrainingRun::step(double milliseconds) {

@@ -111,7 +111,7 @@ class TrainingRun {
 
   std::int64_t planned() const { return steps_ + scores_; }  ///< steps, and batches to be scored
   std::int64_t done() const { return done_; }
-  const Score& score() const { return score_; }  ///< once all is done
+  Score score() const;  ///< once all is done
 
  private:
   void work();
@@ -119,7 +119,7 @@ class TrainingRun {
   Trainer& trainer_;
   TrainingOptions options_;
   std::int64_t steps_, scores_, done_ = 0;
-  Score score_;
+  Score sums_;
 };
 
 }  // namespace probust
