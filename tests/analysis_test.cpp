@@ -503,6 +503,8 @@ TEST(CloudTest, HoldsTheCopiesThatAreCounted) {
     EXPECT_EQ(counts, executor->sample(points, noise, 600).value()[0]) << text;
     const Tensor logits = executor->logits(rows(cloud.x, 123, 1)).value();
     EXPECT_EQ(argmax(logits.row(0)), cloud.predicted[123]);
+    for (std::int64_t j = 0; j < 40; ++j)  // copy by copy
+      EXPECT_EQ(executor->sample(points, noise, 1, j).value()[0][cloud.predicted[j]], 1) << text;
   }
 }
 

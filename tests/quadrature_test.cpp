@@ -38,13 +38,13 @@ Noise correlated(double a, double b, double c) { return {covariance_gaussian({{2
 
 TEST(Quadrature, IsPhiForTwoClasses) {
   const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0}));
-  for (const double z : {0.0, 0.3, 1.0, 3.0, 5.0, 6.5}) {
+  for (const double z : {0.0, 0.3, 1.0, 3.0, 5.0, 6.5, 7.5}) {
     // z = (x + 2 y + 0.5) / (sigma sqrt 5)
     const auto x = static_cast<float>(z * std::sqrt(5.0) * 0.25 - 0.5);
     const double exact = (double{x} + 0.5) / (0.25 * std::sqrt(5.0));
     const Estimate estimate = at(graph, {x, 0}, gaussian(0.25), "quadrature", 0);
     EXPECT_NEAR(estimate.p, normal::cdf(exact), 2e-6) << z;
-    EXPECT_NEAR(estimate.p_fail / normal::complement(exact), 1, 2e-4) << z;
+    EXPECT_NEAR(estimate.p_fail / normal::complement(exact), 1, z < 7 ? 2e-4 : 2e-3) << z;
     EXPECT_EQ(estimate.forwards, 257 * 257);
     EXPECT_EQ(estimate.backwards, 0);
     EXPECT_EQ(estimate.status, "ok") << z;

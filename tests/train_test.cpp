@@ -223,14 +223,21 @@ TEST(Trainer, LambdaMakesGradientsSmaller) {
   EXPECT_LT(squares[2], 0.8 * squares[1]);
 }
 
-TEST(Trainer, NoiseIsAFunctionOfPointAndEpoch) {
+TEST(Trainer, NoiseIsAFunctionOfSeedAndEpoch) {
   const MadeData data = made("moons", 64);
-  const auto first_loss = [&](double sigma, std::uint64_t seed) {
+  // The objective over all points, in two epochs between which the weights stay as they are.
+  const auto losses = [&](double sigma, std::uint64_t seed) {
     Trainer trainer = trainer_of(data, {.batch = 64, .seed = seed});
-    return trainer.step({.sigma = sigma});
+    return trainer.epochs(2, {.rate = 1e-30, .sigma = sigma});
   };
-  EXPECT_NE(first_loss(0.3, 0), first_loss(0, 0));
-  EXPECT_EQ(first_loss(0.3, 0), first_loss(0.3, 0));
+  const std::vector<double> without = losses(0, 0), with = losses(0.3, 0);
+  EXPECT_NEAR(without[0], without[1], 1e-6);  // but for the order of the points
+  EXPECT_GT(std::fabs(with[0] - without[0]), 1e-4);
+  EXPECT_GT(std::fabs(with[1] - with[0]), 1e-4);
+  EXPECT_EQ(losses(0.3, 0), with);
+  // The same noise whatever the batch: the mean over an epoch is the same.
+  Trainer small = trainer_of(data, {.batch = 8});
+  EXPECT_NEAR(small.epochs(1, {.rate = 1e-30, .sigma = 0.3})[0], with[0], 1e-6);
 }
 
 // Without hidden layers the first step from given weights is known: Adam moves every weight by the rate against its gradient.

@@ -197,6 +197,16 @@ it('makes the same data everywhere', async () => {
   }
 });
 
+/** What needs no gradients: the same copies, and a boundary that is found at random, not far beyond the nearest. */
+async function seeAlike(own: Model, other: Model, x: Float32Array): Promise<void> {
+  const options = { noise: 'gaussian:0.3', count: 300 };
+  expect((await other.cloud(x, options)).x).toEqual((await own.cloud(x, options)).x);
+  const [here, there] = [await own.nearestBoundary(x), await other.nearestBoundary(x)];
+  expect(there.backwards).toBe(0);
+  expect(there.distance).toBeLessThan(1.02 * here.distance);
+  expect(Math.hypot(...there.step)).toBeCloseTo(there.distance, 4);
+}
+
 it('saves what ONNX Runtime runs', async () => {
   const runtime = join(root, 'wasm/node_modules/onnxruntime-web/dist/ort.node.min.mjs');
   const ort = await importByNode<OrtModule & { env: { wasm: { numThreads: number } } }>(pathToFileURL(runtime).href);
@@ -214,6 +224,7 @@ it('saves what ONNX Runtime runs', async () => {
       expect(report.points).toBe(data.labels.length);
       expect(report.relative).toBeLessThan(2e-6);
       expect(report.argmaxAgrees).toBe(true);
+      if (data.pointShape.length === 1) await seeAlike(own, other, data.x.slice(0, 2));
       other.dispose();
       training.dispose();
     }
