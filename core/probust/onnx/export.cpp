@@ -3,7 +3,8 @@
 // batch takes the place of the single row, and reshapes between the two need no node.
 #include "probust/onnx/export.h"
 
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <protozero/pbf_writer.hpp>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@ constexpr int kIrVersion = 8, kOpset = 13, kFloat = 1;
 constexpr const char* kLogits = "logits";
 
 // Operators that mean the same on [batch, n] as on [n], each with ONNX's name.
-const std::map<Op, const char*> kElementwise = {
+constexpr std::pair<Op, const char*> kElementwise[] = {
     {Op::negate, "Neg"},      {Op::absolute, "Abs"}, {Op::sign, "Sign"},
     {Op::relu, "Relu"},       {Op::exp, "Exp"},      {Op::log, "Log"},
     {Op::sqrt, "Sqrt"},       {Op::tanh, "Tanh"},    {Op::erf, "Erf"},
@@ -28,6 +29,12 @@ const std::map<Op, const char*> kElementwise = {
     {Op::maximum, "Max"},     {Op::minimum, "Min"},  {Op::power, "Pow"},
     {Op::sine, "Sin"},        {Op::cosine, "Cos"},   {Op::reciprocal, "Reciprocal"},
 };
+
+const char* elementwise_name(Op op) {
+  const auto* entry =
+      std::find_if(std::begin(kElementwise), std::end(kElementwise), [op](const auto& e) { return e.first == op; });
+  return entry == std::end(kElementwise) ? nullptr : entry->second;
+}
 
 // One row of numbers an example.
 bool is_row(const Shape& shape) { return shape.size() == 1 || (shape.size() == 2 && shape[0] == 1); }
@@ -78,8 +85,8 @@ class Exporter {
       write_reshape(id);
     } else if (node.op == Op::matmul) {
       write_matmul(id);
-    } else if (const auto name = kElementwise.find(node.op); name != kElementwise.end()) {
-      write_node(name->second, operands(node), new_name(id));
+    } else if (const char* name = elementwise_name(node.op); name != nullptr) {
+      write_node(name, operands(node), new_name(id));
     } else {
       refuse(node);
     }
