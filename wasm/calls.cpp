@@ -80,7 +80,10 @@ class Repeated final : public ModelCall {
   using Body = std::function<val(Executor&)>;
 
   Repeated(const Runner& runner, std::int64_t planned, Body body)
-      : ModelCall(runner), stepwise_(*runner.executor, runner.outside.get()), planned_(planned), body_(std::move(body)) {}
+      : ModelCall(runner),
+        stepwise_(*runner.executor, runner.outside.get(), runner.pace.get()),
+        planned_(planned),
+        body_(std::move(body)) {}
 
  private:
   val work(double milliseconds) override {
@@ -132,9 +135,9 @@ PointArguments read_point(const Executor& executor, const Arguments& arguments) 
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const Arguments& arguments) {
-  const Tensor x = read_points(arguments, runner.executor->point_shape());
-  return std::make_shared<Repeated>(runner, x.shape[0],
-                                    [x](Executor& of) { return write(std::span<const float>(of.logits(x).value().data)); });
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.executor->point_shape()));  // not to be copied
+  return std::make_shared<Repeated>(runner, x->shape[0],
+                                    [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
 val linearize(Executor& executor, const PointArguments& point, const Noise& noise, std::int64_t samples) {

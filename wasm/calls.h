@@ -9,6 +9,7 @@
 #include "convert.h"
 #include "probust/exec/executor.h"
 #include "probust/exec/outside.h"
+#include "probust/exec/stepwise.h"
 #include "probust/train/trainer.h"
 
 namespace probust::web {
@@ -17,6 +18,7 @@ namespace probust::web {
 struct Runner {
   std::shared_ptr<Executor> executor;
   std::shared_ptr<Outside> outside = nullptr;
+  std::shared_ptr<StepwiseExecutor::Pace> pace = std::make_shared<StepwiseExecutor::Pace>();
 };
 
 /// A call under way.
