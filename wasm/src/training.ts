@@ -5,7 +5,7 @@ import { dispose } from './dispose.js';
 import { disposed, ProbustError } from './errors.js';
 import type { OneOf, Pool } from './pool.js';
 import type { Watch } from './protocol.js';
-import type { Dataset, DataOptions, LabelledPoints, RunOptions, Score, TrainOptions } from './types.js';
+import type { Dataset, DataOptions, LabelledPoints, RunOptions, Score, TrainingRates, TrainOptions } from './types.js';
 
 /**
  * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
@@ -70,15 +70,15 @@ const forgotten = new FinalizationRegistry<Lease>(({ pool, place }) => pool.rele
  */
 export class Training {
   readonly #lease: Lease;
-  readonly #options: object;
+  readonly #rates: TrainingRates;
   readonly #load: (onnx: Uint8Array) => Promise<Model>;
   #running: AbortController | undefined;
   #disposed = false;
 
   /** @internal */
-  constructor(pool: Pool, place: OneOf, options: object, load: (onnx: Uint8Array) => Promise<Model>) {
+  constructor(pool: Pool, place: OneOf, rates: TrainingRates, load: (onnx: Uint8Array) => Promise<Model>) {
     this.#lease = { pool, place };
-    this.#options = options;
+    this.#rates = rates;
     this.#load = load;
     forgotten.register(this, this.#lease, this);
   }
@@ -97,7 +97,14 @@ export class Training {
     signal?.addEventListener('abort', abort);
     this.#running = stop;
     try {
-      const args = { ...this.#options, ...given, epochs };
+      const { rate, sigma, lambda, decay } = this.#rates;
+      const args = {
+        epochs,
+        rate: given.rate ?? rate,
+        sigma: given.sigma ?? sigma,
+        lambda: given.lambda ?? lambda,
+        decay: given.decay ?? decay,
+      };
       return (await this.#ask('run', args, { signal: stop.signal, onProgress })) as Score;
     } catch (error) {
       throw this.#disposed ? disposed('the training') : error;

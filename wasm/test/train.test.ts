@@ -98,7 +98,7 @@ describe.each([
     const data = await probust.data.rings({ count: 100 });
     const save = async (runs: number[]) => {
       const training = await probust.train(data, { hidden: [8], activation: 'gelu', sigma: 0.1, lambda: 0.01 });
-      for (const epochs of runs) await training.run(epochs);
+      for (const epochs of runs) await training.run(epochs, { sigma: undefined });
       await training.run(2, { rate: 0.02, lambda: 0, sigma: 0 });
       return training.save();
     };
