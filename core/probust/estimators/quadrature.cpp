@@ -233,8 +233,9 @@ Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, st
   const auto at = [&](std::int64_t stride) { return dimensions == 2 ? grid.in_the_plane(stride) : grid.on_a_line(stride); };
   const Kept fine = at(1), coarse = at(2);
   const double error = std::fabs(fine.p_fail - coarse.p_fail) / 3;
-  estimate.p = std::min(1.0, fine.p);
-  estimate.p_fail = std::min(1.0, fine.p_fail);
+  // Of the two sums the smaller one is known best.
+  estimate.p = fine.p < fine.p_fail ? fine.p : 1 - fine.p_fail;
+  estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
   estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;
   if (error > kAbsolute || error > kRelative * estimate.p_fail + 1e-12)
     estimate.status = "inexact: known to about " + short_text(error) + "; use more cells";
