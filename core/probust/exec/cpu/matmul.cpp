@@ -89,6 +89,35 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
   return offsets;
 }
 
+// y [m, n] = op(a) b of one lane, b [k, n]. Every element is the sum that lane_by_lane forms, in the same order: one lane among
+// many gives the same bits. Along a row of y the sums stand beside each other, a block of them in registers.
+void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l, const float* b, Matrix y_size, std::int64_t k,
+                       float* y) {
+  constexpr std::int64_t kBlock = 16;
+  using Block = Eigen::Array<float, kBlock, 1>;
+  const auto [m, n] = y_size;
+  for (std::int64_t i = 0; i < m; ++i) {
+    std::int64_t j = 0;
+    for (; j + kBlock <= n; j += kBlock) {
+      Block sum = Block::Zero();
+      for (std::int64_t l = 0; l < k; ++l) sum += a[i * step_i + l * step_l] * Eigen::Map<const Block>(b + l * n + j);
+      Eigen::Map<Block>(y + i * n + j) = sum;
+    }
+    for (; j < n; ++j) {
+      float sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) sum += a[i * step_i + l * step_l] * b[l * n + j];
+      y[i * n + j] = sum;
+    }
+  }
+}
+
+// b [n, k] as [k, n].
+const float* transposed(const float* b, std::int64_t k, std::int64_t n, float* to) {
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<RowMajor>(to, k, n) = Eigen::Map<const RowMajor>(b, n, k).transpose();
+  return to;
+}
+
 Kernel lane_by_lane(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   auto offsets_a = matrix_offsets(graph[node.inputs[0]].shape, node.shape),
@@ -102,6 +131,11 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
       const float* a = call.in[0].data + offsets_a[matrix] * m * k * lanes_a;
       const float* b = call.in[1].data + offsets_b[matrix] * k * n * lanes_b;
       float* y = call.out + static_cast<std::int64_t>(matrix) * m * n * call.lanes;
+      if (call.lanes == 1) {
+        multiply_one_lane(a, t.transpose_a ? 1 : k, t.transpose_a ? m : 1,
+                          t.transpose_b ? transposed(b, k, n, call.scratch_of(k * n)) : b, {m, n}, k, y);
+        continue;
+      }
       for (std::int64_t i = 0; i < m; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
           for (std::int64_t l = 0; l < k; ++l) {
