@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Builds the WebAssembly package and the explorer, and opens the page on localhost. PORT is 4173 unless it is set; --no-open opens
+# no browser, --build only builds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ -z "${PROBUST_PACKAGE:-}" ]; then
+  cmake --preset wasm
+  cmake --build --preset wasm
+fi
+cd web
+npm install --no-save
+npm run build
+rm -rf dist/embed
+cp -r ../demos/embed dist/embed
+mkdir -p dist/embed/vendor
+cp node_modules/react/umd/react.production.min.js node_modules/react-dom/umd/react-dom.production.min.js dist/embed/vendor/
+
+[ "${1:-}" = --build ] && exit
+open=--open
+[ "${1:-}" = --no-open ] && open=
+echo "the explorer: http://localhost:${PORT:-4173}/    embedded: http://localhost:${PORT:-4173}/embed/"
+exec npx vite preview --host localhost --port "${PORT:-4173}" $open

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Makes node_modules/probust point at the staged package, so that Vite, TypeScript and node all find the same one.
+import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const web = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Where the package is staged: PROBUST_PACKAGE, or what `cmake --build --preset wasm` makes. */
+export const staged = resolve(web, process.env.PROBUST_PACKAGE ?? '../build/wasm/npm');
+
+function link() {
+  if (!existsSync(join(staged, 'package.json'))) {
+    throw new Error(`no probust package in ${staged}: run "cmake --build --preset wasm", or set PROBUST_PACKAGE`);
+  }
+  const place = join(web, 'node_modules', 'probust');
+  const there = lstatSync(place, { throwIfNoEntry: false });
+  if (there?.isSymbolicLink() && readlinkSync(place) === staged) return;
+  if (there) rmSync(place, { recursive: true });
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(staged, place, 'dir');
+}
+
+link();

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Points on the picture: noisy copies, data, and the way to the nearest boundary.
+import { css, letter, mix, type Palette } from './palette.js';
+import { toPixel, type Pair, type View } from './view.js';
+
+export interface Copies {
+  /** [n, 2] */
+  x: Float32Array;
+  /** [n] */
+  predicted: ArrayLike<number>;
+}
+
+/** Copies with the answer are soft dots in its colour, the others rings in the colour of text: legible without any colour. */
+export function drawCloud(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  { x, predicted }: Copies,
+  target: number,
+  palette: Palette,
+) {
+  const hits = new Path2D();
+  const misses = new Path2D();
+  for (let i = 0; i < predicted.length; ++i) {
+    const [px, py] = toPixel(view, size, x[2 * i]!, x[2 * i + 1]!);
+    const path = predicted[i] === target ? hits : misses;
+    const radius = predicted[i] === target ? 2.4 : 2.9;
+    path.moveTo(px + radius, py);
+    path.arc(px, py, radius, 0, 2 * Math.PI);
+  }
+  ctx.fillStyle = css(mix(palette.classes[target % palette.classes.length]!, palette.ink, 0.15), 0.55);
+  ctx.fill(hits);
+  ctx.lineWidth = 1.3;
+  ctx.strokeStyle = css(palette.ink, 0.9);
+  ctx.stroke(misses);
+}
+
+export interface Labelled {
+  x: ArrayLike<number>;
+  labels: ArrayLike<number>;
+}
+
+/** Data are small squares, so that nobody takes them for noise. */
+export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View, { x, labels }: Labelled, palette: Palette) {
+  // Many are drawn small; the few that somebody clicked in are the subject.
+  const half = (size < 420 ? 1.6 : 2.1) * (labels.length < 60 ? 2 : 1);
+  ctx.save();
+  ctx.lineWidth = 1;
+  ctx.strokeStyle = css(palette.paper, 0.9);
+  for (let i = 0; i < labels.length; ++i) {
+    const [px, py] = toPixel(view, size, x[2 * i]!, x[2 * i + 1]!);
+    ctx.fillStyle = css(mix(palette.classes[labels[i]! % palette.classes.length]!, palette.ink, 0.25), 0.6);
+    ctx.fillRect(px - half, py - half, 2 * half, 2 * half);
+    ctx.strokeRect(px - half, py - half, 2 * half, 2 * half);
+  }
+  ctx.restore();
+}
+
+/** From the point to the nearest place with another answer. */
+export function drawArrow(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  at: Pair,
+  step: ArrayLike<number>,
+  palette: Palette,
+) {
+  const from = toPixel(view, size, ...at);
+  const to = toPixel(view, size, at[0] + step[0]!, at[1] + step[1]!);
+  const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
+  if (length < 14) return;
+  const [ux, uy] = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
+  const head = (side: number): Pair => [to[0] - 9 * ux - side * 5 * uy, to[1] - 9 * uy + side * 5 * ux];
+  ctx.save();
+  for (const [width, colour] of [
+    [5, css(palette.paper, 0.85)],
+    [2.25, css(palette.ink)],
+  ] as const) {
+    ctx.beginPath();
+    ctx.moveTo(from[0] + 11 * ux, from[1] + 11 * uy);
+    ctx.lineTo(...to);
+    ctx.moveTo(...head(1));
+    ctx.lineTo(...to);
+    ctx.lineTo(...head(-1));
+    ctx.lineWidth = width;
+    ctx.strokeStyle = colour;
+    ctx.lineJoin = 'round';
+    ctx.lineCap = 'round';
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+/** Names the regions: a letter where a class is furthest from any other. */
+export function drawLetter(ctx: CanvasRenderingContext2D, [x, y]: Pair, of: number, palette: Palette) {
+  ctx.save();
+  ctx.font = '650 17px system-ui, sans-serif';
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'middle';
+  ctx.lineWidth = 4;
+  ctx.strokeStyle = css(palette.paper, 0.8);
+  ctx.strokeText(letter(of), x, y);
+  ctx.fillStyle = css(mix(palette.classes[of % palette.classes.length]!, palette.ink, 0.55));
+  ctx.fillText(letter(of), x, y);
+  ctx.restore();
+}

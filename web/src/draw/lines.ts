@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// The classifier as an estimator sees it: a straight line for each rival class, and the part of the plane between all of them.
+import { css, letter, type Palette, type Rgb } from './palette.js';
+import { toPixel, type Pair, type View } from './view.js';
+
+export interface Line {
+  /** The class beyond it. */
+  rival: number;
+  /** Where it comes nearest to the point. */
+  foot: Pair;
+  /** Along it, of length one. */
+  along: Pair;
+  /** Towards the side where the answer is kept. */
+  kept: Pair;
+}
+
+/** Where margin + gradient (y - at) is zero, for each rival. */
+export function linesOf(at: Pair, target: number, margins: Float64Array, gradients: Float32Array): Line[] {
+  return Array.from(margins, (margin, row) => {
+    const [gx, gy] = [gradients[2 * row]!, gradients[2 * row + 1]!];
+    const length = Math.hypot(gx, gy);
+    const step = -margin / length ** 2;
+    return {
+      rival: row < target ? row : row + 1,
+      foot: [at[0] + step * gx, at[1] + step * gy] as Pair,
+      along: [-gy / length, gx / length] as Pair,
+      kept: [gx / length, gy / length] as Pair,
+    };
+  }).filter(({ foot }) => foot.every(Number.isFinite));
+}
+
+export interface LineStyle {
+  dashed: boolean;
+  opacity: number;
+  /** The class whose line is lit. */
+  lit: number | undefined;
+}
+
+export function drawLines(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  lines: readonly Line[],
+  style: LineStyle,
+  palette: Palette,
+) {
+  const far = 4 * view.reach;
+  ctx.save();
+  for (const { rival, foot, along } of lines) {
+    const lit = style.lit === rival;
+    ctx.globalAlpha = style.opacity * (style.lit === undefined || lit ? 1 : 0.25);
+    const ends = [-far, far].map((t) => toPixel(view, size, foot[0] + t * along[0], foot[1] + t * along[1]));
+    // A halo in the colour of the paper keeps the line apart from the region that it has the colour of.
+    stroke(ctx, ends as [Pair, Pair], [], lit ? 6 : 4.5, css(palette.paper, 0.8));
+    stroke(ctx, ends as [Pair, Pair], style.dashed ? [9, 6] : [], lit ? 3.5 : 2.25, css(strong(palette, rival)));
+  }
+  ctx.restore();
+}
+
+function stroke(ctx: CanvasRenderingContext2D, [from, to]: [Pair, Pair], dash: number[], width: number, colour: string) {
+  ctx.beginPath();
+  ctx.moveTo(...from);
+  ctx.lineTo(...to);
+  ctx.setLineDash(dash);
+  ctx.lineWidth = width;
+  ctx.strokeStyle = colour;
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** The class's colour, nearer to the ink: thin lines need more contrast than areas. */
+export const strong = (palette: Palette, of: number): Rgb => {
+  const colour = palette.classes[of % palette.classes.length]!;
+  return colour.map((value, i) => Math.round(value * 0.78 + palette.ink[i]! * 0.22)) as Rgb;
+};
+
+/** Names each line where it is nearest to the point, as far as that is in the picture. */
+export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: View, lines: readonly Line[], palette: Palette) {
+  ctx.save();
+  ctx.font = '600 12px system-ui, sans-serif';
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'middle';
+  for (const { rival, foot, along } of lines) {
+    const shift = view.reach * 0.32;
+    const [x, y] = toPixel(view, size, foot[0] + shift * along[0], foot[1] + shift * along[1]);
+    if (x < 12 || y < 12 || x > size - 12 || y > size - 12) continue;
+    ctx.beginPath();
+    ctx.arc(x, y, 9.5, 0, 2 * Math.PI);
+    ctx.fillStyle = css(palette.paper);
+    ctx.fill();
+    ctx.lineWidth = 2;
+    ctx.strokeStyle = css(strong(palette, rival));
+    ctx.stroke();
+    ctx.fillStyle = css(palette.ink);
+    ctx.fillText(letter(rival), x, y + 0.5);
+  }
+  ctx.restore();
+}
+
+/** The square cut by every half-plane: what the estimator believes keeps the answer. */
+function intersection(view: View, lines: readonly Line[]): Pair[] {
+  const { cx, cy, reach } = view;
+  let corners: Pair[] = [
+    [cx - reach, cy - reach],
+    [cx + reach, cy - reach],
+    [cx + reach, cy + reach],
+    [cx - reach, cy + reach],
+  ];
+  for (const { foot, kept } of lines) {
+    const height = ([x, y]: Pair) => (x - foot[0]) * kept[0] + (y - foot[1]) * kept[1];
+    corners = corners.flatMap((corner, i) => {
+      const next = corners[(i + 1) % corners.length]!;
+      const [a, b] = [height(corner), height(next)];
+      const cut: Pair[] =
+        a * b < 0 ? [[corner[0] + ((next[0] - corner[0]) * a) / (a - b), corner[1] + ((next[1] - corner[1]) * a) / (a - b)]] : [];
+      return a >= 0 ? [corner, ...cut] : cut;
+    });
+  }
+  return corners;
+}
+
+/** Hatches what the estimator believes is lost. */
+export function drawHalfPlanes(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  lines: readonly Line[],
+  palette: Palette,
+) {
+  const corners = intersection(view, lines).map(([x, y]) => toPixel(view, size, x, y));
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(0, 0, size, size);
+  corners.forEach(([x, y], i) => (i === 0 ? ctx.moveTo(x, y) : ctx.lineTo(x, y)));
+  ctx.closePath();
+  ctx.clip('evenodd');
+  ctx.fillStyle = css(palette.paper, 0.45);
+  ctx.fillRect(0, 0, size, size);
+  ctx.strokeStyle = css(palette.ink, 0.35);
+  ctx.lineWidth = 1;
+  ctx.beginPath();
+  for (let at = -size; at < size; at += 9) {
+    ctx.moveTo(at, 0);
+    ctx.lineTo(at + size, size);
+  }
+  ctx.stroke();
+  ctx.restore();
+}

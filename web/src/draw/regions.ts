@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Decision regions: a colour and a pattern for each class, and lines where the answer changes.
+import { contours } from 'd3-contour';
+import { classAt, marginsOf, type Field } from './field.js';
+import { mix, type Palette } from './palette.js';
+import { toData, toPixel, type View } from './view.js';
+
+/** How much of a class's colour its region and its pattern have; dark paper swallows more. */
+const strength = { light: 0.18, dark: 0.27 };
+const patternStrength = { light: 0.3, dark: 0.4 };
+
+/** Whether a pattern marks the pixel: regions stay apart without their colours. Distances are in CSS pixels. */
+const patterns: ((x: number, y: number) => boolean)[] = [
+  () => false,
+  (x, y) => (x + y) % 14 < 1,
+  (x, y) => (x % 12) ** 2 + (y % 12) ** 2 < 2,
+  (x, y) => (x - y + 9800) % 14 < 1,
+  (_, y) => y % 12 < 1,
+  (x) => x % 12 < 1,
+];
+
+/** `size` pixels a side, `density` of them for each CSS pixel. */
+export function paintRegions(field: Field, view: View, size: number, density: number, palette: Palette): ImageData {
+  const image = new ImageData(size, size);
+  const words = new Uint32Array(image.data.buffer);
+  const pack = ([r, g, b]: readonly number[]) => (255 << 24) | (b! << 16) | (g! << 8) | r!;
+  const scheme = palette.paper[1] < 128 ? 'dark' : 'light';
+  const plain = palette.classes.map((colour) => pack(mix(palette.paper, colour, strength[scheme])));
+  const marked = palette.classes.map((colour) => pack(mix(palette.paper, colour, patternStrength[scheme])));
+  for (let row = 0, at = 0; row < size; ++row) {
+    for (let column = 0; column < size; ++column) {
+      const [x, y] = toData(view, size, column + 0.5, row + 0.5);
+      const c = classAt(field, x, y) % palette.classes.length;
+      words[at++] = patterns[c]!(column / density, row / density) ? marked[c]! : plain[c]!;
+    }
+  }
+  return image;
+}
+
+/** The boundaries of all regions as one path, in pixels. */
+export function boundaries(field: Field, view: View, size: number): Path2D {
+  const path = new Path2D();
+  const zero = contours().size([field.size, field.size]);
+  // With two classes the second has the same boundary.
+  const count = field.classes === 2 ? 1 : field.classes;
+  for (let c = 0; c < count; ++c) {
+    for (const ring of zero.contour(Array.from(marginsOf(field, c)), 0).coordinates.flat()) {
+      ring.forEach(([column, row], i) => {
+        // d3-contour counts from the corners of cells whose middles are the grid points.
+        const [px, py] = toPixel(view, size, field.x0 + (column! - 0.5) * field.step, field.y0 + (row! - 0.5) * field.step);
+        if (i === 0) path.moveTo(px, py);
+        else path.lineTo(px, py);
+      });
+    }
+  }
+  return path;
+}
+
+/** Places for the names of classes: for each that is in view, the grid point furthest from where it ends. */
+export function namePlaces(field: Field, view: View): { of: number; x: number; y: number }[] {
+  const side = 25;
+  const at = (i: number) => -view.reach + ((i + 0.5) / side) * 2 * view.reach;
+  const cells = Array.from({ length: side * side }, (_, k) => {
+    const [x, y] = [view.cx + at(k % side), view.cy + at(Math.floor(k / side))];
+    return { x, y, of: classAt(field, x, y) };
+  });
+  const room = (k: number): number => {
+    const { x, y, of } = cells[k]!;
+    const edge = view.reach - Math.max(Math.abs(x - view.cx), Math.abs(y - view.cy));
+    return cells.reduce(
+      (least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.x - x, each.y - y))),
+      1.6 * edge,
+    );
+  };
+  const best = new Map<number, { k: number; room: number }>();
+  cells.forEach(({ of }, k) => {
+    const found = room(k);
+    if (found > (best.get(of)?.room ?? 0.12 * view.reach)) best.set(of, { k, room: found });
+  });
+  return [...best.values()].map(({ k }) => cells[k]!);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The share of the noise that changes the answer, as a tint: each cell is as strong as the noise is dense there. The picture is
+// itself the sum that its counter shows, over cells of the noise's own coordinates; so anybody may check it against 1 - p.
+import { classAt, type Field } from './field.js';
+import type { Palette } from './palette.js';
+import { axes, type Ellipse, type Pair } from './view.js';
+
+/** Cells a side, and how many standard deviations they reach: outside are 2e-4 of the noise. */
+const cells = 176;
+const reach = 4.1;
+
+export interface Tint {
+  image: ImageData;
+  /** Density-weighted share of the cells whose answer differs. */
+  mass: number;
+}
+
+/** The middle of each cell in standard deviations, and the density there, the largest being one. */
+const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
+const density = place.map((at) => Math.exp(-0.5 * at ** 2));
+
+/** How strong a cell is drawn: faint noise stays visible, and fades out before the cells end. */
+const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 * weight ** 0.75);
+
+export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number, palette: Palette): Tint {
+  const image = new ImageData(cells, cells);
+  const { data } = image;
+  const { long, short } = axes(noise);
+  let all = 0;
+  let other = 0;
+  for (let j = 0, to = 0; j < cells; ++j) {
+    const v = place[j]!;
+    for (let i = 0; i < cells; ++i, to += 4) {
+      const u = place[i]!;
+      const weight = density[i]! * density[j]!;
+      all += weight;
+      const answer = classAt(field, at[0] + u * long[0] + v * short[0], at[1] + u * long[1] + v * short[1]);
+      if (answer === target) continue;
+      other += weight;
+      const colour = palette.classes[answer % palette.classes.length]!;
+      data[to] = colour[0];
+      data[to + 1] = colour[1];
+      data[to + 2] = colour[2];
+      data[to + 3] = alpha(weight);
+    }
+  }
+  return { image, mass: other / all };
+}
+
+/** Puts the cells where they lie in the plane. `scale` is pixels for one unit of the data. */
+export function drawTint(ctx: CanvasRenderingContext2D, tint: CanvasImageSource, middle: Pair, noise: Ellipse, scale: number) {
+  const { long, short } = axes(noise);
+  const k = (scale * reach) / (cells / 2);
+  ctx.save();
+  ctx.transform(k * long[0], -k * long[1], k * short[0], -k * short[1], middle[0], middle[1]);
+  ctx.drawImage(tint, -cells / 2, -cells / 2);
+  ctx.restore();
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What a newcomer needs, on one card.
+import { css, html } from 'lit';
+
+const close = (event: Event): void => (event.target as Element).closest('dialog')!.close();
+
+/** A click beside the card closes it. */
+const beside = (event: Event): void => {
+  if (event.target instanceof HTMLDialogElement) event.target.close();
+};
+
+export const help = html`<dialog aria-labelledby="help-title" @click=${beside}>
+  <div>
+    <h2 id="help-title">One number</h2>
+    <p>
+      A classifier answers at a point. Real inputs are noisy. The big number is the probability that the answer survives the
+      noise: p = P[argmax f(x + ε) = argmax f(x)].
+    </p>
+    <ul>
+      <li>Drag the point, or move it with the arrow keys; with shift it moves five times as far.</li>
+      <li>Sigma is the size of the noise. Pull the small handles on the ring to stretch and turn it.</li>
+      <li>Point at an estimator to see what it sees: its straight lines, or the few copies that it counts.</li>
+      <li>Choose a data set to train a network on it while you watch; choose + to click in points of your own.</li>
+      <li>The address of the page holds everything that you see. Share copies it.</li>
+    </ul>
+    <p class="muted small">Everything is computed in your browser. Nothing leaves your machine.</p>
+    <button class="primary" @click=${close}>Close</button>
+  </div>
+</dialog>`;
+
+export const helpStyles = css`
+  dialog {
+    max-width: 34rem;
+    padding: 0;
+    border: 1px solid var(--line);
+    border-radius: 12px;
+    background: var(--paper);
+    color: var(--ink);
+  }
+  dialog > div {
+    padding: 1.25rem 1.5rem;
+  }
+  dialog::backdrop {
+    background: rgb(0 0 0 / 0.45);
+  }
+  dialog ul {
+    padding-left: 1.2rem;
+  }
+`;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What every lab is: an element with the state and the engine of the explorer around it, which it does not own.
+import { LitElement, type PropertyValues } from 'lit';
+import type { Engine } from '../engine/engine.js';
+import type { State } from '../state/state.js';
+import type { Store } from '../state/store.js';
+
+export abstract class LabElement extends LitElement {
+  static override properties = { store: { attribute: false }, engine: { attribute: false } };
+
+  declare store: Store;
+  declare engine: Engine;
+  #listened: Engine | undefined;
+  #unsubscribe: (() => void) | undefined;
+
+  get state(): Readonly<State> {
+    return this.store.state;
+  }
+
+  /** Whether it has begun: before, and after it was removed, there is nothing to draw and nobody to ask. */
+  protected get begun(): boolean {
+    return this.#unsubscribe !== undefined;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+  }
+
+  /** It begins with each engine that it is given: an explorer that is put back into a page brings a new one. */
+  protected override updated(changed: PropertyValues): void {
+    super.updated(changed);
+    if (!this.engine || this.engine === this.#listened || !this.isConnected) return;
+    this.#listened = this.engine;
+    this.#unsubscribe?.();
+    this.#unsubscribe = this.store.subscribe((state, before) => {
+      this.stateChanged(state, before);
+      this.requestUpdate();
+    });
+    this.stateChanged(this.state, undefined);
+    this.requestUpdate();
+  }
+
+  /** Called when the state changes, and once at the beginning with what it is. */
+  protected abstract stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void;
+
+  /** Tells the page: `ready`, `progress`, `result` or `error`; it bubbles out of all shadow roots. */
+  protected report(type: 'ready' | 'progress' | 'result' | 'error', detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+}

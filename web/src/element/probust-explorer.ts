@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// <probust-explorer>: the state, the engine and a tab for each lab. Labs are loaded when they are first opened.
+import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
+import { Engine } from '../engine/engine.js';
+import { fromHash, toHash } from '../state/hash.js';
+import { labs, themes, type Lab, type State } from '../state/state.js';
+import { Store } from '../state/store.js';
+import { attributesOf, stateOf } from './attributes.js';
+import { help, helpStyles } from './help.js';
+import { sharedStyles, themeStyles } from './tokens.js';
+
+const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
+const loaders: Record<Lab, () => Promise<unknown>> = {
+  plane: () => import('../labs/plane/plane-lab.js'),
+  image: () => import('../labs/image/image-lab.js'),
+};
+
+export class ProbustExplorer extends LitElement {
+  static override properties = { ...attributesOf, loaded: { state: true }, message: { state: true } };
+
+  static override styles = [
+    themeStyles,
+    sharedStyles,
+    helpStyles,
+    css`
+      :host {
+        display: block;
+        background: var(--paper);
+        container-type: inline-size;
+      }
+      header {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        gap: 0.25rem 1.25rem;
+        padding: 0.5rem 0 0.25rem;
+        border-bottom: 1px solid var(--line);
+      }
+      .name {
+        font-weight: 700;
+        letter-spacing: -0.01em;
+      }
+      [role='tablist'] {
+        display: flex;
+        gap: 0.25rem;
+        flex: 1;
+      }
+      [role='tab'] {
+        border: 0;
+        border-bottom: 3px solid transparent;
+        border-radius: 0;
+        background: none;
+      }
+      [role='tab'][aria-selected='true'] {
+        border-bottom-color: var(--accent);
+        font-weight: 600;
+      }
+      .tools {
+        display: flex;
+        gap: 0.25rem;
+      }
+      .tools button {
+        border-color: transparent;
+        background: none;
+      }
+      .tools button:hover {
+        border-color: var(--line);
+      }
+      [role='status'] {
+        margin: 0;
+        font-size: 0.875rem;
+        color: var(--muted);
+      }
+      [role='status']:empty {
+        display: none;
+      }
+    `,
+  ];
+
+  declare embed: boolean;
+  declare hash: boolean;
+  declare panels: string | string[] | undefined;
+  declare loaded: Lab | undefined;
+  declare message: string;
+
+  /** The state; setting parts of it is what controls and attributes do. */
+  readonly store = new Store();
+  #engine: Engine | undefined;
+  #started = false;
+  #ends: (() => void)[] = [];
+  #watcher: IntersectionObserver | undefined;
+
+  constructor() {
+    super();
+    this.message = '';
+    this.embed = false;
+    this.hash = false;
+  }
+
+  /** What is on screen, as `statechange` reports it. */
+  get state(): Readonly<State> {
+    return this.store.state;
+  }
+
+  set state(patch: Partial<State>) {
+    this.store.set(patch);
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
+    // Nothing is downloaded or computed for what nobody sees.
+    if (this.hash) this.#bindHash();
+    this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());
+    this.#watcher.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const end of this.#ends.splice(0)) end();
+    this.#watcher?.disconnect();
+    this.#engine?.dispose();
+    this.#engine = undefined;
+    this.#started = false;
+    this.loaded = undefined;
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    this.store.set(stateOf(this, changed));
+    if (changed.has('hash') && this.hash && this.isConnected) this.#bindHash();
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#watcher?.disconnect();
+    this.#engine = new Engine();
+    // The module comes while the lab's own script does. What fails is told by the first question.
+    this.#engine.probust('quick').catch(() => undefined);
+    void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const { lab } = this.state;
+    await loaders[lab]();
+    if (this.isConnected && lab === this.state.lab) this.loaded = lab;
+  }
+
+  #changed(state: Readonly<State>, before: Readonly<State>): void {
+    if (state.theme !== before.theme) this.setAttribute('theme', state.theme);
+    if (state.lab !== before.lab && this.#started) void this.#open();
+    if (this.hash) this.#writeHash();
+    this.dispatchEvent(new CustomEvent('statechange', { detail: state, bubbles: true, composed: true }));
+    this.requestUpdate();
+  }
+
+  #bindHash(): void {
+    if (this.#bound) return;
+    this.#bound = true;
+    const read = () => this.store.set(fromHash(location.hash));
+    addEventListener('hashchange', read);
+    this.#ends.push(() => {
+      removeEventListener('hashchange', read);
+      clearTimeout(this.#pending);
+      this.#bound = false;
+    });
+    read();
+  }
+
+  /** Browsers refuse more than some hundred changes of an address in half a minute: one when things rest is enough. */
+  #pending = 0;
+  #bound = false;
+  #writeHash(): void {
+    clearTimeout(this.#pending);
+    this.#pending = window.setTimeout(() => history.replaceState(history.state, '', this.shareUrl()), 250);
+  }
+
+  /** The address that shows this state. */
+  shareUrl(): string {
+    return `${location.href.replace(/#.*$/, '')}#${toHash(this.state)}`;
+  }
+
+  async #share(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(this.shareUrl());
+      this.message = 'The link is in your clipboard. It holds everything that you see.';
+    } catch {
+      this.message = `Copy this link: ${this.shareUrl()}`;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { message, hint } = (error ?? {}) as { message?: string; hint?: string };
+    this.message = [message ?? String(error), hint].filter(Boolean).join('. ');
+  }
+
+  #turnTheme(): void {
+    const next = themes[(themes.indexOf(this.state.theme) + 1) % themes.length]!;
+    this.store.set({ theme: next });
+  }
+
+  #key(event: KeyboardEvent): void {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = labs[(labs.indexOf(this.state.lab) + step + labs.length) % labs.length]!;
+    this.store.set({ lab: next });
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('[aria-selected="true"]')?.focus());
+  }
+
+  #header() {
+    const tab = (lab: Lab) => {
+      const selected = lab === this.state.lab;
+      return html`<button
+        role="tab"
+        id="tab-${lab}"
+        aria-selected=${selected}
+        aria-controls="lab"
+        tabindex=${selected ? 0 : -1}
+        @click=${() => this.store.set({ lab })}
+      >
+        ${names[lab]}
+      </button>`;
+    };
+    return html`<header part="header">
+      <span class="name">probust</span>
+      <div role="tablist" aria-label="Labs" @keydown=${(event: KeyboardEvent) => this.#key(event)}>${labs.map(tab)}</div>
+      <div class="tools">
+        <button @click=${() => this.#share()}>Share</button>
+        <button @click=${() => this.#turnTheme()}>
+          ${{ auto: 'Theme: auto', light: 'Theme: light', dark: 'Theme: dark' }[this.state.theme]}
+        </button>
+        <button @click=${() => this.#help()} aria-label="Help">?</button>
+        <slot name="tools"></slot>
+      </div>
+    </header>`;
+  }
+
+  #help(): void {
+    this.renderRoot.querySelector('dialog')!.showModal();
+  }
+
+  #lab() {
+    if (this.loaded === 'plane') {
+      return html`<probust-plane-lab
+        exportparts="picture, number, panel"
+        .store=${this.store}
+        .engine=${this.#engine}
+        ?embed=${this.embed}
+      ></probust-plane-lab>`;
+    }
+    if (this.loaded === 'image') {
+      return html`<probust-image-lab
+        exportparts="picture, number, panel"
+        .store=${this.store}
+        .engine=${this.#engine}
+        ?embed=${this.embed}
+      ></probust-image-lab>`;
+    }
+    return nothing;
+  }
+
+  protected override render() {
+    return html`
+      ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
+      <p role="status">${this.message}</p>
+      <div
+        id="lab"
+        @error=${(event: CustomEvent<unknown>) => this.#failed(event.detail)}
+        @ready=${() => (this.message = '')}
+        role=${this.embed ? nothing : 'tabpanel'}
+        aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}
+      >
+        ${this.#lab()}
+        <slot></slot>
+      </div>
+    `;
+  }
+}

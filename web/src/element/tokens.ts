@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// The look of everything, as custom properties. Pages change it by the --probust-... ones.
+import { css, unsafeCSS } from 'lit';
+
+const okabeIto = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00'];
+const classes = unsafeCSS(okabeIto.map((colour, i) => `--class-${i}: var(--probust-class-${i}, ${colour});`).join(' '));
+
+/** Lines of charts, apart from the colours of classes; dashes tell them apart too. */
+const linesOf = (colours: string[]) => colours.map((colour, i) => `--line-${i}: ${colour};`).join(' ');
+
+const light = unsafeCSS(`
+  color-scheme: light;
+  --paper: var(--probust-paper, #ffffff);
+  --ink: var(--probust-ink, #1b1f24);
+  --muted: var(--probust-muted, #5b6470);
+  --line: var(--probust-line, #dfe3e8);
+  --soft: var(--probust-soft, #f4f6f8);
+  --accent: var(--probust-accent, #0072b2);
+  --on-accent: #ffffff;
+  --warm: #d55e00;
+  --cold: #0072b2;
+  ${linesOf(['#882255', '#117733', '#5b6470', '#332288', '#997700', '#0077aa', '#aa4499', '#cc3311'])}`);
+
+const dark = unsafeCSS(`
+  color-scheme: dark;
+  --paper: var(--probust-paper, #14171a);
+  --ink: var(--probust-ink, #e9ecef);
+  --muted: var(--probust-muted, #a2abb5);
+  --line: var(--probust-line, #33393f);
+  --soft: var(--probust-soft, #1e2327);
+  --accent: var(--probust-accent, #56b4e9);
+  --on-accent: #10130f;
+  --warm: #ff9b57;
+  --cold: #67bdf0;
+  ${linesOf(['#ee88bb', '#66cc88', '#a2abb5', '#aaaaff', '#ddcc77', '#88ccee', '#dd99dd', '#ff8866'])}`);
+
+/** For the host: everything below inherits it. */
+export const themeStyles = css`
+  :host {
+    ${classes}
+    ${light}
+    --font: var(--probust-font, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif);
+  }
+  @media (prefers-color-scheme: dark) {
+    :host(:not([theme='light'])) {
+      ${dark}
+    }
+  }
+  :host([theme='dark']) {
+    ${dark}
+  }
+`;
+
+/** What every shadow root repeats: text, controls, focus. */
+export const sharedStyles = css`
+  :host,
+  * {
+    box-sizing: border-box;
+  }
+  :host {
+    font: 16px/1.45 var(--font);
+    font-variant-numeric: tabular-nums;
+    color: var(--ink);
+  }
+  h2 {
+    margin: 0 0 0.25rem;
+    font-size: 1rem;
+    font-weight: 650;
+  }
+  p {
+    margin: 0 0 0.5rem;
+  }
+  .muted {
+    color: var(--muted);
+  }
+  .small {
+    font-size: 0.875rem;
+  }
+  button,
+  select,
+  input[type='text'],
+  input[type='number'] {
+    font: inherit;
+    font-size: 0.9375rem;
+    color: inherit;
+    background: var(--paper);
+    border: 1px solid var(--line);
+    border-radius: 6px;
+    padding: 0.3rem 0.7rem;
+    min-height: 2.25rem;
+  }
+  button {
+    cursor: pointer;
+  }
+  button:hover {
+    border-color: var(--muted);
+  }
+  button[aria-pressed='true'],
+  button.primary {
+    background: var(--accent);
+    border-color: var(--accent);
+    color: var(--on-accent);
+  }
+  button:disabled {
+    opacity: 0.5;
+    cursor: default;
+  }
+  input[type='range'] {
+    accent-color: var(--accent);
+    width: 100%;
+    min-height: 1.75rem;
+    margin: 0;
+  }
+  :focus-visible {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+  }
+  a {
+    color: var(--accent);
+  }
+  .visually-hidden {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
+`;

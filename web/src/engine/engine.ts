@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Two workers of probust: `quick` answers at every frame, `patient` does what takes longer, and neither waits for the other.
+import { createProbust, type Model, type ModelOptions, type Probust } from 'probust';
+
+export type Side = 'quick' | 'patient';
+
+export class Engine {
+  readonly #created: Partial<Record<Side, Promise<Probust>>> = {};
+  readonly #controller = new AbortController();
+
+  /** Started when it is first asked for, so that the second does not slow the first answer down. */
+  probust(side: Side): Promise<Probust> {
+    return (this.#created[side] ??= createProbust({ worker: true, signal: this.#controller.signal }));
+  }
+
+  async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {
+    return (await this.probust(side)).loadModel(bytes, options);
+  }
+
+  /** Ends both workers. */
+  dispose(): void {
+    this.#controller.abort();
+    for (const created of Object.values(this.#created)) {
+      created.then((probust) => probust.dispose()).catch(() => undefined);
+    }
+  }
+}

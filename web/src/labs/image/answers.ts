@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// What the image lab asks of probust, and the answers. Every function here is one question; the numbers are the core's.
+import type { Cloud, Linearization, Model, ModelInfo, NearestBoundary, NoiseOptions, Row, Slice } from 'probust';
+import type { State } from '../../state/state.js';
+import type { Loaded } from './models.js';
+import type { Picture } from './picture.js';
+
+/** What every question is about. */
+export interface Asked {
+  x: Float32Array;
+  sigma: number;
+  seed: number;
+  copies: number;
+  clip: boolean;
+}
+
+export const askedOf = (state: Readonly<State>, { values }: Picture): Asked => ({
+  x: values,
+  sigma: state.imageSigma,
+  seed: state.seed,
+  copies: state.imageCopies,
+  clip: state.imageClip,
+});
+
+type NoiseOf = NoiseOptions & { seed: number; signal: AbortSignal };
+
+const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed, signal, ...(clip && { clip: [0, 1] }) });
+
+/** Whatever the size of an image, its copies have to fit into memory. */
+const mostValues = 4 << 20;
+const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
+
+/** What every move of the pen or the slider asks: the count, and the very copies that were counted. */
+export interface Quick {
+  asked: Asked;
+  row: Row;
+  cloud: Cloud;
+  /** Absent without gradients. */
+  linear: Linearization | undefined;
+}
+
+export const countForm = ({ copies }: Pick<Asked, 'copies'>): string => `mc:${copies}`;
+
+export async function askQuick({ model, refusal }: Loaded, asked: Asked, signal: AbortSignal): Promise<Quick> {
+  const noise = `gaussian:${asked.sigma}`;
+  const options = noiseOf(asked, signal);
+  const [rows, cloud, linear] = await Promise.all([
+    model.estimate(asked.x, { ...options, noise, estimators: countForm(asked) }),
+    model.cloud(asked.x, { ...options, noise, count: cloudCount(asked) }),
+    refusal === undefined ? gradients(model, asked.x, noise, signal) : undefined,
+  ]);
+  return { asked, row: rows[0]!, cloud, linear };
+}
+
+/** What the core refuses to do with this model is no failure of the page. */
+const isRefusal = (error: unknown): error is Error =>
+  ['unsupported', 'usage'].includes((error as { code?: string } | null)?.code ?? '');
+
+async function gradients(model: Model, x: Float32Array, noise: string, signal: AbortSignal): Promise<Linearization | undefined> {
+  try {
+    return await model.linearize(x, noise, { signal });
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+/** One row for each noise; where the estimator cannot answer, rows that say why. */
+async function rowsOf(model: Model, asked: Asked, noise: string[], form: string, signal: AbortSignal): Promise<Row[]> {
+  try {
+    return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return noise.map((each) => refusedRow(each, form, error.message));
+  }
+}
+
+const refusedRow = (noise: string, estimator: string, status: string): Row => ({
+  ...{ index: 0, label: null, predicted: -1, target: -1, noise, sigma: null, estimator, p: null, pFail: null },
+  ...{ stdError: null, ciLow: null, ciHigh: null, forwards: 0, backwards: 0, status },
+});
+
+export interface Listed {
+  /** What was asked for, one for each row. */
+  forms: string[];
+  rows: Row[];
+  boundary: NearestBoundary;
+}
+
+export async function askListed(model: Model, asked: Asked, forms: string[], signal: AbortSignal): Promise<Listed> {
+  const noise = [`gaussian:${asked.sigma}`];
+  const [rows, boundary] = await Promise.all([
+    Promise.all(forms.map((form) => rowsOf(model, asked, noise, form, signal))),
+    model.nearestBoundary(asked.x, { seed: asked.seed, signal }),
+  ]);
+  return { forms, rows: rows.flat(), boundary };
+}
+
+/** p of each estimator at each scale; the count comes first. */
+export interface Curves {
+  sigmas: number[];
+  byEstimator: Map<string, Row[]>;
+}
+
+export const scales = [0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1];
+
+/** Estimator by estimator, so that something can be drawn soon. */
+export async function* askCurves(model: Model, asked: Asked, forms: string[], signal: AbortSignal): AsyncGenerator<Curves> {
+  const noise = scales.map((sigma) => `gaussian:${sigma}`);
+  const byEstimator = new Map<string, Row[]>();
+  for (const form of [countForm(asked), ...forms]) {
+    byEstimator.set(form, await rowsOf(model, asked, noise, form, signal));
+    yield { sigmas: scales, byEstimator };
+  }
+}
+
+/** The plane through x, and where the noise's copies are above it. */
+export interface Plane {
+  slice: Slice;
+  /** [n, 2] along u and v. */
+  copies: Float32Array;
+  predicted: Int32Array;
+  /** The nearest boundary in the same coordinates. */
+  step: readonly [number, number];
+}
+
+const planeCopies = 300;
+
+/** A picture should take about a second. */
+const planeFlops = 4e9;
+
+function resolutionOf({ flops }: ModelInfo): number {
+  const most = Number.isNaN(flops) ? 33 : Math.floor(Math.sqrt(planeFlops / flops));
+  return Math.max(17, Math.min(129, most));
+}
+
+function projections({ u, v }: Slice, x: Float32Array, points: Float32Array): Float32Array {
+  const count = points.length / x.length;
+  const out = new Float32Array(2 * count);
+  for (let i = 0; i < count; ++i) {
+    for (let j = 0; j < x.length; ++j) {
+      const away = points[i * x.length + j]! - x[j]!;
+      out[2 * i]! += away * u[j]!;
+      out[2 * i + 1]! += away * v[j]!;
+    }
+  }
+  return out;
+}
+
+/** Spanned by the gradients of the two smallest margins; without gradients by the nearest boundary found and one copy. */
+export async function askPlane(loaded: Loaded, asked: Asked, boundary: NearestBoundary, signal: AbortSignal): Promise<Plane> {
+  const { model, refusal } = loaded;
+  const options = { ...noiseOf(asked, signal), noise: `gaussian:${asked.sigma}` };
+  const cloud = await model.cloud(asked.x, { ...options, count: Math.min(planeCopies, cloudCount(asked)) });
+  const near = Number.isFinite(boundary.distance) ? 1.25 * boundary.distance : 0;
+  const reach = Math.max(2.8 * asked.sigma, near);
+  const resolution = resolutionOf(model.info);
+  const own =
+    refusal === undefined
+      ? [null, null]
+      : [boundary.step, cloud.x.subarray(0, asked.x.length).map((value, i) => value - asked.x[i]!)];
+  const slice = await model.slice(asked.x, own[0], own[1], { reach, resolution, signal });
+  const [s, t] = projections(
+    slice,
+    asked.x,
+    boundary.step.map((value, i) => value + asked.x[i]!),
+  );
+  return { slice, copies: projections(slice, asked.x, cloud.x), predicted: cloud.predicted, step: [s!, t!] };
+}
+
+/** One copy of the same noise at each of some scales. */
+export interface Preview {
+  sigma: number;
+  values: Float32Array;
+  predicted: number;
+}
+
+export const previewScales = [0.05, 0.1, 0.2, 0.4, 0.8];
+
+export const askPreviews = (model: Model, asked: Asked, signal: AbortSignal): Promise<Preview[]> =>
+  Promise.all(
+    previewScales.map(async (sigma) => {
+      const { x, predicted } = await model.cloud(asked.x, { ...noiseOf(asked, signal), noise: `gaussian:${sigma}`, count: 1 });
+      return { sigma, values: x, predicted: predicted[0]! };
+    }),
+  );

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// The panels below the picture: each with two sentences and the source of its formula.
+import { html, nothing, svg } from 'lit';
+import { css as colour, type Palette } from '../../draw/palette.js';
+import { curvesCsv, curvesFigure, keyOfLines } from '../../panels/curves.js';
+import { panel } from '../../panels/panel.js';
+import { csvOf } from '../../panels/save.js';
+import { tidy } from '../../panels/words.js';
+import type { Store } from '../../state/store.js';
+import type { Plane } from './answers.js';
+import { previewStrip } from './copies.js';
+import { label } from './number.js';
+import { boundaryPath, paintDirection, paintPlane, planeNames } from './paint.js';
+import { toImageData, urlOf, type Picture } from './picture.js';
+import type { Answers } from './session.js';
+import type { Ui } from './ui.js';
+
+const han = html`<cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>`;
+
+export interface FigureParts {
+  store: Store;
+  answers: Answers;
+  key: string;
+  ui: Ui;
+  palette: Palette;
+  picture: Picture;
+  /** Whether the model has gradients. */
+  gradients: boolean;
+  point(change: Partial<Ui>): void;
+}
+
+export interface PlainPanel {
+  id: string;
+  title: string;
+  words: string;
+  content: unknown;
+  source: unknown;
+}
+
+/** A panel without a chart, and so without files to save. */
+export const plainPanel = ({ id, title, words, content, source }: PlainPanel) =>
+  html`<section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
+    <div class="head"><h2 id="${id}-title">${title}</h2></div>
+    <p class="words">${words}</p>
+    ${content}
+    <p class="source">${source}</p>
+  </section>`;
+
+const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
+
+export function previewsPanel({ store, answers, picture }: FigureParts) {
+  const { previews, curves, quick } = answers;
+  return plainPanel({
+    id: 'previews',
+    title: 'What a sigma looks like',
+    words:
+      'One and the same noise at five sizes, and below each the share of copies that keep the answer. Press one to take its sigma.',
+    content: previewStrip({
+      previews: previews?.value,
+      curves: curves?.value,
+      shape: picture,
+      target: quick?.value.row.target,
+      copies: store.state.imageCopies,
+      sigma: store.state.imageSigma,
+      onSigma: (imageSigma) => store.set({ imageSigma }),
+    }),
+    source: html`x + σ ε with ε ~ N(0, I), sigma in units of pixels from 0 (black) to 1 (white): definition 1 of ${han}.`,
+  });
+}
+
+const picturesWidth = 380;
+const side = 182;
+
+const framed = (image: ImageData, x: number, title: string) => svg`
+  <text class="strong" x=${x} y="14">${title}</text>
+  <image x=${x} y="22" width=${side} height=${(side * image.height) / image.width} href=${urlOf(image)}
+    preserveAspectRatio="none" style="image-rendering: pixelated"></image>
+  <rect x=${x} y="22" width=${side} height=${(side * image.height) / image.width} style="fill: none; stroke: var(--line)"></rect>`;
+
+const pair = (left: ReturnType<typeof svg>, right: ReturnType<typeof svg>, { height, width }: Picture, title: string) => svg`
+  <svg class="chart" viewBox="0 0 ${picturesWidth} ${26 + (side * height) / width}" role="img" aria-label=${title}>${left}${right}</svg>`;
+
+/** Against the margin's gradient, as far as the straight boundary is. */
+function towards({ answers, ui }: FigureParts, length: number): Float32Array | undefined {
+  const linear = answers.quick?.value.linear;
+  if (!linear || ui.rival === undefined || ui.rival === linear.target) return undefined;
+  const row = ui.rival < linear.target ? ui.rival : ui.rival - 1;
+  return linear.gradients.subarray(row * length, (row + 1) * length).map((value) => -value);
+}
+
+const added = (picture: Picture, step: ArrayLike<number>): Picture => ({
+  ...picture,
+  values: picture.values.map((value, i) => Math.min(1, Math.max(0, value + step[i]!))),
+});
+
+function directionFigure(parts: FigureParts) {
+  const { answers, picture, palette, ui } = parts;
+  const boundary = answers.listed!.value.boundary;
+  const direction = towards(parts, picture.values.length);
+  if (!direction && boundary.rival < 0) return html`<p>No other answer was found near this image.</p>`;
+  const leads = direction ? ui.rival! : boundary.rival;
+  return pair(
+    framed(paintDirection(picture, direction ?? boundary.step, palette), 0, `what leads to ${label(leads)}`),
+    framed(toImageData(added(picture, boundary.step)), picturesWidth - side, `the image there: ${label(boundary.rival)}`),
+    picture,
+    `The direction towards ${label(leads)}, and the nearest image with another answer, ${label(boundary.rival)}`,
+  );
+}
+
+export function boundaryPanel(parts: FigureParts) {
+  const { answers, key, store, picture, ui, gradients } = parts;
+  const { listed } = answers;
+  const boundary = listed?.value.boundary;
+  const typical = store.state.imageSigma * Math.sqrt(picture.values.length);
+  const far = boundary && Number.isFinite(boundary.distance);
+  return panel({
+    id: 'boundary',
+    title: 'The worst case',
+    words: gradients
+      ? 'The shortest way to another answer: warm pixels grow brighter, cold ones darker. It hardly shows in the image, and random noise hardly ever points that way.'
+      : 'A short way to another answer, found by a search at random since there are no gradients. Warm pixels grow brighter, cold ones darker.',
+    figure: listed ? directionFigure(parts) : waiting,
+    stale: listed?.key !== key || answers.quick?.key !== key,
+    controls: far
+      ? html`<p class="small" data-distance=${boundary.distance}>
+          The nearest other answer, ${label(boundary.rival)}, is <b>${tidy(boundary.distance)}</b> away. A noise of sigma
+          ${tidy(store.state.imageSigma)} goes about <b>${tidy(typical)}</b> far, σ√d, in a direction of its own.
+          ${
+            ui.rival === undefined
+              ? nothing
+              : html`<button class="chip" @click=${() => parts.point({ rival: undefined })}>show the nearest boundary</button>`
+          }
+        </p>`
+      : nothing,
+    source: html`DeepFool: <cite>Moosavi-Dezfooli, Fawzi and Frossard, 2016</cite>; worst against average case:
+      <cite>Scher and Trügler</cite>, figures 1 and 2.`,
+  });
+}
+
+const planeSize = 380;
+
+function planeCopies({ copies, predicted, slice }: Plane, target: number, palette: Palette) {
+  const at = (value: number) => ((value / slice.reach + 1) / 2) * planeSize;
+  return Array.from(predicted, (of, i) => {
+    const [x, y] = [at(copies[2 * i]!), planeSize - at(copies[2 * i + 1]!)];
+    return of === target
+      ? svg`<circle cx=${x} cy=${y} r="2.6" style="fill: ${colour(palette.ink, 0.5)}; stroke: none"></circle>`
+      : svg`<circle cx=${x} cy=${y} r="3.6" style="fill: var(--paper); stroke: var(--ink); stroke-width: 1.6"></circle>`;
+  });
+}
+
+function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: Palette) {
+  const at = (value: number) => ((value / slice.reach + 1) / 2) * planeSize;
+  const [x, y] = [at(step[0]), planeSize - at(step[1])];
+  const middle = planeSize / 2;
+  return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize}" role="img"
+      aria-label="Decision regions on a plane through the image, with the noisy copies projected on it">
+    <image width=${planeSize} height=${planeSize} href=${urlOf(paintPlane(slice, planeSize, palette))}></image>
+    <path d=${boundaryPath(slice, planeSize)} style="stroke: var(--ink); stroke-width: 1.5; fill: none"></path>
+    ${planeCopies({ slice, step, ...rest }, target, palette)}
+    ${planeNames(slice, planeSize).map(
+      ({ of, x: left, y: top }) =>
+        svg`<text class="strong place" x=${left} y=${top + 6} text-anchor="middle">${label(of)}</text>`,
+    )}
+    <line x1=${middle} y1=${middle} x2=${x} y2=${y} style="stroke: var(--paper); stroke-width: 5"></line>
+    <line x1=${middle} y1=${middle} x2=${x} y2=${y} style="stroke: var(--ink); stroke-width: 2.25"></line>
+    <circle cx=${middle} cy=${middle} r="6" style="fill: var(--accent); stroke: var(--paper); stroke-width: 2"></circle>
+    <rect x="0.5" y="0.5" width=${planeSize - 1} height=${planeSize - 1} style="fill: none; stroke: var(--muted)"></rect>
+  </svg>`;
+}
+
+export function planePanel({ answers, key, palette, gradients }: FigureParts) {
+  const { plane, quick } = answers;
+  return panel({
+    id: 'plane',
+    title: 'A slice through the image',
+    words:
+      'The answers on a plane through the image (blue dot), and the noisy copies projected on it: rings are those whose answer changed. Most of the noise leaves the plane, so that rings stand in regions that look safe.',
+    figure: plane && quick ? planeFigure(plane.value, quick.value.row.target, palette) : waiting,
+    stale: plane?.key !== key,
+    source: gradients
+      ? html`The plane is spanned by the gradients of the two smallest margins, made orthonormal; the line leads to the nearest
+        boundary. Margins: section 3.2 of ${han}.`
+      : html`The plane is spanned by the way to the nearest boundary and the first copy’s noise. Margins: section 3.2 of ${han}.`,
+    csv:
+      plane &&
+      (() => {
+        const { copies, predicted } = plane.value;
+        return csvOf(Array.from(predicted, (of, i) => ({ u: copies[2 * i], v: copies[2 * i + 1], predicted: of })));
+      }),
+  });
+}
+
+export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
+  const { curves } = answers;
+  const { imageSigma: sigma, failure, imageCopies } = store.state;
+  const forms = curves ? [...curves.value.byEstimator.keys()] : [];
+  const known = forms.filter((form, i) => i === 0 || curves!.value.byEstimator.get(form)!.some(({ p }) => p !== null));
+  const keys = known.map((form) => {
+    const at = forms.indexOf(form);
+    return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
+  });
+  return panel({
+    id: 'curves',
+    title: 'p against sigma',
+    words:
+      'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
+    figure: curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered: ui.form }) : waiting,
+    stale: curves?.key !== key,
+    controls: html`${keyOfLines(keys, ui.form, (form) => point({ form }))}
+      <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>
+        rare failures: log(1 − p)
+      </button>`,
+    source: html`Definition 1 and section 4 of ${han}.`,
+    csv: curves && (() => curvesCsv(curves.value)),
+  });
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Which network answers: our engine runs it, or ONNX Runtime Web where operators are missing in ours.
+import type { Model, ModelInfo, ModelOptions } from 'probust';
+import type { Engine, Side } from '../../engine/engine.js';
+import type { State } from '../../state/state.js';
+import { channelsLast, shapeOf, type Shape } from './picture.js';
+
+export const digitsUrl = new URL('../../../models/digits.onnx', import.meta.url);
+
+/** How pixels in [0, 1] become the model's input. */
+export type Preparation = Readonly<Pick<State, 'imageMean' | 'imageStd' | 'imageLayout'>>;
+
+export interface Loaded {
+  model: Model;
+  shape: Shape;
+  /** Why our engine does not run it; undefined where it does. */
+  refusal: string | undefined;
+}
+
+/** Everything that there is to say to the reader, in one sentence. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+}
+
+type Load = (options: ModelOptions) => Promise<Model>;
+
+const codeOf = (error: unknown): string | undefined => (error as { code?: string } | null)?.code;
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function requireImage(info: ModelInfo): Shape {
+  const shape = shapeOf(info);
+  if (shape && info.classes > 1) return shape;
+  const taken = info.pointShape.join(' × ');
+  throw new Refused(
+    shape
+      ? `This model gives ${info.classes} number: the image lab needs a classifier with two classes or more.`
+      : `This model takes ${taken} numbers, which are no picture: the image lab needs 28 × 28, 3 × 32 × 32 or the like.`,
+  );
+}
+
+const isPlain = ({ imageMean, imageStd, imageLayout }: Preparation): boolean =>
+  imageLayout === 'auto' && imageMean.every((value) => value === 0) && imageStd.every((value) => value === 1);
+
+function optionsOf(preparation: Preparation, { channels, height, width }: Shape): ModelOptions {
+  const { imageMean: mean, imageStd: std, imageLayout: layout } = preparation;
+  return { mean, std, layout, shape: [channels, height, width] };
+}
+
+/** The shape is known once the model is there, so that it may take a second time to load it with the options that fit. */
+async function prepared(load: Load, preparation: Preparation): Promise<Omit<Loaded, 'refusal'>> {
+  const plain = await load({});
+  try {
+    const shape = requireImage(plain.info);
+    if (isPlain(preparation) && !channelsLast(plain.info)) return { model: plain, shape };
+    const model = await load(optionsOf(preparation, shape));
+    plain.dispose();
+    return { model, shape };
+  } catch (error) {
+    plain.dispose();
+    throw error;
+  }
+}
+
+async function loadOutside(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation) {
+  const [{ createOrtModel }, probust] = await Promise.all([import('probust/ort'), engine.probust(side)]);
+  return prepared((options) => createOrtModel(probust, bytes, options), preparation);
+}
+
+/** Rejects with `Refused`, whose message is for readers. */
+export async function load(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation): Promise<Loaded> {
+  try {
+    return { ...(await prepared((options) => engine.load(side, bytes, options), preparation)), refusal: undefined };
+  } catch (error) {
+    if (error instanceof Refused || codeOf(error) === 'aborted' || codeOf(error) === 'disposed') throw error;
+    if (codeOf(error) === 'unsupported') return loadInstead(engine, side, bytes, preparation, messageOf(error));
+    throw new Refused(
+      codeOf(error) === 'unreadable'
+        ? `This file cannot be read as an ONNX model: ${messageOf(error)}.`
+        : `This model does not fit these settings: ${messageOf(error)}.`,
+      { cause: error },
+    );
+  }
+}
+
+async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation, refusal: string) {
+  try {
+    return { ...(await loadOutside(engine, side, bytes, preparation)), refusal };
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    const message = `Neither engine runs this model. probust: ${refusal}. ONNX Runtime Web: ${messageOf(error)}.`;
+    throw new Refused(message, { cause: error });
+  }
+}
+
+/** Fewer copies of models that take longer: an answer should come in about a second. */
+export function copiesFor({ flops }: ModelInfo): number {
+  if (Number.isNaN(flops)) return 300;
+  return flops < 3e6 ? 1000 : flops < 3e7 ? 300 : 100;
+}

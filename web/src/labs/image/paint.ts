@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Pictures of numbers: a direction among images, and the regions of a plane through one.
+import { contours } from 'd3-contour';
+import type { Slice } from 'probust';
+import { mix, type Palette, type Rgb } from '../../draw/palette.js';
+import type { Shape } from './picture.js';
+
+/** Warm where a pixel becomes brighter, cold where it becomes darker, the paper where it stays. */
+export function paintDirection({ channels, height, width }: Shape, step: ArrayLike<number>, palette: Palette): ImageData {
+  const area = height * width;
+  const image = new ImageData(width, height);
+  const sums = Float32Array.from({ length: area }, (_, i) => {
+    let sum = 0;
+    for (let c = 0; c < channels; ++c) sum += step[c * area + i]!;
+    return sum;
+  });
+  const most = sums.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-12);
+  const [warm, cold] = [palette.classes[5]!, palette.classes[0]!];
+  sums.forEach((value, i) =>
+    image.data.set([...mix(palette.paper, value > 0 ? warm : cold, Math.abs(value) / most), 255], 4 * i),
+  );
+  return image;
+}
+
+export const colourOf = (palette: Palette, of: number): Rgb => palette.classes[of % palette.classes.length]!;
+
+/** More classes than colours: each round through the colours has a pattern of its own. */
+const patterns: ((x: number, y: number) => boolean)[] = [
+  () => false,
+  (x, y) => (x + y) % 6 < 2,
+  (x, y) => x % 5 < 2 && y % 5 < 2,
+  (x) => x % 6 < 2,
+];
+
+/** The pattern of a class in CSS, for its bar. */
+export const patternOf = (of: number): string =>
+  [
+    'none',
+    'repeating-linear-gradient(135deg, var(--paper) 0 2px, transparent 2px 6px)',
+    'repeating-linear-gradient(45deg, var(--paper) 0 1px, transparent 1px 4px)',
+    'repeating-linear-gradient(90deg, var(--paper) 0 2px, transparent 2px 6px)',
+  ][Math.floor(of / 6) % 4]!;
+
+const strength = 0.34;
+
+/** `size` pixels a side, t upwards. */
+export function paintPlane({ predicted, resolution }: Slice, size: number, palette: Palette): ImageData {
+  const image = new ImageData(size, size);
+  for (let row = 0, at = 0; row < size; ++row) {
+    const t = Math.round(((size - 1 - row) / (size - 1)) * (resolution - 1));
+    for (let column = 0; column < size; ++column, at += 4) {
+      const of = predicted[t * resolution + Math.round((column / (size - 1)) * (resolution - 1))]!;
+      const marked = of >= 0 && patterns[Math.floor(of / 6) % patterns.length]!(column, row);
+      const colour = of < 0 ? palette.muted : colourOf(palette, of);
+      image.data.set([...mix(palette.paper, colour, marked ? strength / 3 : strength), 255], at);
+    }
+  }
+  return image;
+}
+
+/** Where the answer ends, as a path of an SVG of `size` a side. */
+export function boundaryPath({ margin, resolution }: Slice, size: number): string {
+  const scale = size / (resolution - 1);
+  const at = ([column, row]: readonly number[]) =>
+    `${((column! - 0.5) * scale).toFixed(1)} ${(size - (row! - 0.5) * scale).toFixed(1)}`;
+  const { coordinates } = contours().size([resolution, resolution]).contour(Array.from(margin), 0);
+  // Rings close along the edge of the picture, which is no boundary: the picture's frame hides that.
+  return coordinates
+    .flat()
+    .map((ring) => `M${ring.map((each) => at(each as number[])).join('L')}Z`)
+    .join('');
+}
+
+/** The place furthest from other classes, for the name of each class that has room. */
+export function planeNames({ predicted, resolution }: Slice, size: number): { of: number; x: number; y: number }[] {
+  const stride = Math.max(1, Math.floor(resolution / 24));
+  const cells: { of: number; column: number; row: number }[] = [];
+  for (let row = 0; row < resolution; row += stride) {
+    for (let column = 0; column < resolution; column += stride)
+      cells.push({ of: predicted[row * resolution + column]!, column, row });
+  }
+  const room = ({ of, column, row }: (typeof cells)[number]) => {
+    const edge = 1.6 * Math.min(column, row, resolution - 1 - column, resolution - 1 - row);
+    return cells.reduce(
+      (least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.column - column, each.row - row))),
+      edge,
+    );
+  };
+  const best = new Map<number, { room: number; cell: (typeof cells)[number] }>();
+  for (const cell of cells) {
+    const found = room(cell);
+    if (found > (best.get(cell.of)?.room ?? 0.06 * resolution)) best.set(cell.of, { room: found, cell });
+  }
+  const scale = size / (resolution - 1);
+  return [...best.values()].map(({ cell }) => ({ of: cell.of, x: cell.column * scale, y: size - cell.row * scale }));
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What the 2-D lab asks of probust, and the answers. Every function here is one question; the numbers are the core's.
+import type { Cloud, Linearization, Model, NearestBoundary, Probust, Row } from 'probust';
+import { noiseOf, type Noise } from '../../engine/noise.js';
+import type { State } from '../../state/state.js';
+
+export const cloudCount = 300;
+
+/** The true p: by a coarse sum at every frame, by a fine one when there is time. */
+const quickTruth = 'quadrature:64';
+const fineTruth = 'quadrature:256';
+
+/** The parts of the state that a question about a point is about. */
+export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
+
+/** What every frame of a drag asks: the truth, the linear picture, copies. */
+export interface Quick {
+  asked: Asked;
+  truth: Row;
+  linear: Linearization;
+  cloud: Cloud;
+}
+
+export async function askQuick(model: Model, asked: Asked, signal: AbortSignal): Promise<Quick> {
+  const options = { ...noiseOf(asked), seed: asked.seed, signal };
+  const [rows, linear, cloud] = await Promise.all([
+    model.estimate(asked.x, { ...options, estimators: quickTruth }),
+    model.linearize(asked.x, options.noise, options),
+    model.cloud(asked.x, { ...options, count: cloudCount }),
+  ]);
+  return { asked, truth: rows[0]!, linear, cloud };
+}
+
+/** The estimators of the list, the averaged linearisation that `mmse` uses, and the way to the nearest boundary. */
+export interface Listed {
+  asked: Asked;
+  truth: Row;
+  /** What was asked for, one for each row. */
+  forms: string[];
+  rows: Row[];
+  mmse: Linearization;
+  boundary: NearestBoundary;
+}
+
+/** Copies that a form such as "mmse:5" names; `otherwise` where it names none. */
+export const samplesOf = (form: string | undefined, otherwise: number): number => Number(form?.split(':')[1] ?? otherwise);
+
+export async function askListed(model: Model, asked: Asked, estimators: string[], signal: AbortSignal): Promise<Listed> {
+  const options = { ...noiseOf(asked), seed: asked.seed, signal };
+  const mmse = estimators.find((form) => /^mmse(:|$)/.test(form));
+  const [[truth, ...rows], linear, boundary] = await Promise.all([
+    model.estimate(asked.x, { ...options, estimators: [fineTruth, ...estimators] }),
+    model.linearize(asked.x, options.noise, { ...options, samples: samplesOf(mmse, 5) }),
+    model.nearestBoundary(asked.x, { signal }),
+  ]);
+  return { asked, truth: truth!, forms: estimators, rows, mmse: linear, boundary };
+}
+
+/** 1 - p of the linear picture, counted in different ways. */
+export interface Counted {
+  union: number;
+  product: number;
+  sigmoid: Row;
+  normal: Row;
+  truth: Row;
+}
+
+export async function askCounted(probust: Probust, model: Model, asked: Asked, signal: AbortSignal): Promise<Counted> {
+  const noise = noiseOf(asked);
+  const { z } = await model.linearize(asked.x, noise.noise, { ...noise, signal });
+  const identity = Float64Array.from({ length: z.length ** 2 }, (_, at) => (at % (z.length + 1) === 0 ? 1 : 0));
+  const [each, product, rows] = await Promise.all([
+    Promise.all(Array.from(z, (value) => probust.mvn([value], [1]))),
+    probust.mvn(z, identity),
+    model.estimate(asked.x, { ...noise, estimators: ['taylor_mvs', 'taylor', fineTruth], signal }),
+  ]);
+  const [sigmoid, normal, truth] = rows as [Row, Row, Row];
+  // Boole's inequality: no more than the sum of what each rival takes.
+  const union = each.reduce((sum, { pFail }) => sum + (pFail ?? NaN), 0);
+  return { union, product: product.pFail ?? NaN, sigmoid, normal, truth };
+}
+
+/** p of each estimator at each scale. */
+export interface Curves {
+  sigmas: number[];
+  byEstimator: Map<string, Row[]>;
+}
+
+/** The noise at several scales in one question. */
+function noises(asked: Asked, sigmas: readonly number[]): Omit<Noise, 'noise'> & { noise: string[] } {
+  const each = sigmas.map((sigma) => noiseOf({ ...asked, sigma }));
+  const arrays = each[0]?.arrays;
+  return { noise: each.map(({ noise }) => noise), ...(arrays && { arrays }) };
+}
+
+export async function askCurves(
+  model: Model,
+  asked: Asked,
+  sigmas: number[],
+  estimators: string[],
+  signal: AbortSignal,
+): Promise<Curves> {
+  const all = [quickTruth, ...estimators];
+  const rows = await model.estimate(asked.x, { ...noises(asked, sigmas), seed: asked.seed, estimators: all, signal });
+  // Rows come noise by noise, and estimator by estimator within.
+  const byEstimator = new Map(all.map((form, i) => [form, rows.filter((_, at) => at % all.length === i)]));
+  return { sigmas, byEstimator };
+}
+
+/** How far estimates are from the truth, by what they cost. */
+export interface Convergence {
+  /** The true p. */
+  truth: number;
+  families: { name: string; runs: { cost: number; errors: number[] }[] }[];
+}
+
+const familyNames = ['mc', 'mmse', 'probit', 'regression'];
+const budgets = [10, 25, 60, 150, 400, 1000];
+
+/** Asks seed by seed, so that something can be drawn soon. */
+export async function* askConvergence(
+  model: Model,
+  asked: Asked,
+  seeds: number,
+  signal: AbortSignal,
+): AsyncGenerator<Convergence> {
+  const options = { ...noiseOf(asked), signal };
+  const [first] = await model.estimate(asked.x, { ...options, estimators: fineTruth });
+  const exact = first!.p!;
+  const families = familyNames.map((name) => ({ name, runs: budgets.map(() => ({ cost: 0, errors: [] as number[] })) }));
+  const estimators = familyNames.flatMap((name) => budgets.map((budget) => `${name}:${budget}`));
+  for (let seed = 0; seed < seeds; ++seed) {
+    const rows = await model.estimate(asked.x, { ...options, estimators, seed: asked.seed + 1 + seed });
+    rows.forEach(({ p, forwards, backwards }, at) => {
+      const run = families[Math.floor(at / budgets.length)]!.runs[at % budgets.length]!;
+      run.cost = forwards + backwards;
+      if (p !== null) run.errors.push(Math.abs(p - exact));
+    });
+    // A value of its own, so that what is drawn can be told from what was.
+    yield { truth: exact, families };
+  }
+}

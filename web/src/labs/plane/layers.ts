@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Draws a scene on a canvas. Regions are kept until the network, the size or the theme changes: a moved point redraws the rest.
+import { drawArrow, drawCloud, drawData, drawLetter, type Copies, type Labelled } from '../../draw/cloud.js';
+import type { Field } from '../../draw/field.js';
+import { drawHalfPlanes, drawLines, labelLines, type Line } from '../../draw/lines.js';
+import { css, type Palette } from '../../draw/palette.js';
+import { boundaries, namePlaces, paintRegions } from '../../draw/regions.js';
+import { drawTint, type Tint } from '../../draw/tint.js';
+import { axes, toPixel, type Ellipse, type Pair, type View } from '../../draw/view.js';
+
+export interface Scene {
+  view: View;
+  field: Field | undefined;
+  at: Pair;
+  noise: Ellipse;
+  /** The answer at the point. */
+  target: number;
+  /** Said of the point. */
+  label: string;
+  tint: Tint | undefined;
+  cloud: Copies | undefined;
+  data: Labelled | undefined;
+  /** Whether rings show the noise. */
+  rings: boolean;
+  taylor: { lines: Line[]; stale: boolean } | undefined;
+  mmse: { lines: Line[]; stale: boolean } | undefined;
+  /** Lines whose intersection of half-planes is shown. */
+  halves: Line[] | undefined;
+  arrow: ArrayLike<number> | undefined;
+  /** The class whose lines are lit. */
+  rival: number | undefined;
+  /** Other points of a pair to compare, by their names. */
+  ghosts: { name: string; at: Pair }[];
+  /** Regions are painted coarsely while they change all the time. */
+  coarse: boolean;
+}
+
+export const offscreen = (image: ImageData): HTMLCanvasElement => {
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [image.width, image.height];
+  canvas.getContext('2d')!.putImageData(image, 0, 0);
+  return canvas;
+};
+
+interface Regions {
+  of: unknown[];
+  image: HTMLCanvasElement;
+  path: Path2D;
+  names: { of: number; x: number; y: number }[];
+}
+
+export class PictureLayers {
+  #regions: Regions | undefined;
+  #tint: { of: Tint; image: HTMLCanvasElement } | undefined;
+
+  draw(canvas: HTMLCanvasElement, size: number, scene: Scene, palette: Palette): void {
+    const density = Math.min(devicePixelRatio || 1, 2);
+    const pixels = Math.round(size * density);
+    if (canvas.width !== pixels) canvas.width = canvas.height = pixels;
+    const ctx = canvas.getContext('2d')!;
+    ctx.setTransform(density, 0, 0, density, 0, 0);
+    if (!scene.field) return void ctx.clearRect(0, 0, size, size);
+    const { view, at } = scene;
+    const regions = this.#keep(scene.field, scene, size, palette);
+    ctx.drawImage(regions.image, 0, 0, size, size);
+    if (scene.data) drawData(ctx, size, view, scene.data, palette);
+    if (scene.tint) drawTint(ctx, this.#tinted(scene.tint), toPixel(view, size, ...at), scene.noise, size / (2 * view.reach));
+    ctx.strokeStyle = css(palette.ink, 0.8);
+    ctx.lineWidth = 1.5;
+    ctx.stroke(regions.path);
+    for (const { of, x, y } of regions.names) drawLetter(ctx, toPixel(view, size, x, y), of, palette);
+    if (scene.halves) drawHalfPlanes(ctx, size, view, scene.halves, palette);
+    if (scene.cloud) drawCloud(ctx, size, view, scene.cloud, scene.target, palette);
+    this.#lines(ctx, size, scene, palette);
+    if (scene.rings) drawRings(ctx, size, scene, palette);
+    if (scene.arrow) drawArrow(ctx, size, view, at, scene.arrow, palette);
+    for (const { name, at: ghost } of scene.ghosts) drawGhost(ctx, toPixel(view, size, ...ghost), name, palette);
+    drawPoint(ctx, toPixel(view, size, ...at), scene.target, palette);
+  }
+
+  #lines(ctx: CanvasRenderingContext2D, size: number, { view, taylor, mmse, rival }: Scene, palette: Palette): void {
+    for (const [lines, dashed] of [
+      [mmse, false],
+      [taylor, true],
+    ] as const) {
+      if (!lines) continue;
+      drawLines(ctx, size, view, lines.lines, { dashed, opacity: lines.stale ? 0.4 : 1, lit: rival }, palette);
+    }
+    const named = mmse ?? taylor;
+    if (named) labelLines(ctx, size, view, named.lines, palette);
+  }
+
+  #keep(field: Field, { view, coarse }: Scene, size: number, palette: Palette): Regions {
+    const density = coarse ? 0.5 : Math.min(devicePixelRatio || 1, 2);
+    const of = [field, view, size, density, JSON.stringify(palette)];
+    if (this.#regions?.of.every((value, i) => value === of[i])) return this.#regions;
+    const image = offscreen(paintRegions(field, view, Math.round(size * density), density, palette));
+    return (this.#regions = { of, image, path: boundaries(field, view, size), names: coarse ? [] : namePlaces(field, view) });
+  }
+
+  #tinted(tint: Tint): HTMLCanvasElement {
+    if (this.#tint?.of !== tint) this.#tint = { of: tint, image: offscreen(tint.image) };
+    return this.#tint.image;
+  }
+}
+
+function drawRings(ctx: CanvasRenderingContext2D, size: number, { view, at, noise }: Scene, palette: Palette): void {
+  const [x, y] = toPixel(view, size, ...at);
+  const scale = size / (2 * view.reach);
+  const { long, short } = axes(noise);
+  ctx.save();
+  for (const times of [1, 2]) {
+    ctx.beginPath();
+    const [a, b] = [Math.hypot(...long), Math.hypot(...short)].map((length) => length * scale * times);
+    ctx.ellipse(x, y, a!, b!, (-noise.angle * Math.PI) / 180, 0, 2 * Math.PI);
+    ctx.setLineDash(times === 1 ? [] : [3, 4]);
+    ctx.lineWidth = 1.25;
+    ctx.strokeStyle = css(palette.ink, times === 1 ? 0.85 : 0.5);
+    ctx.stroke();
+  }
+  ctx.setLineDash([]);
+  for (const end of [long, short]) {
+    ctx.beginPath();
+    ctx.arc(x + end[0] * scale, y - end[1] * scale, 4, 0, 2 * Math.PI);
+    ctx.fillStyle = css(palette.paper);
+    ctx.fill();
+    ctx.strokeStyle = css(palette.ink);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function drawPoint(ctx: CanvasRenderingContext2D, [x, y]: Pair, target: number, palette: Palette): void {
+  for (const [radius, colour] of [
+    [10.5, css(palette.ink)],
+    [9, css(palette.paper)],
+    [7, css(palette.classes[target % palette.classes.length]!)],
+  ] as const) {
+    ctx.beginPath();
+    ctx.arc(x, y, radius, 0, 2 * Math.PI);
+    ctx.fillStyle = colour;
+    ctx.fill();
+  }
+}
+
+function drawGhost(ctx: CanvasRenderingContext2D, [x, y]: Pair, name: string, palette: Palette): void {
+  ctx.save();
+  ctx.beginPath();
+  ctx.arc(x, y, 11, 0, 2 * Math.PI);
+  ctx.fillStyle = css(palette.paper, 0.85);
+  ctx.fill();
+  ctx.lineWidth = 1.5;
+  ctx.strokeStyle = css(palette.ink);
+  ctx.stroke();
+  ctx.font = '650 12px system-ui, sans-serif';
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'middle';
+  ctx.fillStyle = css(palette.ink);
+  ctx.fillText(name, x, y + 0.5);
+  ctx.restore();
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Networks that were trained before; scripts/make-models.mjs makes them.
+import type { View } from '../../draw/view.js';
+import type { State } from '../../state/state.js';
+
+/** All data sets fit in it. */
+export const view: View = { cx: 0, cy: 0, reach: 1.6 };
+
+export interface Pretrained {
+  title: string;
+  url: URL;
+  /** What it was trained on. */
+  data: Pick<State, 'data' | 'classes' | 'trainSeed'>;
+}
+
+export const pretrained: Record<string, Pretrained> = {
+  three: {
+    title: 'three arms',
+    url: new URL('../../../models/three.onnx', import.meta.url),
+    data: { data: 'spirals', classes: 3, trainSeed: 0 },
+  },
+  moons: {
+    title: 'moons',
+    url: new URL('../../../models/moons.onnx', import.meta.url),
+    data: { data: 'moons', classes: 2, trainSeed: 0 },
+  },
+  six: {
+    title: 'six clouds',
+    url: new URL('../../../models/six.onnx', import.meta.url),
+    data: { data: 'blobs', classes: 6, trainSeed: 0 },
+  },
+};
+
+export async function bytesOf(url: string | URL, signal: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
+  return new Uint8Array(await response.arrayBuffer());
+}

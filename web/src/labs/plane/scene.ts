@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What the picture shows, from the state, the answers and what is pointed at.
+import type { Linearization } from 'probust';
+import type { Copies } from '../../draw/cloud.js';
+import { classAt, type Field } from '../../draw/field.js';
+import { linesOf, type Line } from '../../draw/lines.js';
+import { letter, type Palette } from '../../draw/palette.js';
+import { paintTint, type Tint } from '../../draw/tint.js';
+import type { Ellipse, Pair } from '../../draw/view.js';
+import type { Layer, State } from '../../state/state.js';
+import { samplesOf, type Quick } from './answers.js';
+import type { Scene } from './layers.js';
+import { view } from './models.js';
+import { presets } from './presets.js';
+import type { Session } from './session.js';
+import type { Trainer } from './trainer.js';
+import type { Ui } from './ui.js';
+
+const ellipseOf = ({ sigma, ratio, angle }: Readonly<State>): Ellipse => ({ sigma, ratio, angle });
+
+/** The tint is painted again when what it depends on changes, not for every hover. */
+export class TintKeeper {
+  #of: unknown[] = [];
+  #tint: Tint | undefined;
+
+  paint(field: Field, state: Readonly<State>, target: number, palette: Palette): Tint {
+    const of = [field, ...state.x, state.sigma, state.ratio, state.angle, target, palette.paper.join(), palette.classes.join()];
+    if (!this.#tint || of.some((value, i) => value !== this.#of[i])) {
+      this.#of = of;
+      this.#tint = paintTint(field, state.x as Pair, ellipseOf(state), target, palette);
+    }
+    return this.#tint;
+  }
+}
+
+/**
+ * The copies around the point where it is now. Until the network has answered for them they move with the point and grow with
+ * sigma, and the field says what they are.
+ */
+function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: Readonly<State>, count: number): Copies {
+  if (fresh) return { x: cloud.x.subarray(0, 2 * count), predicted: cloud.predicted.subarray(0, count) };
+  const grow = state.sigma / asked.sigma;
+  const x = cloud.x.slice(0, 2 * count).map((value, i) => state.x[i % 2]! + grow * (value - asked.x[i % 2]!));
+  return { x, predicted: Array.from({ length: x.length / 2 }, (_, i) => classAt(field, x[2 * i]!, x[2 * i + 1]!)) };
+}
+
+const lined = (x: readonly number[], { target, margins, gradients }: Linearization): Line[] =>
+  linesOf(x as Pair, target, margins, gradients);
+
+/** With many classes only the lines of these are drawn, unless one points at their estimator. */
+const nearest = 3;
+
+/** Classes whose boundaries are nearest, in standard deviations. */
+const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
+  Array.from(rivals, (row, i) => ({ rival: row < target ? row : row + 1, z: z[i]! }))
+    .sort((a, b) => a.z - b.z)
+    .slice(0, nearest)
+    .map(({ rival }) => rival);
+
+/** How many copies an estimator looks at; all that there are where it names no number. */
+const copiesFor = (form: string | undefined): number =>
+  form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, 300) : 300;
+
+export interface Parts {
+  state: Readonly<State>;
+  session: Session;
+  trainer: Trainer;
+  ui: Ui;
+  palette: Palette;
+  tints: TintKeeper;
+}
+
+export function sceneOf({ state, session, trainer, ui, palette, tints }: Parts): Scene | undefined {
+  const { field, answers } = session;
+  if (!field) return undefined;
+  const at = state.x as Pair;
+  const key = session.key(state);
+  const quick = answers.quick?.value;
+  const fresh = answers.quick?.key === key;
+  const target = fresh ? quick!.truth.target : classAt(field, ...at);
+  const family = ui.form?.split(':')[0]?.replace('_mvs', '');
+  const blind = family === 'softmax';
+  const shows = (layer: Layer) => state.show.includes(layer) && !blind;
+  const taylor = quick && lined(quick.asked.x, quick.linear);
+  const listed = answers.listed?.value;
+  const mmse = listed && lined(listed.asked.x, listed.mmse);
+  const few = quick ? nearestRivals(quick.linear) : [];
+  const chosen = (lines: Line[]) =>
+    lines.filter(({ rival }) => family === 'taylor' || family === 'mmse' || rival === ui.rival || few.includes(rival));
+  const wanted = (name: string) => shows('lines') && (family === name || (family !== 'taylor' && family !== 'mmse'));
+  return {
+    view,
+    field,
+    at,
+    noise: ellipseOf(state),
+    target,
+    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}, answer ${letter(target)}. Arrow keys move it, with shift further.`,
+    tint: shows('tint') ? tints.paint(field, state, target, palette) : undefined,
+    cloud:
+      quick && shows('cloud') && family !== 'taylor' && family !== 'adf' && family !== 'quadrature'
+        ? copiesOf(quick, fresh, field, state, copiesFor(ui.form))
+        : undefined,
+    data: state.show.includes('data') ? trainer.data : undefined,
+    rings: !blind,
+    taylor: taylor && wanted('taylor') ? { lines: chosen(taylor), stale: !fresh } : undefined,
+    mmse: mmse && wanted('mmse') ? { lines: chosen(mmse), stale: answers.listed!.key !== key } : undefined,
+    halves: family === 'taylor' ? taylor : family === 'mmse' ? mmse : undefined,
+    arrow:
+      shows('arrow') && listed && answers.listed!.key === key && Number.isFinite(listed.boundary.distance)
+        ? listed.boundary.step
+        : undefined,
+    rival: ui.rival,
+    ghosts: ghostsOf(state, ui),
+    coarse: trainer.playing,
+  };
+}
+
+/** The points of a pair that are not the one being looked at. */
+function ghostsOf(state: Readonly<State>, { preset }: Ui): Scene['ghosts'] {
+  const points = presets.find(({ id }) => id === preset)?.points ?? [];
+  return points.map((at, i) => ({ name: String(i + 1), at })).filter(({ at }) => at.some((value, i) => value !== state.x[i]));
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The frame that every chart stands in: axes with words, a plot area, and what is drawn there.
+import { svg, type SVGTemplateResult } from 'lit';
+
+export interface Scale {
+  (value: number): number;
+  range(): number[];
+}
+
+export interface Axis {
+  scale: Scale;
+  ticks: readonly number[];
+  format(value: number): string;
+  label: string;
+}
+
+export const plot = { width: 380, height: 250, left: 56, right: 12, top: 10, bottom: 42 };
+
+export const inner = {
+  x: [plot.left, plot.width - plot.right] as [number, number],
+  y: [plot.height - plot.bottom, plot.top] as [number, number],
+};
+
+const xAxis = ({ scale, ticks, format, label }: Axis) => svg`
+  <g class="axis">
+    ${ticks.map(
+      (tick) => svg`<line x1=${scale(tick)} x2=${scale(tick)} y1=${inner.y[0]} y2=${inner.y[0] + 4}></line>
+        <text x=${scale(tick)} y=${inner.y[0] + 17} text-anchor="middle">${format(tick)}</text>`,
+    )}
+    <text class="label" x=${(inner.x[0] + inner.x[1]) / 2} y=${plot.height - 6} text-anchor="middle">${label}</text>
+  </g>`;
+
+const yAxis = ({ scale, ticks, format, label }: Axis) => svg`
+  <g class="axis">
+    ${ticks.map(
+      (tick) => svg`<line class="grid" x1=${inner.x[0]} x2=${inner.x[1]} y1=${scale(tick)} y2=${scale(tick)}></line>
+        <text x=${inner.x[0] - 6} y=${scale(tick) + 4} text-anchor="end">${format(tick)}</text>`,
+    )}
+    <text class="label" transform="translate(12 ${(inner.y[0] + inner.y[1]) / 2}) rotate(-90)" text-anchor="middle">${label}</text>
+  </g>`;
+
+/** `title` is what a screen reader says of it. */
+export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult) => svg`
+  <svg class="chart" viewBox="0 0 ${plot.width} ${plot.height}" role="img" aria-label=${title}>
+    ${xAxis(x)} ${yAxis(y)}
+    <svg x=${inner.x[0]} y=${inner.y[1]} width=${inner.x[1] - inner.x[0]} height=${inner.y[0] - inner.y[1]}
+      viewBox="${inner.x[0]} ${inner.y[1]} ${inner.x[1] - inner.x[0]} ${inner.y[0] - inner.y[1]}">${content}</svg>
+  </svg>`;

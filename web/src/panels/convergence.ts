@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// How error falls with cost: many seeds of each estimator, and their root mean square.
+import { scaleLog } from 'd3-scale';
+import { line } from 'd3-shape';
+import { svg } from 'lit';
+import type { Convergence } from '../labs/plane/answers.js';
+import { chart, inner } from './chart.js';
+import { dashOf } from './curves.js';
+import { csvOf } from './save.js';
+import { power, tidy } from './words.js';
+
+const least = 1e-5;
+const rootMeanSquare = (errors: readonly number[]) =>
+  Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length);
+
+export function convergenceFigure({ families }: Convergence, hovered: string | undefined) {
+  const costs = families.flatMap(({ runs }) => runs.map(({ cost }) => cost));
+  const x = scaleLog([Math.min(...costs) * 0.8, Math.max(...costs) * 1.2], inner.x);
+  const y = scaleLog([least, 1], inner.y).clamp(true);
+  const ticks = [10, 100, 1000].filter((tick) => tick >= x.domain()[0]! && tick <= x.domain()[1]!);
+  const drawn = line<{ cost: number; errors: number[] }>()
+    .defined(({ errors }) => errors.length > 0)
+    .x(({ cost }) => x(cost))
+    .y(({ errors }) => y(rootMeanSquare(errors)));
+  return chart(
+    { scale: x, ticks, format: tidy, label: 'cost, in passes through the network' },
+    { scale: y, ticks: [1, 0.1, 0.01, 0.001, 1e-4, 1e-5], format: power, label: 'distance from the true p' },
+    `Error against cost for ${families.map(({ name }) => name).join(', ')}`,
+    svg`${families.map(({ name, runs }, i) => {
+      const quiet = hovered !== undefined && hovered.split(':')[0] !== name;
+      return svg`<g style="opacity: ${quiet ? 0.15 : 1}; color: var(--line-${i})">
+        ${runs.flatMap(({ cost, errors }) => errors.map((error) => svg`<circle cx=${x(cost)} cy=${y(error)} r="2" style="fill: currentColor; opacity: 0.3"></circle>`))}
+        <path d=${drawn(runs) ?? ''} style="stroke: currentColor; stroke-width: 2; stroke-dasharray: ${dashOf(i)}"></path>
+      </g>`;
+    })}`,
+  );
+}
+
+export const convergenceCsv = ({ truth, families }: Convergence): string =>
+  csvOf(
+    families.flatMap(({ name, runs }) =>
+      runs.flatMap(({ cost, errors }) => errors.map((error) => ({ estimator: name, cost, error, truth }))),
+    ),
+  );

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The same two numbers z and R, counted in four ways, beside the truth.
+import { scaleLinear } from 'd3-scale';
+import { svg } from 'lit';
+import type { Counted } from '../labs/plane/answers.js';
+import { csvOf } from './save.js';
+import { percent } from './words.js';
+
+const width = 380;
+const rowHeight = 34;
+
+interface Bar {
+  name: string;
+  note: string;
+  value: number;
+}
+
+const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
+  { name: 'union bound', note: 'adds what each rival takes: overlaps count twice', value: union },
+  { name: 'independent product', note: 'forgets that the rivals share the noise', value: product },
+  { name: 'mv-sigmoid', note: 'a quick formula in z alone', value: sigmoid.pFail ?? NaN },
+  { name: 'normal CDF', note: 'counts every place once, by z and R', value: normal.pFail ?? NaN },
+  { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
+];
+
+/** Behind its bar, and not across the mark of the truth. */
+const labelAt = (end: number, truth: number) => (end < truth && end > truth - 52 ? truth : end);
+
+export function countingFigure(counted: Counted) {
+  const bars = barsOf(counted);
+  const most = Math.max(...bars.map(({ value }) => value).filter(Number.isFinite), 1e-12);
+  const truth = bars.at(-1)!.value;
+  const x = scaleLinear([0, most], [0, width - 64]);
+  return svg`<svg class="chart" viewBox="0 0 ${width} ${bars.length * rowHeight + 4}" role="img"
+      aria-label="Probability that the answer changes: ${bars.map(({ name, value }) => `${name} ${percent(value)}`).join(', ')}">
+${bars.map(({ name, note, value }, i) => {
+  const y = i * rowHeight;
+  const strong = i === bars.length - 1;
+  return svg`<text class="strong" x="0" y=${y + 12}>${name}<tspan dx="8" style="fill: var(--muted)">${note}</tspan></text>
+        <rect x="0" y=${y + 17} width=${Math.max(1, x(value) || 0)} height="10" rx="2" style="fill: ${strong ? 'var(--ink)' : 'var(--accent)'}; opacity: ${strong ? 1 : 0.75}"></rect>
+        <line x1=${x(truth)} x2=${x(truth)} y1=${y + 15} y2=${y + 29} style="stroke: var(--ink); stroke-width: 2"></line>
+        <text class="strong" x=${labelAt(x(value) || 0, x(truth)) + 6} y=${y + 27}>${percent(value)}</text>`;
+})}
+  </svg>`;
+}
+
+export const countingCsv = (counted: Counted): string =>
+  csvOf(barsOf(counted).map(({ name, value }) => ({ name, pFail: value })));

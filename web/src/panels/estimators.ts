@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// The list of estimators: each beside the truth, with its mark, its interval and its cost.
+import { css, html, nothing } from 'lit';
+import { classMap } from 'lit/directives/class-map.js';
+import type { Row } from 'probust';
+import { describe, kindOf, marks, nameOf, percentOf } from './words.js';
+
+export interface EstimatorList {
+  rows: readonly Row[];
+  /** The forms that were asked for, which name the rows. */
+  forms: readonly string[];
+  truth: Row | undefined;
+  /** What the others are compared with; "the truth" by default. */
+  against?: string;
+  stale: boolean;
+  hovered: string | undefined;
+  onHover(form: string | undefined): void;
+}
+
+/** The part of [0, 1] that holds all estimates and the truth. */
+function span({ rows, truth }: EstimatorList): [number, number] {
+  const values = [...rows, ...(truth ? [truth] : [])].flatMap(({ p }) => (p === null ? [] : [p]));
+  const ends = rows.flatMap(({ ciLow, ciHigh }) => [ciLow, ciHigh].filter((end) => end !== null));
+  const low = Math.min(...values, ...ends, 1);
+  const high = Math.max(...values, ...ends, low + 0.02);
+  const margin = 0.06 * (high - low);
+  return [low - margin, high + margin];
+}
+
+function strip(row: Row, at: (p: number) => number, truth: number | null | undefined) {
+  const { p, ciLow, ciHigh } = row;
+  const whisker =
+    ciLow !== null && ciHigh !== null
+      ? html`<i class="whisker" style="left: ${at(ciLow)}%; width: ${at(ciHigh) - at(ciLow)}%"></i>`
+      : nothing;
+  const line = typeof truth === 'number' ? html`<i class="truth" style="left: ${at(truth)}%"></i>` : nothing;
+  return html`<span class="strip" aria-hidden="true">
+    ${line}${whisker}${p === null ? nothing : html`<i class="dot" style="left: ${at(p)}%"></i>`}
+  </span>`;
+}
+
+function item(row: Row, form: string, list: EstimatorList, at: (p: number) => number) {
+  const kind = kindOf(row);
+  const { name, detail } = nameOf(form);
+  const cost = row.forwards + row.backwards;
+  const truth = list.truth?.p;
+  const error = row.p !== null && typeof truth === 'number' ? Math.abs(row.p - truth) : undefined;
+  const reason = kind === 'invalid' || !/^(ok|tie)$/.test(row.status) ? row.status : '';
+  const spoken = [
+    `${name} ${detail}: ${percentOf(row)}, ${marks[kind].words}`,
+    error === undefined ? '' : `, off by ${(100 * error).toFixed(1)} points`,
+    `, cost ${cost} passes. ${describe(form)} ${reason}`,
+  ].join('');
+  return html`<li>
+    <button
+      class=${classMap({ row: true, hovered: list.hovered === form })}
+      aria-label=${spoken}
+      aria-pressed=${list.hovered === form}
+      title=${`${describe(form)} (${marks[kind].words})`}
+      @pointerenter=${() => list.onHover(form)}
+      @pointerleave=${() => list.onHover(undefined)}
+      @focus=${() => list.onHover(form)}
+      @blur=${() => list.onHover(undefined)}
+    >
+      <span class="name">${name} <span class="muted">${detail}</span></span>
+      ${strip(row, at, truth)}
+      <span class="value"><span class="mark">${marks[kind].sign}</span> ${kind === 'invalid' ? 'not here' : percentOf(row)}</span>
+      <span class="cost muted">${cost}</span>
+      ${reason ? html`<span class="reason small muted">${reason}</span>` : nothing}
+    </button>
+  </li>`;
+}
+
+const legend = html`${Object.values(marks).map(({ sign, words }) => html`<span><span class="mark">${sign}</span> ${words}</span>`)}
+  <span>cost: forward and backward passes</span>`;
+
+export function estimatorList(list: EstimatorList) {
+  const [low, high] = span(list);
+  const at = (p: number) => (100 * (p - low)) / (high - low);
+  return html`
+    <div class="heads small muted" aria-hidden="true">
+      <span>estimator</span><span>beside ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
+    </div>
+    <ul class=${classMap({ estimators: true, stale: list.stale })}>
+      ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
+    </ul>
+    <p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered)}</span>` : legend}</p>
+  `;
+}
+
+export const estimatorStyles = css`
+  .estimators {
+    list-style: none;
+    margin: 0;
+    padding: 0;
+  }
+  .heads,
+  button.row {
+    display: grid;
+    grid-template-columns: 9rem minmax(3rem, 1fr) 6.2rem 2.4rem;
+    align-items: center;
+    gap: 0 0.6rem;
+    padding: 0 0.4rem;
+  }
+  .heads span {
+    white-space: nowrap;
+    overflow: hidden;
+  }
+  .heads span:nth-child(n + 3),
+  .cost {
+    text-align: right;
+  }
+  button.row {
+    width: 100%;
+    border: 0;
+    background: none;
+    color: inherit;
+    text-align: left;
+    min-height: 30px;
+    border-radius: 6px;
+  }
+  button.row.hovered {
+    background: var(--soft);
+    color: inherit;
+  }
+  .name {
+    white-space: nowrap;
+  }
+  .value {
+    text-align: right;
+    white-space: nowrap;
+  }
+  .mark {
+    color: var(--muted);
+    display: inline-block;
+    min-width: 1em;
+    text-align: center;
+  }
+  .strip {
+    position: relative;
+    height: 22px;
+    background: linear-gradient(var(--line), var(--line)) center / 100% 1px no-repeat;
+  }
+  .strip i {
+    position: absolute;
+    top: 50%;
+  }
+  .strip .truth {
+    top: 0;
+    height: 100%;
+    border-left: 2px solid var(--ink);
+    margin-left: -1px;
+  }
+  .strip .whisker {
+    height: 7px;
+    margin-top: -3.5px;
+    border: solid var(--muted);
+    border-width: 0 1.5px;
+    background: linear-gradient(var(--muted), var(--muted)) center / 100% 1.5px no-repeat;
+  }
+  .strip .dot {
+    width: 10px;
+    height: 10px;
+    margin: -5px;
+    border-radius: 50%;
+    background: var(--accent);
+    border: 1.5px solid var(--paper);
+  }
+  @container (max-width: 480px) {
+    .heads {
+      display: none;
+    }
+    .estimators {
+      display: flex;
+      overflow-x: auto;
+      scroll-snap-type: x proximity;
+      gap: 0.75rem;
+      padding: 0.35rem 0.1rem 0.6rem;
+    }
+    .estimators li {
+      flex: 0 0 12.5rem;
+      scroll-snap-align: start;
+    }
+    button.row {
+      grid-template-columns: 1fr auto;
+      padding: 0.5rem 0.6rem;
+      border: 1px solid var(--line);
+    }
+    .row .strip {
+      grid-column: 1 / -1;
+      grid-row: 2;
+    }
+    .row .cost {
+      display: none;
+    }
+    .legend {
+      display: block;
+    }
+    .legend span {
+      margin-right: 0.4rem;
+    }
+  }
+  .reason {
+    grid-column: 1 / -1;
+  }
+  .legend {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0 1rem;
+    margin: 0.5rem 0.4rem 0;
+    min-height: 2.9em;
+    align-content: start;
+  }
+`;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// A panel: a title, two plain sentences, a figure, where its formula is from, and files to take along.
+import { css, html, nothing, type TemplateResult } from 'lit';
+import { saveSvg, saveText } from './save.js';
+
+export interface Panel {
+  /** As the attribute `panels` names it. */
+  id: string;
+  title: string;
+  /** What is seen, in two sentences. */
+  words: string | TemplateResult;
+  figure: unknown;
+  source: string | TemplateResult;
+  stale?: boolean;
+  controls?: unknown;
+  /** The numbers of a chart, as rows of a table; they and the chart can be saved. */
+  csv?: (() => string) | undefined;
+}
+
+const figureOf = (event: Event): SVGSVGElement | null =>
+  (event.target as Element).closest('section')!.querySelector<SVGSVGElement>('svg.chart');
+
+const files = (id: string, title: string, csv: () => string) =>
+  html`<div class="files">
+    <button
+      class="quiet"
+      @click=${(event: Event) => saveSvg(figureOf(event), `probust-${id}.svg`)}
+      aria-label="Save ${title} as SVG"
+    >
+      SVG
+    </button>
+    <button class="quiet" @click=${() => saveText(csv(), `probust-${id}.csv`, 'text/csv')} aria-label="Save ${title} as CSV">
+      CSV
+    </button>
+  </div>`;
+
+export const panel = ({ id, title, words, figure, source, stale = false, controls, csv }: Panel) => html`
+  <section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
+    <div class="head">
+      <h2 id="${id}-title">${title}</h2>
+      ${csv ? files(id, title, csv) : nothing}
+    </div>
+    <p class="words">${words}</p>
+    <div class="figure ${stale ? 'stale' : ''}">${figure}</div>
+    ${controls ?? nothing}
+    <p class="source">${source}</p>
+  </section>
+`;
+
+export const panelStyles = css`
+  .panel {
+    min-width: 0;
+    padding: 1.1rem 0 0;
+    border-top: 1px solid var(--line);
+  }
+  .head {
+    display: flex;
+    align-items: baseline;
+    justify-content: space-between;
+    gap: 0.5rem;
+  }
+  .files {
+    display: flex;
+  }
+  button.quiet {
+    border: 0;
+    background: none;
+    color: var(--muted);
+    font-size: 0.8125rem;
+    padding: 0 0.5rem;
+    min-height: 24px;
+  }
+  button.quiet:hover {
+    color: var(--ink);
+    text-decoration: underline;
+  }
+  .words {
+    font-size: 0.9375rem;
+    min-height: 4.4em;
+    text-wrap: pretty;
+  }
+  .source {
+    margin: 0.4rem 0 0;
+    font-size: 0.8125rem;
+    color: var(--muted);
+  }
+  .stale {
+    transition: opacity 150ms 120ms;
+  }
+  .stale {
+    opacity: 0.5;
+  }
+  .chart {
+    display: block;
+    width: 100%;
+    height: auto;
+    font-size: 12px;
+  }
+  .chart text {
+    fill: var(--muted);
+    font-family: var(--font);
+  }
+  .chart .label,
+  .chart .strong {
+    fill: var(--ink);
+  }
+  .chart .axis line {
+    stroke: var(--muted);
+  }
+  .chart .axis .grid {
+    stroke: var(--line);
+  }
+  .chart path,
+  .chart polyline {
+    fill: none;
+  }
+  @media (prefers-reduced-motion: reduce) {
+    .figure,
+    .stale {
+      transition: none;
+    }
+  }
+`;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The one state of the explorer. Whoever knows it can draw the same screen again: it is what a shared URL holds.
+import { bool, choice, list, number, numbers, text, type Codec } from './codec.js';
+
+export const labs = ['plane', 'image'] as const;
+export const themes = ['auto', 'light', 'dark'] as const;
+export const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
+export const activations = ['relu', 'tanh', 'gelu'] as const;
+export const layouts = ['auto', 'nchw', 'nhwc', 'whcn'] as const;
+export const layers = ['tint', 'cloud', 'lines', 'arrow', 'data'] as const;
+
+export type Lab = (typeof labs)[number];
+export type Theme = (typeof themes)[number];
+export type DataSet = (typeof dataSets)[number];
+export type Layer = (typeof layers)[number];
+export type Layout = (typeof layouts)[number];
+export type Activation = (typeof activations)[number];
+
+export interface State {
+  lab: Lab;
+  theme: Theme;
+  /** The point of the 2-D lab, in units of its data. */
+  x: number[];
+  /** Root mean square of the noise over directions. */
+  sigma: number;
+  /** Long over short axis of the noise's ellipse. */
+  ratio: number;
+  /** Of its long axis, in degrees, counter-clockwise from the right. */
+  angle: number;
+  /** Of the noise. */
+  seed: number;
+  /** What answers in the 2-D lab: the name of a pretrained state, "trained", or the URL of an ONNX file. */
+  model: string;
+  data: DataSet;
+  /** Of data sets that leave a choice. */
+  classes: number;
+  /** Points that were clicked in: x, y, class, x, y, class, ... */
+  points: number[];
+  /** Widths of the hidden layers. */
+  hidden: number[];
+  activation: Activation;
+  /** Weight of the squared norm of the loss's input gradient. */
+  lambda: number;
+  /** Standard deviation of the noise that training adds to its data. */
+  augmentation: number;
+  /** Of data, weights and the order of training. */
+  trainSeed: number;
+  /** Epochs trained; a shared URL is trained again up to here, which gives the same weights. */
+  epochs: number;
+  /** Estimators listed beside the truth. */
+  estimators: string[];
+  /** Panels shown; empty shows all. */
+  panels: string[];
+  /** Layers of the picture. */
+  show: string[];
+  /** Whether p against sigma is drawn as log(1 - p). */
+  failure: boolean;
+  /** What answers in the image lab: "digits", "own" for a file of the reader's, or the URL of an ONNX file. */
+  imageModel: string;
+  /** Subtracted from pixels in [0, 1], which are then divided by `imageStd`: one for all, or one a channel. */
+  imageMean: number[];
+  imageStd: number[];
+  imageLayout: Layout;
+  /** Which digit the generator draws, */
+  imageDigit: number;
+  /** and how: the seed of its pose. */
+  imageVariant: number;
+  /** A drawn or opened image instead, as picture.ts writes it; empty for the generator's. */
+  imagePixels: string;
+  /** Of the noise, in units of pixels in [0, 1]. */
+  imageSigma: number;
+  /** Noisy copies that are counted. */
+  imageCopies: number;
+  /** Whether copies are clipped to [0, 1], as those of a camera are. */
+  imageClip: boolean;
+  /** Estimators listed beside the count. */
+  imageEstimators: string[];
+}
+
+/** Longer images are left out of links. */
+export const longestPixels = 8000;
+
+export const initial: Readonly<State> = {
+  lab: 'plane',
+  theme: 'auto',
+  x: [-0.86, 0.06],
+  sigma: 0.25,
+  ratio: 1,
+  angle: 0,
+  seed: 0,
+  model: 'three',
+  data: 'spirals',
+  classes: 3,
+  points: [],
+  hidden: [16, 16],
+  activation: 'tanh',
+  lambda: 0,
+  augmentation: 0,
+  trainSeed: 0,
+  epochs: 0,
+  estimators: ['regression:25', 'probit:24', 'mc:25', 'mmse:25', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
+  panels: [],
+  show: [...layers],
+  failure: false,
+  imageModel: 'digits',
+  imageMean: [0],
+  imageStd: [1],
+  imageLayout: 'auto',
+  imageDigit: 5,
+  imageVariant: 1,
+  imagePixels: '',
+  imageSigma: 0.3,
+  imageCopies: 1000,
+  imageClip: false,
+  imageEstimators: ['regression:50', 'probit:50', 'mmse:20', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
+};
+
+/** How each part is written in a URL. */
+export const codecs: { [K in keyof State]: Codec<State[K]> } = {
+  lab: choice(labs),
+  theme: choice(themes),
+  x: numbers({ digits: 3, length: 2, low: -100, high: 100 }),
+  sigma: number({ digits: 3, low: 0.01, high: 10 }),
+  ratio: number({ digits: 2, low: 1, high: 8 }),
+  angle: number({ digits: 1, low: -180, high: 180 }),
+  seed: number({ digits: 0, low: 0, high: 2 ** 31 }),
+  model: text,
+  data: choice(dataSets),
+  classes: number({ digits: 0, low: 2, high: 6 }),
+  points: numbers({ digits: 2, low: -100, high: 100 }),
+  hidden: numbers({ digits: 0, low: 1, high: 64 }),
+  activation: choice(activations),
+  lambda: number({ digits: 4, low: 0, high: 10 }),
+  augmentation: number({ digits: 3, low: 0, high: 2 }),
+  trainSeed: number({ digits: 0, low: 0, high: 2 ** 31 }),
+  epochs: number({ digits: 0, low: 0, high: 100_000 }),
+  estimators: list,
+  panels: list,
+  show: list,
+  failure: bool,
+  imageModel: text,
+  imageMean: numbers({ digits: 6, low: -1e4, high: 1e4 }),
+  imageStd: numbers({ digits: 6, low: 1e-4, high: 1e4 }),
+  imageLayout: choice(layouts),
+  imageDigit: number({ digits: 0, low: 0, high: 9 }),
+  imageVariant: number({ digits: 0, low: 0, high: 9999 }),
+  imagePixels: { write: (value) => (value.length > longestPixels ? '' : value), read: (value) => value },
+  imageSigma: number({ digits: 3, low: 0.005, high: 4 }),
+  imageCopies: number({ digits: 0, low: 2, high: 100_000 }),
+  imageClip: bool,
+  imageEstimators: list,
+};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// A server of the built page, which counts what it sends, and a real browser.
+import { createServer } from 'node:http';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { dirname, extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+const web = dirname(dirname(fileURLToPath(import.meta.url)));
+export const root = dirname(web);
+export const dist = join(web, 'dist');
+
+const types: Record<string, string> = {
+  '.html': 'text/html',
+  '.mjs': 'text/javascript',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
+};
+
+export interface Server {
+  url: string;
+  /** Bytes sent so far, compressed as servers do. */
+  sent(): number;
+  files(): string[];
+  close(): void;
+}
+
+/** Serves `folders`, the first that has the file, compressed. */
+export async function serve(...folders: string[]): Promise<Server> {
+  let sent = 0;
+  const files: string[] = [];
+  const packed = new Map<string, Buffer>();
+  const server = createServer((request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
+    const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
+    if (!file) return void response.writeHead(404).end();
+    const key = `${file} ${statSync(file).mtimeMs}`;
+    const body = packed.get(key) ?? gzipSync(readFileSync(file));
+    packed.set(key, body);
+    sent += body.length;
+    files.push(`${path} ${body.length}`);
+    const type = types[extname(file)] ?? 'application/octet-stream';
+    response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip', 'cache-control': 'max-age=600' }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, sent: () => sent, files: () => files, close: () => server.close() };
+}
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath: process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+
+/** What went wrong in a page: a test ends by expecting nothing. */
+export function problemsOf(page: Page): string[] {
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+  return problems;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+import { staged } from './scripts/link.mjs';
+
+/** What the first answer needs is fetched at once, not when one script after the other has asked for it. */
+const early: Plugin = {
+  name: 'early',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (_, { bundle = {} }) =>
+      Object.keys(bundle).flatMap((file): HtmlTagDescriptor[] => {
+        const link = (attrs: Record<string, string>) => [{ tag: 'link', attrs: { href: `./${file}`, crossorigin: '', ...attrs } }];
+        if (/\/probust-[^/]*\.wasm$/.test(file) && !file.includes('scalar')) return link({ rel: 'preload', as: 'fetch' });
+        if (/\/three-[^/]*\.onnx$/.test(file)) return link({ rel: 'preload', as: 'fetch' });
+        return /\/(plane-lab|lab-element)-[^/]*\.js$/.test(file) ? link({ rel: 'modulepreload' }) : [];
+      }),
+  },
+};
+
+export default defineConfig({
+  // Relative, so that the built folder works wherever it is put.
+  base: './',
+  plugins: [early],
+  // Pre-bundling would lose the .wasm files and the worker that lie beside the package's scripts.
+  optimizeDeps: { exclude: ['probust', 'onnxruntime-web'] },
+  resolve: { dedupe: ['onnxruntime-web'] },
+  server: { fs: { allow: ['.', staged] } },
+  worker: { format: 'es' },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    rollupOptions: {
+      input: { index: 'index.html', 'probust-explorer': 'src/element/define.ts' },
+      // Pages that embed the component name its file, so that one keeps its name. Its exports are its interface.
+      preserveEntrySignatures: 'exports-only',
+      output: { entryFileNames: ({ name }) => (name === 'probust-explorer' ? '[name].js' : 'assets/[name]-[hash].js') },
+    },
+  },
+});
