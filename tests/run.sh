@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test: installs what is missing, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
-# WebAssembly with its npm package, and runs all of it. The last line is "N passed, N failed" (or "..., N skipped").
+# WebAssembly with its npm package and the explorer, and runs all of it. The last line is "N passed, N failed" (or "..., N skipped").
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -50,7 +50,7 @@ build() {
 
 mkdir -p build
 # Not "npm ci", which insists on lock entries for platforms that are not this one.
-check "npm packages" npm --prefix wasm install --no-save
+for folder in wasm web; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
 check "formatting" tests/tools/check_format.sh
 check "build, release" build release
 check "lint" tests/tools/check_lint.sh
