@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Builds the WebAssembly package and the explorer, and opens the page on localhost. PORT is 4173 unless it is set; --no-open opens
-# no browser, --build only builds.
+# no browser, --build only builds. PROBUST_PACKAGE names a package that is staged already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ -z "${PROBUST_PACKAGE:-}" ]; then
+  tests/tools/install.sh test # it holds Emscripten
+  npm --prefix wasm install --no-save
   cmake --preset wasm
   cmake --build --preset wasm
 fi

@@ -7,13 +7,19 @@ const early: Plugin = {
   name: 'early',
   transformIndexHtml: {
     order: 'post',
-    handler: (_, { bundle = {} }) =>
-      Object.keys(bundle).flatMap((file): HtmlTagDescriptor[] => {
-        const link = (attrs: Record<string, string>) => [{ tag: 'link', attrs: { href: `./${file}`, crossorigin: '', ...attrs } }];
-        if (/\/probust-[^/]*\.wasm$/.test(file) && !file.includes('scalar')) return link({ rel: 'preload', as: 'fetch' });
-        if (/\/three-[^/]*\.onnx$/.test(file)) return link({ rel: 'preload', as: 'fetch' });
-        return /\/(plane-lab|lab-element)-[^/]*\.js$/.test(file) ? link({ rel: 'modulepreload' }) : [];
-      }),
+    handler: (_, { bundle = {} }) => {
+      const link = (file: string, attrs: Record<string, string>): HtmlTagDescriptor => ({
+        tag: 'link',
+        attrs: { href: `./${file}`, crossorigin: '', ...attrs },
+      });
+      const lab = Object.values(bundle).find((each) => each.type === 'chunk' && each.name === 'plane-lab');
+      const scripts = lab?.type === 'chunk' ? [lab.fileName, ...lab.imports] : [];
+      const modules = Object.keys(bundle).filter((file) => /\/probust-(?!scalar)[^/]*\.wasm$/.test(file));
+      return [
+        ...modules.map((file) => link(file, { rel: 'preload', as: 'fetch' })),
+        ...scripts.map((file) => link(file, { rel: 'modulepreload' })),
+      ];
+    },
   },
 };
 

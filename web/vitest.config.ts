@@ -2,5 +2,11 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/*.test.ts'], globalSetup: 'test/built.ts', fileParallelism: false, testTimeout: 120_000, hookTimeout: 240_000 },
+  test: {
+    include: ['test/*.test.ts'],
+    globalSetup: 'test/built.ts',
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 240_000,
+  },
 });

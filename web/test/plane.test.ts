@@ -221,6 +221,23 @@ describe('training', () => {
     expect((await settled()).p).not.toBeCloseTo(first.p, 3);
   });
 
+  it('starts afresh with another network', async () => {
+    await open('model=trained&data=blobs&hidden=8&epochs=30&x=0.3,0.4');
+    const trained = await settled();
+    await page.getByLabel('Activation').selectOption('gelu');
+    await expect.poll(() => page.locator('[data-epoch]').textContent()).toMatch(/epoch\s+0,/);
+    expect((await settled()).p).not.toBeCloseTo(trained.p, 3);
+    await page.getByRole('button', { name: 'Step' }).click();
+    await expect.poll(() => page.locator('[data-epoch]').textContent()).toMatch(/epoch\s+1,/);
+    // Smoothness is another matter: it is changed while the network learns.
+    await page.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(async () => Number(await page.locator('[data-epoch]').getAttribute('data-epoch'))).toBeGreaterThan(5);
+    await page.getByLabel('Smoothness').fill('150');
+    const epoch = Number(await page.locator('[data-epoch]').getAttribute('data-epoch'));
+    await expect.poll(async () => Number(await page.locator('[data-epoch]').getAttribute('data-epoch'))).toBeGreaterThan(epoch);
+    await page.getByRole('button', { name: 'Pause' }).click();
+  });
+
   it('learns points that were clicked in', async () => {
     await open();
     await page.getByRole('button', { name: 'Train on your own points' }).click();

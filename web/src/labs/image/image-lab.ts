@@ -62,6 +62,7 @@ export class ImageLab extends LabElement {
     this.#scheme?.removeEventListener('change', this.#themed);
     this.#session?.dispose();
     this.#session = undefined;
+    this.#announced = '';
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
@@ -228,7 +229,7 @@ export class ImageLab extends LabElement {
   }
 
   protected override render() {
-    if (!this.hasUpdated) return nothing;
+    if (!this.begun) return nothing;
     const dragged = (event: DragEvent) => this.#dragged(event);
     return html`<div class="lab ${this.ui.over ? 'over' : ''}" @dragover=${dragged} @dragleave=${dragged} @drop=${dragged}>
       <div class="first">${this.#stage()} ${this.#side()}</div>

@@ -55,6 +55,11 @@ export const numberStyles = css`
   .big.stale {
     transition: opacity 150ms 120ms;
   }
+  @media (prefers-reduced-motion: reduce) {
+    .big.stale {
+      transition: none;
+    }
+  }
   .lead {
     font-size: 1.125rem;
     margin-bottom: 0.1rem;

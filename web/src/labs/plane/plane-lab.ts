@@ -129,8 +129,11 @@ export class PlaneLab extends LabElement {
       if (trainer.playing) trainer.play();
     }
     if (before && before.model === 'trained' && !fresh) return;
-    if (before && state.epochs === before.epochs && state.epochs > 0) return this.store.set({ epochs: 0 });
-    trainer.restore();
+    // Another network has learnt nothing yet, and goes on learning if the one before did.
+    const { playing } = trainer;
+    if (before && state.epochs === before.epochs) this.store.set({ epochs: 0 });
+    if (playing) trainer.play();
+    else trainer.restore();
   }
 
   #trainerChanged(): void {
