@@ -22,7 +22,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
-#include "probust/train/mlp.h"
+#include "probust/train/trainer.h"
 
 namespace {
 
@@ -149,14 +149,15 @@ void ionosphere(const std::filesystem::path& folder, const std::string& copies) 
   std::vector<std::int64_t> test_labels = data.labels;
   const Tensor z = standardized(data.x, 2, scaling_of(data.x));  // the first two features are categories
   const Tensor x = third(z, false, &data.labels), test = third(z, true, &test_labels);
-  const TrainedMlp trained = train_mlp(x, data.labels, 2, {.hidden = {256, 256}, .epochs = 30, .decay = 1e-4});
-  const Tensor logits = make_executor("cpu", trained.classifier, {}).value()->logits(test).value();
+  Trainer trainer(x, data.labels, 2, {.hidden = {256, 256}});
+  const std::vector<double> loss = trainer.epochs(30, {.rate = 1e-3, .decay = 1e-4});
+  const Tensor logits = make_executor("cpu", trainer.classifier(), {}).value()->logits(test).value();
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < test.shape[0]; ++i) right += argmax(logits.row(i)) == test_labels[i] ? 1 : 0;
   std::printf("\nIonosphere: trained on %lld points, cross-entropy %.4f, test accuracy %.1f %%\n",
-              static_cast<long long>(x.shape[0]), trained.loss.back(),
+              static_cast<long long>(x.shape[0]), loss.back(),
               100.0 * static_cast<double>(right) / static_cast<double>(test.shape[0]));
-  experiment("Ionosphere, network of two layers of 256", trained.classifier, test, true, copies);
+  experiment("Ionosphere, network of two layers of 256", trainer.classifier(), test, true, copies);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "probust/analysis/boundary.h"
+#include "probust/analysis/cloud.h"
 #include "probust/analysis/curvature.h"
 #include "probust/analysis/curve.h"
 #include "probust/analysis/scale_process.h"
@@ -488,6 +489,33 @@ TEST(CurvatureTest, QuadraticBoundsWhereTheyAreDefined) {
 }
 
 // ---- slices
+
+TEST(CloudTest, HoldsTheCopiesThatAreCounted) {
+  std::mt19937 random(6);
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const Points points{test::random_tensor({1, 1, 8, 8}, random), {7}, {2}, 5};
+  for (const char* text : {"gaussian:0.4", "uniform:1", "gaussian:0.4@3,5..9+laplace:0.5@40"}) {
+    const Noise noise = parse_noise(text);
+    const Cloud cloud = noisy_cloud(*executor, points, noise, 600).value();
+    EXPECT_EQ(cloud.x.shape, Shape({600, 1, 8, 8}));
+    std::vector<std::int64_t> counts(4, 0);
+    for (const std::int64_t winner : cloud.predicted) ++counts[winner];
+    EXPECT_EQ(counts, executor->sample(points, noise, 600).value()[0]) << text;
+    const Tensor logits = executor->logits(rows(cloud.x, 123, 1)).value();
+    EXPECT_EQ(argmax(logits.row(0)), cloud.predicted[123]);
+    for (std::int64_t j = 0; j < 40; ++j)  // copy by copy
+      EXPECT_EQ(executor->sample(points, noise, 1, j).value()[0][cloud.predicted[j]], 1) << text;
+  }
+}
+
+TEST(CloudTest, RefusesNoCopiesAndTooMany) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const Points one{Tensor({1, 1, 8, 8}), {0}, {0}, 0}, two{Tensor({2, 1, 8, 8}), {0, 1}, {0, 0}, 0};
+  const Noise noise = parse_noise("gaussian:0.1");
+  EXPECT_EQ(noisy_cloud(*executor, one, noise, 0).error().code, ErrorCode::usage);
+  EXPECT_EQ(noisy_cloud(*executor, two, noise, 5).error().code, ErrorCode::usage);
+  EXPECT_EQ(noisy_cloud(*executor, one, noise, std::int64_t{1} << 50).error().code, ErrorCode::resources);
+}
 
 TEST(SliceTest, ShowsTheRegionsOfALinearClassifier) {
   Setting s = setting(test::linear_classifier(Tensor({2, 3}, {1, 2, 2, 0, 0, 0}), Tensor({2}, {0, 0})), {{0.3F, 0.3F, 0.3F}});

@@ -90,6 +90,30 @@ TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
   }
 }
 
+// Products of two values that vary: a lane alone takes another way than a lane among many.
+TEST(Executor, OneLaneOfAProductIsALaneAmongMany) {
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      Graph g;
+      const ValueId x = append_input(g, {19 * 37}, Extent::example, "x");
+      const ValueId a = build::reshape(g, x, transpose_a ? Shape{37, 19} : Shape{19, 37});
+      const ValueId b = build::reshape(g, append(g, Op::sine, {x}), transpose_b ? Shape{19, 37} : Shape{37, 19});
+      g.outputs = {build::reshape(g, build::matmul(g, a, b, transpose_a, transpose_b), {19 * 19})};
+      std::mt19937 random(3);
+      const Tensor x5 = test::random_tensor({5, 19 * 37}, random);
+      const auto executor = make_executor("cpu", g, {}).value();
+      const Tensor together = executor->logits(x5).value();
+      for (std::int64_t i = 0; i < 5; ++i) {
+        const auto row = together.row(i);
+        EXPECT_EQ(executor->logits(rows(x5, i, 1)).value().data, std::vector<float>(row.begin(), row.end()))
+            << transpose_a << transpose_b;
+      }
+      const Tensor expected = make_executor("reference", g, {}).value()->logits(x5).value();
+      for (std::size_t i = 0; i < expected.data.size(); ++i) EXPECT_NEAR(together.data[i], expected.data[i], 1e-5);
+    }
+  }
+}
+
 TEST(Executor, BackendsAgree) {
   for (const std::string_view name : backends()) EXPECT_EQ(make_executor(name, test::small_cnn(), {}).value()->name(), name);
   const Everything cpu = run_all("cpu", {}), reference = run_all("reference", {});

@@ -48,6 +48,7 @@ std::vector<std::string> every_estimator() {
           "regression:40:pooled",
           "adf",
           "subset:400",
+          "quadrature:8",
           "softmax"};
 }
 
@@ -110,7 +111,8 @@ std::vector<Row> in_steps(Executor& executor, const EstimateRequest& request, do
 TEST(Stepwise, EveryEstimatorSaysTheSameWhereverStepsEnd) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   for (const std::string& estimator : every_estimator()) {
-    const EstimateRequest request = request_of(11, {estimator}, {"gaussian:0.1", "gaussian:0.4"});
+    const std::string columns = estimator.rfind("quadrature", 0) == 0 ? "@3,40" : "";  // it knows two dimensions
+    const EstimateRequest request = request_of(11, {estimator}, {"gaussian:0.1" + columns, "gaussian:0.4" + columns});
     const std::vector<Row> expected = at_once(*executor, request);
     int steps = 0;
     expect_same(in_steps(*executor, request, 0, steps), expected);

@@ -1,67 +1,322 @@
 // SPDX-License-Identifier: MIT
-// Training by the library's own derivatives.
+// Training by the library's own derivatives: gradients of what is minimised, steps, noise, and what comes of it.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "probust/data/datasets.h"
 #include "probust/exec/executor.h"
-#include "probust/train/mlp.h"
+#include "probust/train/trainer.h"
+#include "support/evaluate.h"
 
 namespace probust {
 namespace {
 
-// Two classes, a disc in a ring: no line separates them.
-void disc_and_ring(Tensor& x, std::vector<std::int64_t>& labels, std::uint64_t seed) {
-  NoiseStream random(seed, 0, 0, 1);
-  x = Tensor({400, 2});
-  labels.clear();
-  for (std::int64_t i = 0; i < 400; ++i) {
-    const double angle = 6.283185307 * random.uniform(), radius = (i % 2 == 0 ? 0.0 : 1.0) + 0.8 * random.uniform();
-    x.row(i)[0] = static_cast<float>(radius * std::cos(angle));
-    x.row(i)[1] = static_cast<float>(radius * std::sin(angle));
-    labels.push_back(i % 2);
+MadeData made(const char* kind, std::int64_t count, std::uint64_t seed = 0) {
+  return make_data(made_data_kind(kind), {.count = count, .seed = seed});
+}
+
+Trainer trainer_of(const MadeData& data, const TrainerOptions& options) { return {data.x, data.labels, data.classes, options}; }
+
+// ---- The objective.
+
+// A batch at random, and a network with weights and biases at random.
+struct Problem {
+  Mlp mlp;
+  Batched batch;
+};
+
+Problem problem(Activation activation) {
+  std::mt19937 random(7);
+  Problem p{initial_mlp({3}, {5, 4}, 3, activation, 1), {test::random_tensor({4, 3}, random), Tensor({4, 3})}};
+  for (Tensor& weight : p.mlp.weights) weight = test::random_tensor(weight.shape, random);
+  for (std::int64_t row = 0; row < 4; ++row) p.batch.wanted.row(row)[row % 3] = 1;
+  return p;
+}
+
+double activated(double x, Activation activation) {
+  if (activation == Activation::relu) return std::max(x, 0.0);
+  if (activation == Activation::tanh) return std::tanh(x);
+  return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+}
+
+// The cross-entropy of one point, in doubles and by hand.
+double loss_at(const Mlp& mlp, const std::vector<std::vector<double>>& weights, std::vector<double> x, std::int64_t label) {
+  for (std::size_t k = 0; k < weights.size(); k += 2) {
+    std::vector<double> y = weights[k + 1];
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      for (std::size_t o = 0; o < y.size(); ++o) y[o] += x[i] * weights[k][i * y.size() + o];
+    }
+    if (k + 2 < weights.size()) {
+      for (double& value : y) value = activated(value, mlp.activation);
+    }
+    x = y;
+  }
+  double sum = 0;
+  for (const double logit : x) sum += std::exp(logit);
+  return std::log(sum) - x[static_cast<std::size_t>(label)];
+}
+
+// The mean of l + lambda ||grad_x l||², the gradient by central differences.
+double objective_by_hand(const Problem& p, const std::vector<std::vector<double>>& weights, double lambda) {
+  constexpr double kStep = 1e-4;
+  double total = 0;
+  for (std::int64_t row = 0; row < 4; ++row) {
+    const std::vector<double> x(p.batch.x.row(row).begin(), p.batch.x.row(row).end());
+    total += loss_at(p.mlp, weights, x, row % 3) / 4;
+    for (std::size_t e = 0; e < 3; ++e) {
+      std::vector<double> up = x, down = x;
+      up[e] += kStep;
+      down[e] -= kStep;
+      const double slope = (loss_at(p.mlp, weights, up, row % 3) - loss_at(p.mlp, weights, down, row % 3)) / (2 * kStep);
+      total += lambda * slope * slope / 4;
+    }
+  }
+  return total;
+}
+
+std::vector<std::vector<double>> as_doubles(const std::vector<Tensor>& weights) {
+  std::vector<std::vector<double>> doubles;
+  doubles.reserve(weights.size());
+  for (const Tensor& weight : weights) doubles.emplace_back(weight.data.begin(), weight.data.end());
+  return doubles;
+}
+
+TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
+  constexpr double kStep = 1e-4;
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
+    Problem p = problem(activation);
+    for (const double lambda : {0.0, 0.7}) {
+      SCOPED_TRACE(std::to_string(int(activation)) + " at " + std::to_string(lambda));
+      std::vector<Tensor> gradients;
+      for (const Tensor& weight : p.mlp.weights) gradients.emplace_back(weight.shape);
+      Objective objective(p.mlp, 4, lambda > 0);
+      const std::vector<std::vector<double>> weights = as_doubles(p.mlp.weights);
+      EXPECT_NEAR(objective.run(p.batch, p.mlp.weights, lambda, gradients), objective_by_hand(p, weights, lambda), 1e-5);
+      for (std::size_t k = 0; k < weights.size(); ++k) {
+        for (std::size_t e = 0; e < weights[k].size(); ++e) {
+          auto up = weights, down = weights;
+          up[k][e] += kStep;
+          down[k][e] -= kStep;
+          const double slope = (objective_by_hand(p, up, lambda) - objective_by_hand(p, down, lambda)) / (2 * kStep);
+          EXPECT_NEAR(gradients[k].data[e], slope, 2e-4 * (1 + std::fabs(slope))) << k << ", " << e;
+        }
+      }
+    }
   }
 }
 
-TEST(TrainMlp, SeparatesWhatNoLineDoes) {
-  Tensor x, held_out;
-  std::vector<std::int64_t> labels, held_out_labels;
-  disc_and_ring(x, labels, 1);
-  disc_and_ring(held_out, held_out_labels, 2);
-  const MlpOptions options{.hidden = {16, 16}, .epochs = 60, .rate = 5e-3};
-  const TrainedMlp trained = train_mlp(x, labels, 2, options);
-  EXPECT_EQ(trained.loss.size(), 60U);
-  EXPECT_GT(trained.loss.front(), 0.4);
-  EXPECT_LT(trained.loss.back(), 0.1);
-  const Tensor logits = make_executor("cpu", trained.classifier, {}).value()->logits(held_out).value();
-  int right = 0;
-  for (std::int64_t i = 0; i < 400; ++i) right += argmax(logits.row(i)) == held_out_labels[i] ? 1 : 0;
-  EXPECT_GT(right, 380);
-  EXPECT_EQ(train_mlp(x, labels, 2, options).loss, trained.loss);  // deterministic
+TEST(Objective, TheClassifierIsTheNetwork) {
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
+    const Problem p = problem(activation);
+    BatchLogits logits(p.mlp, 4);
+    Tensor expected({4, 3});
+    logits.run(p.batch.x, p.mlp.weights, expected);
+    const Tensor actual = make_executor("cpu", classifier_of(p.mlp), {}).value()->logits(p.batch.x).value();
+    for (std::size_t i = 0; i < expected.data.size(); ++i) EXPECT_NEAR(actual.data[i], expected.data[i], 1e-5);
+  }
+}
+
+// ---- Training.
+
+TEST(Trainer, LearnsWhatNoLineSeparates) {
+  for (const char* kind : {"moons", "spirals", "xor", "rings"}) {
+    const MadeData data = made(kind, 400, 1), held_out = made(kind, 1000, 2);
+    for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
+      Trainer trainer = trainer_of(data, {.hidden = {16, 16}, .activation = activation});
+      const double before = trainer.score().loss;
+      const std::vector<double> loss = trainer.epochs(80, {.rate = 1e-2});
+      EXPECT_EQ(loss.size(), 80U);
+      EXPECT_LT(loss.back(), 0.3 * before) << kind;
+      EXPECT_GT(trainer.score().accuracy, 0.95) << kind;
+      const Tensor logits = make_executor("cpu", trainer.classifier(), {}).value()->logits(held_out.x).value();
+      double right = 0;
+      for (std::int64_t i = 0; i < 1000; ++i) right += argmax(logits.row(i)) == held_out.labels[i] ? 1e-3 : 0;
+      EXPECT_GT(right, 0.93) << kind << " by " << int(activation);
+    }
+  }
+}
+
+TEST(Trainer, GradientDescentLearnsToo) {
+  const MadeData data = made("moons", 400);
+  Trainer trainer = trainer_of(data, {.hidden = {16}, .activation = Activation::tanh, .optimizer = Optimizer::sgd});
+  trainer.epochs(200, {.rate = 0.5});
+  EXPECT_GT(trainer.score().accuracy, 0.95);
+}
+
+TEST(Trainer, LearnsDigitsThatItHasNotSeen) {
+  const MadeData data = made("digits", 1500, 1), held_out = made("digits", 500, 2);
+  Trainer trainer = trainer_of(data, {.hidden = {64}});
+  trainer.epochs(15);
+  const auto executor = make_executor("cpu", trainer.classifier(), {}).value();
+  EXPECT_EQ(executor->point_shape(), Shape({1, 28, 28}));
+  const Tensor logits = executor->logits(held_out.x).value();
+  double right = 0;
+  for (std::int64_t i = 0; i < 500; ++i) right += argmax(logits.row(i)) == held_out.labels[i] ? 1.0 / 500 : 0;
+  EXPECT_GT(right, 0.85);
+}
+
+TEST(Trainer, IsDeterministic) {
+  const MadeData data = made("moons", 300);
+  const auto weights_of = [&](std::uint64_t seed) {
+    Trainer trainer = trainer_of(data, {.seed = seed});
+    trainer.epochs(3, {.sigma = 0.1, .lambda = 0.01});
+    return trainer.network().weights[0].data;
+  };
+  EXPECT_EQ(weights_of(4), weights_of(4));
+  EXPECT_NE(weights_of(4), weights_of(5));
+}
+
+TEST(Trainer, PiecesOfARunAreTheRun) {
+  const MadeData data = made("rings", 100);
+  Trainer whole = trainer_of(data, {.batch = 30}), pieces = trainer_of(data, {.batch = 30});
+  EXPECT_EQ(whole.steps_an_epoch(), 3);
+  whole.epochs(4, {.sigma = 0.2});
+  TrainingRun run(pieces, 4, {.sigma = 0.2});
+  int count = 1;
+  for (; !run.step(0); ++count) {
+  }
+  EXPECT_EQ(count, 12 + 4);  // steps, and batches that are scored
+  EXPECT_EQ(run.planned(), run.done());
+  EXPECT_EQ(pieces.network().weights[2].data, whole.network().weights[2].data);
+  EXPECT_EQ(pieces.epoch(), 4);
+  EXPECT_EQ(run.score().loss, whole.score().loss);
+  EXPECT_EQ(run.score().accuracy, whole.score().accuracy);
+}
+
+TEST(Trainer, TheScoreIsThatOfTheClassifier) {
+  const MadeData data = made("blobs", 101);
+  Trainer trainer = trainer_of(data, {.batch = 30});
+  trainer.epochs(1);
+  const Tensor logits = make_executor("cpu", trainer.classifier(), {}).value()->logits(data.x).value();
+  double right = 0, loss = 0;
+  for (std::int64_t i = 0; i < 101; ++i) {
+    double sum = 0;
+    for (const float logit : logits.row(i)) sum += std::exp(double{logit});
+    loss += (std::log(sum) - logits.row(i)[data.labels[i]]) / 101;
+    right += argmax(logits.row(i)) == data.labels[i] ? 1.0 / 101 : 0;
+  }
+  EXPECT_NEAR(trainer.score().loss, loss, 1e-5);
+  EXPECT_NEAR(trainer.score().accuracy, right, 1e-12);
+}
+
+// The mean of ||grad_x loss||² over the data, from the regularised objective itself.
+double squared_gradients(const Trainer& trainer, const MadeData& data) {
+  Batched all{data.x, Tensor({data.size(), data.classes})};
+  for (std::int64_t i = 0; i < data.size(); ++i) all.wanted.row(i)[data.labels[i]] = 1;
+  std::vector<Tensor> gradients;
+  for (const Tensor& weight : trainer.network().weights) gradients.emplace_back(weight.shape);
+  Objective objective(trainer.network(), data.size(), true);
+  const double without = objective.run(all, trainer.network().weights, 0, gradients);
+  return objective.run(all, trainer.network().weights, 1, gradients) - without;
+}
+
+TEST(Trainer, LambdaMakesGradientsSmaller) {
+  const MadeData data = made("moons", 300);
+  std::vector<double> squares;
+  for (const double lambda : {0.0, 0.01, 0.1}) {
+    Trainer trainer = trainer_of(data, {.hidden = {32}, .activation = Activation::tanh});
+    trainer.epochs(60, {.lambda = lambda});
+    squares.push_back(squared_gradients(trainer, data));
+  }
+  EXPECT_LT(squares[1], 0.8 * squares[0]);
+  EXPECT_LT(squares[2], 0.8 * squares[1]);
+}
+
+TEST(Trainer, NoiseIsAFunctionOfSeedAndEpoch) {
+  const MadeData data = made("moons", 64);
+  // The objective over all points, in two epochs between which the weights stay as they are.
+  const auto losses = [&](double sigma, std::uint64_t seed) {
+    Trainer trainer = trainer_of(data, {.batch = 64, .seed = seed});
+    return trainer.epochs(2, {.rate = 1e-30, .sigma = sigma});
+  };
+  const std::vector<double> without = losses(0, 0), with = losses(0.3, 0);
+  EXPECT_NEAR(without[0], without[1], 1e-6);  // but for the order of the points
+  EXPECT_GT(std::fabs(with[0] - without[0]), 1e-4);
+  EXPECT_GT(std::fabs(with[1] - with[0]), 1e-4);
+  EXPECT_EQ(losses(0.3, 0), with);
+  // The same noise whatever the batch: the mean over an epoch is the same.
+  Trainer small = trainer_of(data, {.batch = 8});
+  EXPECT_NEAR(small.epochs(1, {.rate = 1e-30, .sigma = 0.3})[0], with[0], 1e-6);
 }
 
 // Without hidden layers the first step from given weights is known: Adam moves every weight by the rate against its gradient.
-TEST(TrainMlp, TheFirstStepGoesAgainstTheGradient) {
+TEST(Trainer, TheFirstStepGoesAgainstTheGradient) {
   const Tensor x({2, 1}, {1, -1});
-  const std::vector<std::int64_t> labels = {0, 1};
-  MlpOptions options{.hidden = {}, .epochs = 0, .batch = 2, .rate = 0.01};
-  const auto slope = [&](const MlpOptions& o) {
-    const auto executor = make_executor("cpu", train_mlp(x, labels, 2, o).classifier, {}).value();
-    const Tensor logits = executor->logits(x).value();
+  Trainer trainer(x, {0, 1}, 2, {.hidden = {}, .batch = 2});
+  const auto slope = [&] {
+    const Tensor logits = make_executor("cpu", trainer.classifier(), {}).value()->logits(x).value();
     return logits.row(0)[0] - logits.row(0)[1] - (logits.row(1)[0] - logits.row(1)[1]);
   };
-  const double before = slope(options);
-  options.epochs = 1;
-  EXPECT_NEAR(slope(options) - before, 4 * 0.01, 1e-4);  // two weights, each by 0.01, at x = 1 and x = -1
+  const double before = slope();
+  trainer.step({.rate = 0.01});
+  EXPECT_NEAR(slope() - before, 4 * 0.01, 1e-4);  // two weights, each by 0.01, at x = 1 and x = -1
 }
 
-TEST(TrainMlp, RefusesWhatDoesNotFit) {
+TEST(Trainer, OptionsMayChangeWhileItRuns) {
+  Trainer trainer = trainer_of(made("moons", 200), {});
+  trainer.epochs(2, {.rate = 1e-2});
+  const std::vector<float> before = trainer.network().weights[0].data;
+  trainer.epochs(1, {.rate = 1e-30, .lambda = 0.1});  // too small a step to be seen
+  EXPECT_EQ(trainer.network().weights[0].data, before);
+  trainer.epochs(1, {.rate = 1e-30, .decay = 1e28});
+  EXPECT_NE(trainer.network().weights[0].data, before);
+}
+
+TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
+  Trainer trainer = trainer_of(made("moons", 200), {.optimizer = Optimizer::sgd});
+  std::vector<float> before;
+  try {
+    for (int k = 0; k < 1000; ++k) {
+      before = trainer.network().weights[0].data;
+      trainer.step({.rate = 1e30});
+    }
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::numerical);
+    EXPECT_EQ(trainer.network().weights[0].data, before);
+  }
+}
+
+void expect_refusal(ErrorCode code, const std::function<void()>& body) {
+  try {
+    body();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, code) << error.message();
+  }
+}
+
+TEST(Trainer, RefusesWhatDoesNotFit) {
   const Tensor x({2, 1}, {1, -1});
-  EXPECT_THROW(train_mlp(x, {0}, 2, {}), Error);
-  EXPECT_THROW(train_mlp(x, {0, 2}, 2, {}), Error);
-  EXPECT_THROW(train_mlp(x, {0, 1}, 1, {}), Error);
-  EXPECT_THROW(train_mlp(Tensor({2}), {0, 1}, 2, {}), Error);
-  EXPECT_THROW(train_mlp(x, {0, 1}, 2, {.rate = 0}), Error);
+  const auto usage = [](const std::function<void()>& body) { expect_refusal(ErrorCode::usage, body); };
+  usage([&] { Trainer(x, {0}, 2); });
+  usage([&] { Trainer(x, {0, 2}, 2); });
+  usage([&] { Trainer(x, {0, -1}, 2); });
+  usage([&] { Trainer(x, {0, 0}, 1); });
+  usage([&] { Trainer(Tensor({2}), {0, 1}, 2); });
+  usage([&] { Trainer(Tensor({0, 2}), {}, 2); });
+  usage([&] { Trainer(Tensor({2, 1}, {1, NAN}), {0, 1}, 2); });
+  usage([&] { Trainer(x, {0, 1}, 2, {.hidden = {4, 0}}); });
+  usage([&] { Trainer(x, {0, 1}, 2, {.batch = 0}); });
+  Trainer trainer(x, {0, 1}, 2);
+  for (const TrainingOptions& options : {TrainingOptions{.rate = 0}, TrainingOptions{.rate = NAN}, TrainingOptions{.sigma = -1},
+                                         TrainingOptions{.lambda = -1}, TrainingOptions{.decay = INFINITY}}) {
+    usage([&] { trainer.step(options); });
+    usage([&] { TrainingRun(trainer, 1, options); });
+  }
+  usage([&] { TrainingRun(trainer, -1, {}); });
+  usage([] { parse_activation("sigmoid"); });
+  usage([] { parse_optimizer("lbfgs"); });
+}
+
+TEST(Trainer, ChecksSizesBeforeItTakesMemory) {
+  const Tensor x({2, 1}, {1, -1});
+  const auto resources = [](const std::function<void()>& body) { expect_refusal(ErrorCode::resources, body); };
+  resources([&] { Trainer(x, {0, 1}, 2, {.hidden = {1 << 20, 1 << 20}}); });
+  resources([&] { Trainer(x, {0, 1}, 2, {.hidden = {std::int64_t{1} << 62}}); });
+  resources([&] { Trainer(x, {0, 1}, std::int64_t{1} << 40, {}); });
+  resources([&] { Trainer(x, {0, 1}, 2, {.hidden = {1000, 1000}, .memory = 1 << 20}); });
 }
 
 }  // namespace

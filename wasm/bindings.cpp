@@ -12,7 +12,7 @@
 namespace probust::web {
 namespace {
 
-// A model and what runs it: the one handle, beside calls under way.
+// A model and what runs it: a handle, as are trainings and calls under way.
 class LoadedModel {
  public:
   /// `run` is asked for each call.
@@ -29,6 +29,29 @@ class LoadedModel {
   val info_;
   std::function<Runner()> run_;
 };
+
+// A training under way: a handle too.
+class Training {
+ public:
+  explicit Training(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
+
+  /// {value: Call} or {error}.
+  val start(const std::string& operation, const val& arguments) {
+    return outcome(operation, [&] { return val(start_training(operation, trainer_, Arguments(arguments))); });
+  }
+
+ private:
+  std::shared_ptr<Trainer> trainer_;
+};
+
+val train(const val& given) {
+  return outcome("train", [&] { return val(std::make_shared<Training>(make_trainer(Arguments(given)))); });
+}
+
+// {value: Call} or {error}.
+val data(const val& given) {
+  return outcome("data", [&] { return val(start_data(Arguments(given))); });
+}
 
 // The model's own order of values, without the batch, where the caller names no other.
 Shape point_shape(const Arguments& options, const Model& model) {
@@ -57,7 +80,10 @@ val load_model(const val& bytes, const val& given) {
     const Shape point = point_shape(options, model);
     const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
     const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
-    return val(std::make_shared<LoadedModel>(write(model, point, "probust"), [executor] { return Runner{executor}; }));
+    return val(std::make_shared<LoadedModel>(write(model, point, "probust"),
+                                             [executor, pace = std::make_shared<StepwiseExecutor::Pace>()] {
+                                               return Runner{executor, nullptr, pace};
+                                             }));
   });
 }
 
@@ -137,6 +163,8 @@ EMSCRIPTEN_BINDINGS(probust) {
   emscripten::constant("version", std::string(PROBUST_VERSION));
   emscripten::function("loadModel", &load_model);
   emscripten::function("loadOutside", &load_outside);
+  emscripten::function("train", &train);
+  emscripten::function("data", &data);
   emscripten::function("mvn", &mvn);
   emscripten::function("estimators", &estimators);
   emscripten::function("pointsTogether", &points_together);
@@ -144,6 +172,7 @@ EMSCRIPTEN_BINDINGS(probust) {
       .smart_ptr<std::shared_ptr<LoadedModel>>("Model")
       .function("info", &LoadedModel::info)
       .function("start", &LoadedModel::start);
+  emscripten::class_<Training>("Training").smart_ptr<std::shared_ptr<Training>>("Training").function("start", &Training::start);
   emscripten::class_<Call>("Call")
       .smart_ptr<std::shared_ptr<Call>>("Call")
       .function("step", &Call::step)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "calls.h"
 
+#include "probust/analysis/boundary.h"
+#include "probust/analysis/cloud.h"
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
 #include "probust/analysis/slice.h"
@@ -11,11 +13,42 @@ namespace {
 
 std::uint64_t read_seed(const Arguments& arguments) { return static_cast<std::uint64_t>(arguments.integer("seed", 0, 0)); }
 
+// A call of a model.
+class ModelCall : public Call {
+ public:
+  explicit ModelCall(Runner runner) : runner_(std::move(runner)) {}
+
+  val answer(const val& logits) override {
+    return outcome("logits", [&] {
+      runner_.outside->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
+      return val(true);
+    });
+  }
+
+ protected:
+  /// One attempt of attempt().
+  virtual val work(double milliseconds) = 0;
+
+ private:
+  val attempt(double milliseconds) override {
+    const std::int64_t before = runner_.executor->progress.passes;
+    val value = work(milliseconds);
+    passes_ += runner_.executor->progress.passes - before;
+    return value;
+  }
+
+  std::int64_t done() const override { return runner_.outside ? runner_.outside->passes() : passes_; }
+  const Outside::Inputs* wanted() const override { return runner_.outside ? runner_.outside->wanted() : nullptr; }
+
+  Runner runner_;
+  std::int64_t passes_ = 0;
+};
+
 // Rows as they come, and nothing twice.
-class EstimateCall final : public Call {
+class EstimateCall final : public ModelCall {
  public:
   EstimateCall(const Runner& runner, const Arguments& arguments)
-      : Call(runner), run_(*runner.executor, request(*runner.executor, arguments), runner.outside.get()) {}
+      : ModelCall(runner), run_(*runner.executor, request(*runner.executor, arguments), runner.outside.get()) {}
 
  private:
   static EstimateRequest request(const Executor& executor, const Arguments& arguments) {
@@ -29,7 +62,7 @@ class EstimateCall final : public Call {
     return request;
   }
 
-  val attempt(double milliseconds) override {
+  val work(double milliseconds) override {
     if (!run_.step(milliseconds)) return val::undefined();
     val rows = val::array();
     for (const Row& row : run_.rows()) rows.call<void>("push", write(row));
@@ -42,15 +75,18 @@ class EstimateCall final : public Call {
 };
 
 /// A question that is asked from its beginning at each attempt (stepwise.h).
-class Repeated final : public Call {
+class Repeated final : public ModelCall {
  public:
   using Body = std::function<val(Executor&)>;
 
   Repeated(const Runner& runner, std::int64_t planned, Body body)
-      : Call(runner), stepwise_(*runner.executor, runner.outside.get()), planned_(planned), body_(std::move(body)) {}
+      : ModelCall(runner),
+        stepwise_(*runner.executor, runner.outside.get(), runner.pace.get()),
+        planned_(planned),
+        body_(std::move(body)) {}
 
  private:
-  val attempt(double milliseconds) override {
+  val work(double milliseconds) override {
     stepwise_.resume(milliseconds);
     try {
       return body_(stepwise_);
@@ -99,9 +135,9 @@ PointArguments read_point(const Executor& executor, const Arguments& arguments) 
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const Arguments& arguments) {
-  const Tensor x = read_points(arguments, runner.executor->point_shape());
-  return std::make_shared<Repeated>(runner, x.shape[0],
-                                    [x](Executor& of) { return write(std::span<const float>(of.logits(x).value().data)); });
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.executor->point_shape()));  // not to be copied
+  return std::make_shared<Repeated>(runner, x->shape[0],
+                                    [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
 val linearize(Executor& executor, const PointArguments& point, const Noise& noise, std::int64_t samples) {
@@ -200,6 +236,41 @@ std::shared_ptr<Call> start_slice(const Runner& runner, const Arguments& argumen
   return std::make_shared<Repeated>(runner, given.resolution * given.resolution, body);
 }
 
+val write_cloud(const Cloud& cloud) {
+  val object = val::object();
+  object.set("x", write(std::span<const float>(cloud.x.data)));
+  object.set("predicted", write_ints(cloud.predicted));
+  return object;
+}
+
+std::shared_ptr<Call> start_cloud(const Runner& runner, const Arguments& arguments) {
+  const PointArguments point = read_point(*runner.executor, arguments);
+  const Noise noise = read_noise(arguments);
+  const std::int64_t count = arguments.integer("count", 1000, 1);
+  return std::make_shared<Repeated>(
+      runner, count, [=](Executor& of) { return write_cloud(noisy_cloud(of, point.at(of).points, noise, count).value()); });
+}
+
+val write_nearest(const NearestBoundary& nearest) {
+  val object = val::object();
+  object.set("distance", nearest.distance);
+  object.set("rival", static_cast<double>(nearest.rival));
+  object.set("step", write(std::span<const float>(nearest.step)));
+  object.set("forwards", static_cast<double>(nearest.forwards));
+  object.set("backwards", static_cast<double>(nearest.backwards));
+  return object;
+}
+
+std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const Arguments& arguments) {
+  const PointArguments point = read_point(*runner.executor, arguments);
+  if (!point.target.empty()) throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
+  const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
+  return std::make_shared<Repeated>(runner, 1, [=](Executor& of) {
+    const Points points = point.at(of).points;
+    return write_nearest((gradients ? nearest_boundary(of, points) : nearest_boundary_black_box(of, points)).value()[0]);
+  });
+}
+
 struct Operation {
   const char* name;
   std::shared_ptr<Call> (*start)(const Runner&, const Arguments&);
@@ -214,33 +285,30 @@ constexpr Operation kOperations[] = {
      }},
     {"sweep", start_sweep},
     {"slice", start_slice},
+    {"cloud", start_cloud},
+    {"nearestBoundary", start_nearest_boundary},
 };
 
 }  // namespace
 
 val Call::step(double milliseconds) {
-  const std::int64_t before = runner_.executor->progress.passes;
   const Result<val> result = guarded("run", [&] { return attempt(milliseconds); });
-  passes_ += runner_.executor->progress.passes - before;
   val report = val::object();
-  report.set("passes", static_cast<double>(runner_.outside ? runner_.outside->passes() : passes_));
+  report.set("passes", static_cast<double>(done()));
   report.set("planned", static_cast<double>(planned()));
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
-  if (const Outside::Inputs* wanted = runner_.outside ? runner_.outside->wanted() : nullptr; wanted != nullptr) {
-    val wants = val::object();
-    wants.set("count", static_cast<double>(wanted->count));
-    wants.set("values", write(std::span<const float>(wanted->values)));
-    report.set("wants", wants);
+  if (const Outside::Inputs* wants = wanted(); wants != nullptr) {
+    val inputs = val::object();
+    inputs.set("count", static_cast<double>(wants->count));
+    inputs.set("values", write(std::span<const float>(wants->values)));
+    report.set("wants", inputs);
   }
   return report;
 }
 
-val Call::answer(const val& logits) {
-  return outcome("logits", [&] {
-    runner_.outside->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
-    return val(true);
-  });
+val Call::answer(const val&) {
+  return outcome("logits", []() -> val { throw Error{ErrorCode::usage, "logits", "were not wanted", ""}; });
 }
 
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const Arguments& arguments) {

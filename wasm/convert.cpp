@@ -207,6 +207,8 @@ val write_ints(std::span<const std::int64_t> values) {
   return copy(narrow.data(), narrow.size());
 }
 
+val write_bytes(std::string_view bytes) { return copy(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()); }
+
 val write_matrix(const Eigen::MatrixXd& matrix) {
   const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows = matrix;
   return copy(by_rows.data(), static_cast<std::size_t>(by_rows.size()));

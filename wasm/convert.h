@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probust/estimators/run.h"
@@ -54,6 +55,7 @@ Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::s
 val write(std::span<const double> values);             ///< Float64Array
 val write(std::span<const float> values);              ///< Float32Array
 val write_ints(std::span<const std::int64_t> values);  ///< Int32Array
+val write_bytes(std::string_view bytes);               ///< Uint8Array
 val write_matrix(const Eigen::MatrixXd& matrix);       ///< Float64Array, row-major
 val write(const Error& error);
 val write(const Row& row);

@@ -18,6 +18,8 @@
 //     -> Phi_R(z)                 normal::mvn_cdf        normal/multivariate.h
 //     -> Estimate                 estimate               estimators/estimator.h
 //
+// Where there is no model yet: made or own data -> Trainer (train/trainer.h) -> Graph -> bytes, by export_onnx (onnx/export.h).
+//
 // Above the linearization everything is float32, large, and lives with the executor; below it everything is float64 and small.
 
 #include "probust/autodiff/vjp.h"
@@ -27,5 +29,7 @@
 #include "probust/graph/simplify.h"
 #include "probust/noise/noise.h"
 #include "probust/normal/multivariate.h"
+#include "probust/onnx/export.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/train/trainer.h"

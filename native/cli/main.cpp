@@ -73,7 +73,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
        estimate->add_option("--estimator", arguments.estimators,
                             "auto[:N] (the default), mc:N[:stratified], mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, "
                             "taylor, taylor_mvs, "
-                            "mmse:N[:centered|:loo], mmse_mvs:N, softmax[:T]")});
+                            "mmse:N[:centered|:loo], mmse_mvs:N, quadrature[:N], softmax[:T]")});
   estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
   estimate->add_option("--budget", arguments.budget, "of auto: forwards a point")->check(CLI::Range(2.0, 1e9));

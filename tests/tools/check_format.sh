@@ -6,3 +6,5 @@ git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run --Werror
 cd wasm
 npx --no-install prettier --check --log-level warn .
 npx --no-install tsc
+cd ../web  # what it says of types needs the package, and is asked where that is built
+npx --no-install prettier --check --log-level warn .

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
+import { dispose } from './dispose.js';
 import { disposed, ProbustError } from './errors.js';
 import { readModel } from './platform.js';
 import type { Everywhere, Pool } from './pool.js';
 import type { Forward, Watch } from './protocol.js';
+import { begin, Data, type Training } from './training.js';
 import type {
   CallOptions,
+  Cloud,
+  CloudOptions,
   Curve,
   EstimateOptions,
   EstimatorInfo,
+  LabelledPoints,
   Linearization,
   LinearizeOptions,
   ModelInfo,
@@ -15,18 +20,18 @@ import type {
   ModelSource,
   MvnOptions,
   MvnResult,
+  NearestBoundary,
   Numbers,
+  PointOptions,
   Row,
   Slice,
   SliceOptions,
   SweepOptions,
+  TrainOptions,
   Verification,
   VerifyOptions,
 } from './types.js';
 import { compared, uniformPoints } from './verify.js';
-
-// Newer than some browsers; a symbol of our own does no harm where nobody asks for it.
-const dispose: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
 
 /** What every release of a model needs, without the model itself: a registry may not hold on to it. */
 interface Lease {
@@ -121,6 +126,19 @@ export class Model {
     return (await this.#call('slice', { x: floats(x), u, v, ...options })) as Slice;
   }
 
+  /** Noisy copies of one point x with the class of each: the very ones that the estimator "mc:N" counts. */
+  async cloud(x: Numbers, options: CloudOptions): Promise<Cloud> {
+    return (await this.#call('cloud', { x: floats(x), ...options })) as Cloud;
+  }
+
+  /**
+   * The nearest point with another answer, from one point x: along gradients where the model has them; otherwise by a search at
+   * random, which `seed` and `index` key.
+   */
+  async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target'> = {}): Promise<NearestBoundary> {
+    return (await this.#call('nearestBoundary', { x: floats(x), ...options })) as NearestBoundary;
+  }
+
   /**
    * Compares its logits with another's, such as one of `probust/ort`, at points x [N, ...]; without x at eight points whose
    * elements are uniform in [0, 1].
@@ -168,11 +186,14 @@ export class Probust {
   readonly workers: number;
   /** Every estimator that there is. */
   readonly estimators: readonly EstimatorInfo[];
+  /** Data to train with and look at. */
+  readonly data: Data;
   readonly #pool: Pool;
 
   /** @internal */
   constructor(pool: Pool, about: { version: string; estimators: readonly EstimatorInfo[]; simd: boolean; workers: number }) {
     this.#pool = pool;
+    this.data = new Data(pool);
     this.version = about.version;
     this.estimators = about.estimators;
     this.simd = about.simd;
@@ -203,6 +224,14 @@ export class Probust {
   async mvn(z: Numbers, R: Numbers | { U: Numbers }, options: MvnOptions = {}): Promise<MvnResult> {
     const matrix = 'U' in R ? { U: R.U } : { R };
     return (await this.#pool.ask<'mvn'>(() => ({ kind: 'mvn', args: { z, ...matrix, ...options } }))) as MvnResult;
+  }
+
+  /**
+   * Begins to train a network of full layers on points x [N, ...] with their labels: no step is made yet. Rejects with code `usage`
+   * (labels or options that do not fit) or `resources`.
+   */
+  async train(data: LabelledPoints, options: TrainOptions = {}): Promise<Training> {
+    return begin(this.#pool, data, options, (onnx) => this.loadModel(onnx));
   }
 
   /** Frees all memory and ends the workers. */

@@ -2,7 +2,7 @@
 // Answers requests with a WebAssembly instance in the thread it runs in. Long calls go in steps, between which the thread is free.
 import { aborted, disposed, ProbustError, type ProbustErrorCode } from './errors.js';
 import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
-import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule } from './raw.js';
+import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule, RawTraining } from './raw.js';
 
 // The core's numbers are the command line's exit statuses.
 const codes: Record<number, ProbustErrorCode> = {
@@ -36,7 +36,8 @@ export class Engine implements Endpoint {
   readonly #module: RawModule;
   readonly #stepMilliseconds: number;
   readonly #models = new Map<number, RawModel>();
-  #nextModel = 1;
+  readonly #trainings = new Map<number, RawTraining>();
+  #nextHandle = 1;
   #closed = false;
   #fault: ProbustError | undefined;
 
@@ -64,8 +65,10 @@ export class Engine implements Endpoint {
 
   close(): void {
     this.#closed = true;
-    for (const model of this.#models.values()) model.delete();
-    this.#models.clear();
+    for (const handles of [this.#models, this.#trainings]) {
+      for (const handle of handles.values()) handle.delete();
+      handles.clear();
+    }
   }
 
   async #answer(request: Request, watch: Watch): Promise<unknown> {
@@ -76,7 +79,7 @@ export class Engine implements Endpoint {
       case 'load':
         return this.#guarded(() => this.#load(request));
       case 'release':
-        return this.#release(request.model);
+        return this.#release(request.handle);
       case 'mvn':
         return this.#guarded(() => valueOf(this.#module.mvn(request.args)));
       case 'together':
@@ -84,27 +87,43 @@ export class Engine implements Endpoint {
       case 'call': {
         const model = this.#models.get(request.model);
         if (!model) throw disposed('the model');
-        return this.#run(
-          this.#guarded(() => valueOf(model.start(request.operation, request.args))),
-          watch,
-        );
+        return this.#run(() => model.start(request.operation, request.args), watch);
+      }
+      case 'data':
+        return this.#run(() => this.#module.data(request.args), watch);
+      case 'train':
+        return this.#guarded(() => this.#train(request.args));
+      case 'training': {
+        const training = this.#trainings.get(request.training);
+        if (!training) throw disposed('the training');
+        return this.#run(() => training.start(request.operation, request.args), watch);
       }
     }
   }
 
   #load({ bytes, options, outside }: RequestOf<'load'>) {
     const model = valueOf(outside ? this.#module.loadOutside(bytes, options) : this.#module.loadModel(bytes, options));
-    const id = this.#nextModel++;
+    const id = this.#nextHandle++;
     this.#models.set(id, model);
     return { model: id, info: model.info() };
   }
 
-  #release(id: number): void {
-    this.#models.get(id)?.delete();
-    this.#models.delete(id);
+  #train(args: object): number {
+    const training = valueOf(this.#module.train(args));
+    const id = this.#nextHandle++;
+    this.#trainings.set(id, training);
+    return id;
   }
 
-  async #run(call: RawCall, watch: Watch): Promise<unknown> {
+  #release(id: number): void {
+    for (const handles of [this.#models, this.#trainings]) {
+      handles.get(id)?.delete();
+      handles.delete(id);
+    }
+  }
+
+  async #run(start: () => Outcome<RawCall>, watch: Watch): Promise<unknown> {
+    const call = this.#guarded(() => valueOf(start()));
     try {
       for (;;) {
         if (watch.signal?.aborted) throw aborted();

@@ -6,6 +6,12 @@ import type { ModelInfo, Progress, Row } from './types.js';
 /** A model in every engine: its number in each. */
 export type Everywhere = readonly number[];
 
+/** What lives in one engine: which one, and its number there. */
+export interface OneOf {
+  engine: number;
+  id: number;
+}
+
 /** What an estimate asks, in a form that can be divided. */
 export interface EstimateArguments {
   x: Float32Array;
@@ -56,13 +62,24 @@ export class Pool {
 
   /** Asks the engine with least to do. */
   async ask<K extends Kind>(request: (engine: number) => RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
-    const engine = this.#load.indexOf(Math.min(...this.#load));
+    const engine = this.#idlest();
+    return this.askOne<K>(engine, request(engine), watch);
+  }
+
+  /** Asks one engine. */
+  async askOne<K extends Kind>(engine: number, request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
     this.#load[engine]! += 1;
     try {
-      return await this.#endpoints[engine]!.send<K>(request(engine), watch);
+      return await this.#endpoints[engine]!.send<K>(request, watch);
     } finally {
       this.#load[engine]! -= 1;
     }
+  }
+
+  /** Begins a training in the engine with least to do. */
+  async train(args: object): Promise<OneOf> {
+    const engine = this.#idlest();
+    return { engine, id: await this.askOne<'train'>(engine, { kind: 'train', args }) };
   }
 
   async load(bytes: Uint8Array, options: object, outside = false): Promise<{ model: Everywhere; info: ModelInfo }> {
@@ -71,12 +88,20 @@ export class Pool {
   }
 
   release(model: Everywhere): void {
+    model.forEach((id, engine) => this.releaseOne({ engine, id }));
+  }
+
+  releaseOne({ engine, id }: OneOf): void {
     // An engine that was closed has released everything already.
-    model.forEach((id, i) => void this.#endpoints[i]!.send<'release'>({ kind: 'release', model: id }).catch(() => undefined));
+    void this.#endpoints[engine]!.send<'release'>({ kind: 'release', handle: id }).catch(() => undefined);
   }
 
   close(): void {
     for (const endpoint of this.#endpoints) endpoint.close();
+  }
+
+  #idlest(): number {
+    return this.#load.indexOf(Math.min(...this.#load));
   }
 
   call(model: Everywhere, operation: string, args: object, watch: Watch): Promise<unknown> {

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 // What an engine can be asked, in the same thread or through a worker's messages.
 import type { ErrorRecord } from './errors.js';
-import type { EstimatorInfo, ModelInfo, Progress } from './types.js';
+import type { Dataset, EstimatorInfo, ModelInfo, Progress } from './types.js';
 
 /** Each request with its answer. */
 export interface Protocol {
   describe: { request: object; reply: { version: string; estimators: EstimatorInfo[] } };
   /** `outside`: the model's forward passes are run by the watch's `forward`. */
   load: { request: { bytes: Uint8Array; options: object; outside?: boolean }; reply: { model: number; info: ModelInfo } };
-  release: { request: { model: number }; reply: undefined };
+  /** Of a model or a training. */
+  release: { request: { handle: number }; reply: undefined };
   call: { request: { model: number; operation: string; args: object }; reply: unknown };
+  data: { request: { args: object }; reply: Dataset };
+  /** The reply is the training's number. */
+  train: { request: { args: object }; reply: number };
+  training: { request: { training: number; operation: string; args: object }; reply: unknown };
   mvn: { request: { args: object }; reply: unknown };
   together: { request: { args: object }; reply: number };
 }

@@ -36,10 +36,16 @@ export interface RawModel extends Handle {
   start(operation: string, args: object): Outcome<RawCall>;
 }
 
+export interface RawTraining extends Handle {
+  start(operation: string, args: object): Outcome<RawCall>;
+}
+
 export interface RawModule {
   readonly version: string;
   loadModel(bytes: Uint8Array, options: object): Outcome<RawModel>;
   loadOutside(bytes: Uint8Array, options: object): Outcome<RawModel>;
+  train(args: object): Outcome<RawTraining>;
+  data(args: object): Outcome<RawCall>;
   mvn(args: object): Outcome<unknown>;
   estimators(): EstimatorInfo[];
   pointsTogether(args: object): Outcome<number>;

@@ -241,6 +241,109 @@ export interface Slice {
   margin: Float64Array;
 }
 
+export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target'> {
+  /** As "gaussian:0.1". */
+  noise: string;
+  /** How many copies; 1000 by default. */
+  count?: number;
+}
+
+/** Noisy copies of a point: the very ones that "mc:N" counts at the same seed and index. */
+export interface Cloud {
+  /** [n, d] row-major, in the units of the data. */
+  x: Float32Array;
+  /** [n] argmax of the logits, the lowest index on a tie; -1 where they are NaN. */
+  predicted: Int32Array;
+}
+
+/** The nearest point with another answer that was found: exact for linear models, otherwise an upper bound. */
+export interface NearestBoundary {
+  /** Euclidean, in the units of the data; Infinity where none was found, NaN where logits are. */
+  distance: number;
+  /** The class there; -1 where none was found. */
+  rival: number;
+  /** [d] from x to just beyond the boundary; zeros where none was found. */
+  step: Float32Array;
+  /** Passes spent. */
+  forwards: number;
+  backwards: number;
+}
+
+/** What made data shall be. */
+export interface DataOptions extends CallOptions {
+  /** Points; 500 by default. */
+  count?: number;
+  /** Where the kind leaves a choice. */
+  classes?: number;
+  /** Standard deviation of normal noise on every element. */
+  noise?: number;
+  /** A whole number; 0 by default. */
+  seed?: number;
+}
+
+/** Points with labels to train on. */
+export interface LabelledPoints {
+  /** [N, ...] one after another. */
+  x: Numbers;
+  /** [N] 0 .. classes - 1. */
+  labels: Numbers;
+  /** One more than the largest label by default. */
+  classes?: number | undefined;
+  /** The shape of one point; [x.length / N] by default. */
+  pointShape?: Numbers | undefined;
+}
+
+/** Made data. */
+export interface Dataset extends LabelledPoints {
+  /** [N, ...pointShape] row-major. */
+  x: Float32Array;
+  /** [N] */
+  labels: Int32Array;
+  classes: number;
+  /** [2], or [1, 28, 28] of digits. */
+  pointShape: number[];
+}
+
+/** What may change from run to run of a training. */
+export interface TrainingRates {
+  /** The optimiser's; 0.005 by default. */
+  rate?: number | undefined;
+  /** Standard deviation of Gaussian noise that is added to every input afresh, in the units of x; 0 by default. */
+  sigma?: number | undefined;
+  /** Of the mean squared gradient norm ||grad_x loss||², which is added to the loss; 0 by default. */
+  lambda?: number | undefined;
+  /** Of weights; 0 by default. */
+  decay?: number | undefined;
+}
+
+export interface TrainOptions extends TrainingRates {
+  /** Widths of the hidden layers; [32] by default. None: a linear classifier. */
+  hidden?: Numbers;
+  /** Between the layers; 'relu' by default. */
+  activation?: 'relu' | 'tanh' | 'gelu';
+  /** 'adam' by default. */
+  optimizer?: 'adam' | 'sgd';
+  /** Points a step; 32 by default. */
+  batch?: number;
+  /** Of initial weights, the order of points and noise; 0 by default. */
+  seed?: number;
+  /** Bytes that weights and their gradients may take, and as many for activations; 1 GiB by default. */
+  memory?: number;
+}
+
+/** Progress counts steps, and batches to be scored. */
+export interface RunOptions extends TrainingRates, CallOptions {}
+
+/** How a network does on the points that it is trained on, without noise. */
+export interface Score {
+  /** Epochs of training so far; a fraction after an aborted run. */
+  epoch: number;
+  /** Mean cross-entropy. */
+  loss: number;
+  /** The share of points whose label has the largest logit. */
+  accuracy: number;
+}
+
 export interface VerifyOptions extends CallOptions {
   /** Points [N, ...] of your data. */
   x?: Numbers;

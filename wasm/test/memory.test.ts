@@ -34,6 +34,22 @@ it('is flat over 1,000 rounds of load, estimate, dispose', async () => {
   expect(size()).toBe(settled);
 });
 
+it('is flat over trainings', async () => {
+  const size = spyOnMemory();
+  const probust = await (await load()).createProbust();
+  const data = await probust.data.digits({ count: 100 });
+  const round = async () => {
+    const training = await probust.train(data, { hidden: [64] });
+    await training.run(1, { lambda: 0.01 });
+    (await training.model()).dispose();
+    training.dispose();
+  };
+  for (let i = 0; i < 20; ++i) await round();
+  const settled = size();
+  for (let i = 0; i < 100; ++i) await round();
+  expect(size()).toBe(settled);
+});
+
 it('is flat over calls that fail or are aborted', async () => {
   const size = spyOnMemory();
   const probust = await (await load()).createProbust();

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace probust {
 
 /// [rows][columns] as [columns][rows]: between the order of programs, [elements][lanes], and that of tensors.
 inline void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+  constexpr std::int64_t kTogether = 16;  // a cache line is written whole
+  for (std::int64_t first = 0; first < rows; first += kTogether) {
+    const std::int64_t last = std::min(rows, first + kTogether);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      for (std::int64_t r = first; r < last; ++r) to[c * rows + r] = from[r * columns + c];
+    }
   }
 }
 

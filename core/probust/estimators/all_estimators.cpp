@@ -30,7 +30,11 @@ std::int64_t passes_half_width(std::int64_t, double h) { return static_cast<std:
 std::int64_t passes_decision(std::int64_t, double) { return 1000; }
 std::int64_t passes_one(std::int64_t, double) { return 1; }
 
+// In the plane; on a line it takes fewer.
+std::int64_t passes_grid(std::int64_t, double cells) { return static_cast<std::int64_t>((cells + 1) * (cells + 1)); }
+
 constexpr double kDefaultBudget = 100;  ///< of auto, in forwards
+constexpr double kDefaultCells = 256;   ///< of quadrature, a side
 
 // The one list of estimators.
 constexpr EstimatorDefinition kEstimators[] = {
@@ -172,6 +176,13 @@ constexpr EstimatorDefinition kEstimators[] = {
      .least = 200,
      .estimate = estimate_subset,
      .passes = passes_sampled},
+    {.name = "quadrature",
+     .summary = "no sampling: margins on a grid of N cells a side, for noise of one or two normal variables",
+     .parameter = Parameter::samples,
+     .default_parameter = kDefaultCells,
+     .least = 8,
+     .estimate = estimate_quadrature,
+     .passes = passes_grid},
     {.name = "softmax",
      .summary = "softmax probability at temperature T, blind to the noise",
      .parameter = Parameter::temperature,

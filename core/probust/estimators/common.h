@@ -75,6 +75,7 @@ std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, double cost
 std::vector<Estimate> estimate_regression_pooled(Evaluation&, const Noise&, double cost);
 std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, double cost);
 std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, double samples);
+std::vector<Estimate> estimate_quadrature(Evaluation&, const Noise&, double cells);
 std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);
 
 }  // namespace probust

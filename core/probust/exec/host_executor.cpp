@@ -10,6 +10,7 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/base/parallel.h"
+#include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/derived.h"
 #include "probust/exec/executor.h"
@@ -25,10 +26,7 @@ constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;  // a workspace that
 
 // Copies row-major points [N, elements], rows first .. first + count - 1, to lanes.
 void to_lanes(const Tensor& x, std::int64_t first, std::int64_t count, std::int64_t elements, float* lanes) {
-  for (std::int64_t b = 0; b < count; ++b) {
-    const float* row = x.data.data() + (first + b) * elements;
-    for (std::int64_t e = 0; e < elements; ++e) lanes[e * count + b] = row[e];
-  }
+  transpose(x.data.data() + first * elements, count, elements, lanes);
 }
 
 // Adds to `gram` the products of one lane's gradients: gradients[e * lanes + s * examples + b], rows s, columns e. The sum runs

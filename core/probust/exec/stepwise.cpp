@@ -53,9 +53,10 @@ std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left
 // Answers the next question, from where it was left: part(first, count) computes some of its units, add(answer, part, first)
 // joins them.
 template <class T, class Part, class Add>
-Result<T> StepwiseExecutor::ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add) {
+Result<T> StepwiseExecutor::ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace) {
   if (next_ == questions_.size()) questions_.push_back({T{}});
   Question& question = questions_[next_];
+  if (pace != nullptr && question.pace == 0) question.pace = *pace;
   while (!question.begun || question.done < units) {
     if (out_of_time()) {
       interrupted_ = true;
@@ -75,6 +76,7 @@ Result<T> StepwiseExecutor::ask(std::int64_t units, std::int64_t lanes_a_unit, P
     const std::chrono::duration<double, std::milli> taken = Clock::now() - before;
     question.pace = taken.count() / static_cast<double>(std::max<std::int64_t>(1, count));
   }
+  if (pace != nullptr) *pace = question.pace;
   ++next_;
   return std::get<T>(question.answer);
 }
@@ -95,12 +97,15 @@ Result<std::vector<T>> StepwiseExecutor::ask_points(const Points& points, Part p
 
 Result<Tensor> StepwiseExecutor::logits(const Tensor& x) {
   if (x.shape.empty()) return inner_.logits(x);
-  return ask<Tensor>(
-      x.shape[0], 1, [&](std::int64_t first, std::int64_t count) { return inner_.logits(rows(x, first, count)); },
-      [&](Tensor& all, const Tensor& some, std::int64_t) {
-        all.data.insert(all.data.end(), some.data.begin(), some.data.end());
-        all.shape = {static_cast<std::int64_t>(all.data.size()) / inner_.classes(), inner_.classes()};
-      });
+  const std::int64_t n = x.shape[0];
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    return count == n ? inner_.logits(x) : inner_.logits(rows(x, first, count));
+  };
+  const auto add = [&](Tensor& all, const Tensor& some, std::int64_t) {
+    all.data.insert(all.data.end(), some.data.begin(), some.data.end());
+    all.shape = {static_cast<std::int64_t>(all.data.size()) / inner_.classes(), inner_.classes()};
+  };
+  return ask<Tensor>(n, 1, part, add, pace_ == nullptr ? nullptr : &pace_->logits);
 }
 
 Result<std::monostate> StepwiseExecutor::jacobian(const Tensor& x,

@@ -18,9 +18,17 @@ namespace probust {
 /// Interrupted between lanes and points: the gradients that linearize_averaged and project take at one point are made at once.
 class StepwiseExecutor final : public Executor {
  public:
-  /// `inner` must outlive it, and so must `outside`, where inner's answers come from there: an attempt then also ends where one
-  /// is wanted.
-  explicit StepwiseExecutor(Executor& inner, Outside* outside = nullptr) : inner_(inner), outside_(outside) { resume(0); }
+  /// What is remembered of one executor from call to call: milliseconds a row of logits, 0 while unknown.
+  struct Pace {
+    double logits = 0;
+  };
+
+  /// `inner` must outlive it, and so must `pace`, and `outside`, where inner's answers come from there: an attempt then also ends
+  /// where one is wanted.
+  explicit StepwiseExecutor(Executor& inner, Outside* outside = nullptr, Pace* pace = nullptr)
+      : inner_(inner), outside_(outside), pace_(pace) {
+    resume(0);
+  }
 
   /// Begins an attempt: at least one chunk of new work, then for as long as `milliseconds`, or as repeating the old took.
   void resume(double milliseconds);
@@ -73,7 +81,7 @@ class StepwiseExecutor final : public Executor {
   };
 
   template <class T, class Part, class Add>
-  Result<T> ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add);
+  Result<T> ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
   template <class T, class Part>
   Result<std::vector<T>> ask_points(const Points& points, Part part);
   std::int64_t chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const;
@@ -81,6 +89,7 @@ class StepwiseExecutor final : public Executor {
 
   Executor& inner_;
   Outside* outside_;
+  Pace* pace_;
   std::vector<Question> questions_;
   std::size_t next_ = 0;
   bool worked_ = false, interrupted_ = false;

@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: MIT
 //
-// Small multilayer perceptrons, trained by the library's own derivatives: what demos and tests classify with.
+// Multilayer perceptrons: what demos, tests and the explorer train and classify with.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "probust/graph/graph.h"
 
 namespace probust {
 
-struct MlpOptions {
-  std::vector<std::int64_t> hidden = {32};  ///< widths of the hidden layers, ReLU between them
-  std::int64_t epochs = 50, batch = 32;
-  double rate = 1e-3;  ///< Adam's
-  double decay = 0;    ///< of weights, decoupled (Loshchilov and Hutter 2019)
-  double noise = 0;    ///< standard deviation of Gaussian noise that is added to every input afresh
-  std::uint64_t seed = 0;
+/// What stands between two layers. gelu is x Phi(x), by the error function (Hendrycks and Gimpel 2016, arXiv:1606.08415).
+enum class Activation : std::uint8_t { relu, tanh, gelu };
+
+/// Reads "relu", "tanh" or "gelu". Throws Error{usage} naming them.
+Activation parse_activation(const std::string& text);
+
+/// A network of full layers.
+struct Mlp {
+  Shape point;  ///< the shape of one point; its elements are the first layer's inputs
+  Activation activation = Activation::relu;
+  std::vector<Tensor> weights;  ///< W [in, out] and b [out] of each layer, in turns
+
+  std::int64_t classes() const { return weights.back().shape[0]; }
 };
 
-struct TrainedMlp {
-  Graph classifier;          ///< x [d] -> logits [classes]
-  std::vector<double> loss;  ///< the mean cross-entropy of each epoch
-};
+/// How many weights a network of these widths has, biases not counted. Throws Error{usage} where a width is not positive,
+/// Error{resources} where they are more than kMaxElements.
+std::int64_t count_weights(const Shape& point, const std::vector<std::int64_t>& hidden, std::int64_t classes);
 
-/// Minimises the cross-entropy over x [N, d] with labels 0 .. classes - 1, by Adam (Kingma and Ba, ICLR 2015) from He's initial
-/// weights. Points left over after the last whole batch of an epoch wait for the next one's order. Deterministic. Throws
-/// Error{usage} where sizes, labels or options do not fit.
-TrainedMlp train_mlp(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes, const MlpOptions& options);
+/// A network with normal weights of variance 2 / in (He et al., ICCV 2015), for tanh 1 / in, and zero biases, keyed by `seed`.
+/// Throws as count_weights does.
+Mlp initial_mlp(const Shape& point, const std::vector<std::int64_t>& hidden, std::int64_t classes, Activation activation,
+                std::uint64_t seed);
+
+/// Appends the layers: logits [rows, classes] of x [rows, d], with `weights` as values in the order of Mlp::weights.
+ValueId append_layers(Graph& graph, ValueId x, const std::vector<ValueId>& weights, Activation activation);
+
+/// The network as a classifier: x [point] -> logits [classes], weights as constants.
+Graph classifier_of(const Mlp& mlp);
 
 }  // namespace probust

@@ -17,6 +17,7 @@ namespace probust::cpu {
 namespace {
 
 constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
+constexpr std::int64_t kLeastRows = 48;           // a multiple of what any kernel takes at once
 
 // One product: its cells, where they go, and what each tap reads.
 struct Gather {
@@ -46,7 +47,7 @@ Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& ta
   const std::int64_t outs = filter.shape[0] / groups, channels = filter.shape[1],
                      kernel = filter.size() / (filter.shape[0] * channels);
   const std::int64_t read = transposed ? outs : channels, written = transposed ? channels : outs;
-  Weights w(static_cast<std::int64_t>(taps.size()) * read, written);
+  Eigen::MatrixXf w(static_cast<std::int64_t>(taps.size()) * read, written);
   for (std::size_t t = 0; t < taps.size(); ++t) {
     for (std::int64_t o = 0; o < outs; ++o) {
       for (std::int64_t c = 0; c < channels; ++c) {
@@ -56,7 +57,7 @@ Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& ta
       }
     }
   }
-  return w;
+  return Weights(w);
 }
 
 void arrange_filters(Gather& gather, const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t groups,
@@ -151,40 +152,34 @@ void scatter_rows(const Gather& gather, const float* product, std::int64_t produ
 }
 
 // One group of one image: in [channels, in_pixels, lanes], out [n, out_pixels, lanes].
-void run_group(const Call& call, const Gather& gather, const Weights& w, const float* in, std::int64_t in_pixels, float* out,
-               std::int64_t out_pixels) {
+void run_group(const Call& call, const Gather& gather, const Weights& w, const float* bias, const float* in,
+               std::int64_t in_pixels, float* out, std::int64_t out_pixels) {
   const std::int64_t lanes = call.lanes, rows = static_cast<std::int64_t>(gather.cells.size()) * lanes, k = w.rows(),
                      n = w.cols();
   const std::int64_t channels = gather.taps.empty() ? 0 : k / static_cast<std::int64_t>(gather.taps.size());
-  const std::int64_t group = row_group();
-  const std::int64_t fitting =
-      kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k) / group * group;
-  const std::int64_t block = std::min(std::max(2 * group, fitting), (rows + group - 1) / group * group);
-  float* columns = call.scratch_of(block * (k + n));
-  float* product = columns + block * k;
+  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k);
+  const std::int64_t block = std::min(std::max(kLeastRows, fitting / kLeastRows * kLeastRows), rows);
+  float* columns = call.scratch_of(block * (k + n) + multiply_scratch(block, w));
+  float *product = columns + block * k, *rest = product + block * n;
   for (std::int64_t begin = 0; begin < rows; begin += block) {
-    const std::int64_t end = std::min(rows, begin + block), padded = (end - begin + group - 1) / group * group;
+    const std::int64_t end = std::min(rows, begin + block), count = end - begin;
     for (std::size_t t = 0; t < gather.taps.size(); ++t) {
       for (std::int64_t c = 0; c < channels; ++c) {
-        float* column = columns + (static_cast<std::int64_t>(t) * channels + c) * padded;
+        float* column = columns + (static_cast<std::int64_t>(t) * channels + c) * count;
         copy_rows(gather.taps[t], in + c * in_pixels * lanes, lanes, begin, end, column);
-        std::fill(column + (end - begin), column + padded, 0.0F);
       }
     }
-    if (k == 0) {
-      std::fill_n(product, padded * n, 0.0F);
-      scatter_rows(gather, product, padded, n, lanes, begin, end, out_pixels, out);
-    } else if (gather.contiguous && padded == end - begin) {
-      multiply_whole(padded, columns, padded, w, out + begin, out_pixels * lanes);
+    if (gather.contiguous) {
+      multiply(count, columns, count, w, bias, out + begin, out_pixels * lanes, rest);
     } else {
-      multiply_whole(padded, columns, padded, w, product, padded);
-      scatter_rows(gather, product, padded, n, lanes, begin, end, out_pixels, out);
+      multiply(count, columns, count, w, bias, product, count, rest);
+      scatter_rows(gather, product, count, n, lanes, begin, end, out_pixels, out);
     }
   }
 }
 
-Kernel gather_kernel(std::vector<Gather> gathers) {
-  return [gathers = std::move(gathers)](const Call& call) {
+Kernel gather_kernel(std::vector<Gather> gathers, std::vector<float> bias) {
+  return [gathers = std::move(gathers), bias = std::move(bias)](const Call& call) {
     const Shape &from = *call.in[0].shape, &to = *call.shape;
     const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}),
                        out_pixels = element_count({to.begin() + 2, to.end()});
@@ -194,7 +189,8 @@ Kernel gather_kernel(std::vector<Gather> gathers) {
         for (std::int64_t group = 0; group < groups; ++group) {
           const float* in = call.in[0].data + (image * from[1] + group * (from[1] / groups)) * in_pixels * call.lanes;
           float* out = call.out + (image * to[1] + group * (to[1] / groups)) * out_pixels * call.lanes;
-          run_group(call, gather, gather.filters[group], in, in_pixels, out, out_pixels);
+          const float* added = bias.empty() ? nullptr : bias.data() + group * (to[1] / groups);
+          run_group(call, gather, gather.filters[group], added, in, in_pixels, out, out_pixels);
         }
       }
     }
@@ -206,14 +202,18 @@ bool constant_filter(const Graph& graph, const Node& node) { return graph[node.i
 
 }  // namespace
 
+Kernel make_biased_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
+  if (!constant_filter(graph, node)) return {};
+  return gather_kernel(plan_conv(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])), std::move(bias));
+}
+
 Kernel make_conv(const Graph& graph, const Node& node) {
-  if (!constant_filter(graph, node)) return make_reference(graph, node);
-  return gather_kernel(plan_conv(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])));
+  return constant_filter(graph, node) ? make_biased_conv(graph, node, {}) : make_reference(graph, node);
 }
 
 Kernel make_conv_transpose(const Graph& graph, const Node& node) {
   if (!constant_filter(graph, node)) return make_reference(graph, node);
-  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])));
+  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])), {});
 }
 
 }  // namespace probust::cpu

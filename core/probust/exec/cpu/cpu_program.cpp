@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A graph as a sequence of kernel calls over planned buffers. Values live in slots of one arena; a slot is taken again as soon as
-// its value has been read for the last time, a reshape shares its operand's slot, and element-wise kernels write in place.
+// its value has been read for the last time, a reshape shares its operand's slot, element-wise kernels write in place, and a bias
+// is what the sums of a product begin with.
 #include <algorithm>
 
 #include "probust/base/error.h"
@@ -28,7 +29,8 @@ std::int64_t padded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
 class CpuProgram final : public Program {
  public:
-  explicit CpuProgram(const Graph& graph) : graph_(graph), inputs_(graph.inputs()), slot_of_(graph.nodes.size(), kNoSlot) {
+  explicit CpuProgram(const Graph& graph)
+      : graph_(graph), inputs_(graph.inputs()), slot_of_(graph.nodes.size(), kNoSlot), renamed_(graph.nodes.size(), kNoValue) {
     check(graph_);
     for (const ValueId id : inputs_) largest_ = std::max(largest_, graph_[id].extent);
     plan();
@@ -70,20 +72,43 @@ class CpuProgram final : public Program {
   }
 
  private:
-  // The value whose memory a value shares: a reshape only renames elements.
+  // The value whose memory a value shares: a reshape only renames elements, and so does a sum whose product has its bias.
   ValueId storage(ValueId id) const {
-    while (graph_[id].op == Op::reshape) id = graph_[id].inputs[0];
+    while (renamed_[id] != kNoValue) id = renamed_[id];
     return id;
   }
 
+  // Kernels of products that add their bias, which is all that the product is used for.
+  std::vector<cpu::Kernel> find_biases() {
+    std::vector<cpu::Kernel> biased(graph_.nodes.size());
+    std::vector<int> uses(graph_.nodes.size(), 0);
+    for (const Node& node : graph_.nodes) {
+      for (const ValueId input : node.inputs) ++uses[input];
+    }
+    for (const ValueId id : graph_.outputs) ++uses[id];
+    for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
+      const Node& sum = graph_[id];
+      if (sum.op == Op::reshape) renamed_[id] = sum.inputs[0];
+      if (sum.op != Op::add) continue;
+      for (const std::size_t side : {0U, 1U}) {
+        const ValueId product = sum.inputs[side];
+        if (uses[product] != 1 || graph_[product].shape != sum.shape || graph_[product].extent != sum.extent) continue;
+        biased[product] = cpu::make_biased(graph_, graph_[product], sum.inputs[1 - side]);
+        if (biased[product]) renamed_[id] = product;
+      }
+    }
+    return biased;
+  }
+
   void plan() {
+    std::vector<cpu::Kernel> biased = find_biases();
     const std::vector<ValueId> last_use = last_uses();
     std::vector<int> free_slots;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
       const Node& node = graph_[id];
-      if (node.op == Op::input || node.op == Op::constant || node.op == Op::reshape) continue;
+      if (node.op == Op::input || node.op == Op::constant || renamed_[id] != kNoValue) continue;
       const cpu::KernelEntry entry = cpu::kernel_entry(node.op);
-      steps_.push_back({id, entry.make(graph_, node)});
+      steps_.push_back({id, biased[id] ? std::move(biased[id]) : entry.make(graph_, node)});
       slot_of_[id] =
           entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) release(storage(node.inputs[i]), id, last_use, free_slots);
@@ -94,7 +119,7 @@ class CpuProgram final : public Program {
   std::vector<ValueId> last_uses() const {
     std::vector<ValueId> last(graph_.nodes.size(), kNoValue);
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
-      if (graph_[id].op == Op::reshape) continue;
+      if (renamed_[id] != kNoValue) continue;
       for (const ValueId input : graph_[id].inputs) last[storage(input)] = id;
     }
     for (const ValueId id : graph_.outputs) last[storage(id)] = static_cast<ValueId>(graph_.nodes.size());
@@ -155,6 +180,7 @@ class CpuProgram final : public Program {
   Extent largest_ = Extent::example;
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;
+  std::vector<ValueId> renamed_;  ///< the value that has the same memory
   std::vector<Step> steps_;
 };
 

@@ -3,28 +3,35 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <vector>
 
 namespace probust::cpu {
 
-/// A constant right-hand side of products, [k, n], stored column by column.
-using Weights = Eigen::MatrixXf;
+/// A constant right-hand side of products, [k, n], in the order in which Eigen's innermost kernel reads it: what a product of few
+/// rows would spend more time on than on its sums is done once.
+class Weights {
+ public:
+  explicit Weights(const Eigen::MatrixXf& w);
 
-/// Rows that Eigen's innermost kernel takes at a time. Products below are always made of whole groups of this many rows, the
-/// last one padded with zeros: then every row, which is a lane or a pixel of a lane, is computed by the same instructions in the
-/// same order wherever it stands, and results do not depend on how many lanes there are.
-std::int64_t row_group();
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return columns_; }
+  /// Rows that the kernel takes at a time: those of one block of packed weights, the last one excepted.
+  std::int64_t depth() const { return depth_; }
+  /// The block of rows first .. first + depth - 1, `first` being a multiple of depth().
+  const float* block(std::int64_t first) const { return packed_.data() + first * columns_; }
 
-/// Bytes of scratch that `multiply` may take.
-std::int64_t multiply_scratch(std::int64_t k, std::int64_t n);
+ private:
+  std::int64_t rows_, columns_, depth_;
+  Eigen::VectorXf packed_;
+};
 
-/// out = a w, with a [rows, k] and out [rows, n] stored column by column, `a_stride` and `out_stride` elements from column to
-/// column.
-void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out, std::int64_t out_stride,
-              std::vector<float>& scratch);
+/// out = bias + a w, with bias [n] (nullptr: zeros), a [rows, k] and out [rows, n] stored column by column, `a_stride` and
+/// `out_stride` elements from column to column. The kernel always takes whole groups of rows, the last one padded with zeros:
+/// then every row, which is a lane or a pixel of a lane, is computed by the same instructions in the same order wherever it
+/// stands, and results do not depend on how many lanes there are.
+void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
+              std::int64_t out_stride, float* scratch);
 
-/// The same for a whole number of row groups.
-void multiply_whole(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, float* out,
-                    std::int64_t out_stride);
+/// Elements of scratch that this takes.
+std::int64_t multiply_scratch(std::int64_t rows, const Weights& w);
 
 }  // namespace probust::cpu

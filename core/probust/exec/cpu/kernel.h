@@ -49,12 +49,18 @@ struct KernelEntry {
 /// The kernel of an operator; the reference evaluation, lane by lane, where there is no faster one.
 KernelEntry kernel_entry(Op op);
 
+/// The kernel of a product with a constant, to which `bias` is added that differs from channel to channel alone: it costs nothing
+/// as what sums begin with. None where it takes a pass of its own.
+Kernel make_biased(const Graph& graph, const Node& product, ValueId bias);
+
 /// True where kernel_entry has a kernel of its own for this operator.
 bool has_fast_kernel(Op op);
 
 // One file per family, named like the operators'.
 Kernel make_matmul(const Graph&, const Node&);
+Kernel make_biased_matmul(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_conv(const Graph&, const Node&);
+Kernel make_biased_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_conv_transpose(const Graph&, const Node&);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);

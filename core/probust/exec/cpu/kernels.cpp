@@ -24,6 +24,17 @@ Kernel make_reference(const Graph&, const Node& node) {
   };
 }
 
+Kernel make_biased(const Graph& graph, const Node& product, ValueId bias) {
+  if (graph[bias].op != Op::constant || (product.op != Op::matmul && product.op != Op::conv)) return {};
+  const std::size_t rank = product.shape.size(), channels = product.op == Op::conv ? 1 : rank - 1;
+  const auto& [shape, values] = constant_value(graph, bias);
+  if (shape.size() > rank || static_cast<std::int64_t>(values.size()) != product.shape[channels]) return {};
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1 && i + rank - shape.size() != channels) return {};
+  }
+  return product.op == Op::conv ? make_biased_conv(graph, product, values) : make_biased_matmul(graph, product, values);
+}
+
 // The one list of kernels on this processor: operator, kernel, whether it may overwrite its first operand.
 KernelEntry kernel_entry(Op op) {
   switch (op) {

@@ -23,21 +23,21 @@ Weights as_weights(const Tensor& tensor, bool transpose) {
   const auto [rows, columns] = last_two(tensor.shape);
   const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> map(tensor.data.data(), rows,
                                                                                                     columns);
-  if (transpose) return map.transpose();
-  return map;
+  return Weights(transpose ? Eigen::MatrixXf(map.transpose()) : Eigen::MatrixXf(map));
 }
 
-// y[.., i, :] = op(a)[.., i, :] w: one product per row i, over all lanes.
-Kernel right_constant(const Graph& graph, const Node& node) {
+// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i, over all lanes.
+Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
-  return [w = as_weights(constant_value(graph, node.inputs[1]), t.transpose_b), t](const Call& call) {
+  return [w = as_weights(constant_value(graph, node.inputs[1]), t.transpose_b), t, bias = std::move(bias)](const Call& call) {
     const auto [rows, columns] = last_two(*call.in[0].shape);
     const std::int64_t m = t.transpose_a ? columns : rows, k = w.rows(), n = w.cols();
+    float* scratch = call.scratch_of(multiply_scratch(call.lanes, w));
     const std::int64_t element_stride = (t.transpose_a ? m : 1) * call.lanes, row_step = (t.transpose_a ? 1 : k) * call.lanes;
     for (std::int64_t matrix = 0; matrix < leading_count(*call.in[0].shape); ++matrix) {
       for (std::int64_t i = 0; i < m; ++i) {
         multiply(call.lanes, call.in[0].data + matrix * m * k * call.lanes + i * row_step, element_stride, w,
-                 call.out + (matrix * m + i) * n * call.lanes, call.lanes, *call.scratch);
+                 bias.empty() ? nullptr : bias.data(), call.out + (matrix * m + i) * n * call.lanes, call.lanes, scratch);
       }
     }
   };
@@ -48,8 +48,9 @@ Kernel left_constant(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   return [w = as_weights(constant_value(graph, node.inputs[0]), !t.transpose_a)](const Call& call) {
     const std::int64_t n = last_two(*call.shape).columns, k = w.rows(), m = w.cols(), width = n * call.lanes;
+    float* scratch = call.scratch_of(multiply_scratch(width, w));
     for (std::int64_t matrix = 0; matrix < leading_count(*call.in[1].shape); ++matrix) {
-      multiply(width, call.in[1].data + matrix * k * width, width, w, call.out + matrix * m * width, width, *call.scratch);
+      multiply(width, call.in[1].data + matrix * k * width, width, w, nullptr, call.out + matrix * m * width, width, scratch);
     }
   };
 }
@@ -88,6 +89,35 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
   return offsets;
 }
 
+// y [m, n] = op(a) b of one lane, b [k, n]. Every element is the sum that lane_by_lane forms, in the same order: one lane among
+// many gives the same bits. Along a row of y the sums stand beside each other, a block of them in registers.
+void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l, const float* b, Matrix y_size, std::int64_t k,
+                       float* y) {
+  constexpr std::int64_t kBlock = 16;
+  using Block = Eigen::Array<float, kBlock, 1>;
+  const auto [m, n] = y_size;
+  for (std::int64_t i = 0; i < m; ++i) {
+    std::int64_t j = 0;
+    for (; j + kBlock <= n; j += kBlock) {
+      Block sum = Block::Zero();
+      for (std::int64_t l = 0; l < k; ++l) sum += a[i * step_i + l * step_l] * Eigen::Map<const Block>(b + l * n + j);
+      Eigen::Map<Block>(y + i * n + j) = sum;
+    }
+    for (; j < n; ++j) {
+      float sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) sum += a[i * step_i + l * step_l] * b[l * n + j];
+      y[i * n + j] = sum;
+    }
+  }
+}
+
+// b [n, k] as [k, n].
+const float* transposed(const float* b, std::int64_t k, std::int64_t n, float* to) {
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<RowMajor>(to, k, n) = Eigen::Map<const RowMajor>(b, n, k).transpose();
+  return to;
+}
+
 Kernel lane_by_lane(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   auto offsets_a = matrix_offsets(graph[node.inputs[0]].shape, node.shape),
@@ -101,6 +131,11 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
       const float* a = call.in[0].data + offsets_a[matrix] * m * k * lanes_a;
       const float* b = call.in[1].data + offsets_b[matrix] * k * n * lanes_b;
       float* y = call.out + static_cast<std::int64_t>(matrix) * m * n * call.lanes;
+      if (call.lanes == 1) {
+        multiply_one_lane(a, t.transpose_a ? 1 : k, t.transpose_a ? m : 1,
+                          t.transpose_b ? transposed(b, k, n, call.scratch_of(k * n)) : b, {m, n}, k, y);
+        continue;
+      }
       for (std::int64_t i = 0; i < m; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
           for (std::int64_t l = 0; l < k; ++l) {
@@ -113,11 +148,20 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
   };
 }
 
+bool multiplies_constant(const Graph& graph, const Node& node) {
+  const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
+  return b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent;
+}
+
 }  // namespace
+
+Kernel make_biased_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
+  return multiplies_constant(graph, node) ? right_constant(graph, node, std::move(bias)) : Kernel();
+}
 
 Kernel make_matmul(const Graph& graph, const Node& node) {
   const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
-  if (b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent) return right_constant(graph, node);
+  if (multiplies_constant(graph, node)) return right_constant(graph, node, {});
   const auto t = std::get<MatmulAttributes>(node.attributes);
   if (a.op == Op::constant && leading_count(a.shape) == 1 && !t.transpose_b && b.extent == node.extent)
     return left_constant(graph, node);

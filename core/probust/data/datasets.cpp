@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "probust/data/datasets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "probust/base/error.h"
+#include "probust/noise/draw_math.h"
+
+namespace probust {
+namespace {
+
+constexpr std::uint32_t kStream = 0xda7a;
+
+Shape plane() { return {2}; }
+Shape pixels28() { return {1, 28, 28}; }
+
+void put(std::span<float> point, double x, double y) {
+  point[0] = static_cast<float>(x);
+  point[1] = static_cast<float>(y);
+}
+
+// Two half circles, each with an end inside the other, around the origin.
+void moons(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) {
+  const auto [c, s] = direction(0.5 * random.uniform());
+  if (label == 0) put(point, c - 0.5, s - 0.25);
+  if (label == 1) put(point, 0.5 - c, 0.25 - s);
+}
+
+// Centres on the unit circle; all else is noise.
+void blobs(NoiseStream&, std::int64_t label, std::int64_t classes, std::span<float> point) {
+  const auto [c, s] = direction(static_cast<double>(label) / static_cast<double>(classes));
+  put(point, c, s);
+}
+
+// Arms of one turn, outwards to the unit circle.
+void spirals(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point) {
+  const double radius = 0.1 + 0.9 * std::sqrt(random.uniform());  // evenly spread along the arm, roughly
+  const auto [c, s] = direction(radius + static_cast<double>(label) / static_cast<double>(classes));
+  put(point, radius * c, radius * s);
+}
+
+// The quadrants of a square: of the one class where x and y have the same sign.
+void exclusive_or(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) {
+  const double x = 0.1 + 0.9 * random.uniform(), y = 0.1 + 0.9 * random.uniform(), side = random.uniform() < 0.5 ? -1 : 1;
+  put(point, side * x, (label == 0 ? side : -side) * y);
+}
+
+// Circles around the origin, the outermost of radius 1.
+void rings(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point) {
+  const auto [c, s] = direction(random.uniform());
+  const double radius = static_cast<double>(label + 1) / static_cast<double>(classes);
+  put(point, radius * c, radius * s);
+}
+
+void digits(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) { draw_digit(random, label, point); }
+
+constexpr MadeDataKind kKinds[] = {
+    {"moons", "two half circles that reach into each other", 2, 2, 2, 0.1, plane, moons},
+    {"blobs", "normal clouds around places on a circle", 2, 6, 3, 0.25, plane, blobs},
+    {"spirals", "arms of one turn around the origin", 2, 6, 2, 0.03, plane, spirals},
+    {"xor", "a square whose opposite quarters belong together", 2, 2, 2, 0.05, plane, exclusive_or},
+    {"rings", "circles around the origin", 2, 6, 2, 0.05, plane, rings},
+    {"digits", "handwriting in strokes, 28 x 28 pixels", 10, 10, 10, 0.05, pixels28, digits, true},
+};
+
+std::string range_of(const MadeDataKind& kind) {
+  return std::to_string(kind.least) + (kind.most > kind.least ? " to " + std::to_string(kind.most) : "");
+}
+
+void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes, double noise) {
+  const std::string where(kind.name);
+  if (count < 1) throw Error{ErrorCode::usage, where, "a count of " + std::to_string(count), "give 1 or more"};
+  if (classes < kind.least || classes > kind.most)
+    throw Error{ErrorCode::usage, where, std::to_string(classes) + " classes", "it has " + range_of(kind)};
+  if (!std::isfinite(noise) || noise < 0)
+    throw Error{ErrorCode::usage, where, "noise of " + std::to_string(noise), "give zero or a positive number"};
+  if (count > kMaxElements / element_count(kind.point_shape()))
+    throw Error{ErrorCode::resources, where, std::to_string(count) + " points are too many to keep", "ask for fewer"};
+}
+
+}  // namespace
+
+Direction direction(double turns) {
+  // uniform_direction takes a word for an angle from -1/8 turn on.
+  const double shifted = turns + 0.125, part = shifted - std::floor(shifted);
+  Direction result{};
+  draws::uniform_direction(static_cast<std::uint32_t>(std::min(part * 4294967296.0, 4294967295.0)), result.x, result.y);
+  return result;
+}
+
+std::span<const MadeDataKind> made_data_kinds() { return kKinds; }
+
+const MadeDataKind& made_data_kind(std::string_view name) {
+  std::string names;
+  for (const MadeDataKind& kind : kKinds) {
+    if (kind.name == name) return kind;
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  throw Error{ErrorCode::usage, "data", "'" + std::string(name) + "' is not known", "give one of " + names};
+}
+
+DataMaker::DataMaker(const MadeDataKind& kind, const MadeDataOptions& options)
+    : kind_(kind), options_(options), noise_(options.noise.value_or(kind.noise)) {
+  data_.classes = options.classes.value_or(kind.classes);
+  require(kind, options.count, data_.classes, noise_);
+  Shape shape = kind.point_shape();
+  shape.insert(shape.begin(), options.count);
+  data_.x = Tensor(shape);
+  data_.labels.reserve(static_cast<std::size_t>(options.count));
+}
+
+void DataMaker::make_next() {
+  const std::int64_t i = done(), label = i % data_.classes;
+  NoiseStream random(options_.seed, static_cast<std::uint32_t>(i), 0, kStream);
+  const std::span<float> point = data_.x.row(i);
+  kind_.draw(random, label, data_.classes, point);
+  for (float& value : point) {
+    value += static_cast<float>(noise_ * random.normal());
+    if (kind_.unit_interval) value = std::clamp(value, 0.0F, 1.0F);
+  }
+  data_.labels.push_back(label);
+}
+
+bool DataMaker::step(double milliseconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  while (done() < planned()) {
+    make_next();
+    if (std::chrono::duration<double, std::milli>(Clock::now() - begun).count() >= milliseconds) break;
+  }
+  return done() == planned();
+}
+
+MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options) {
+  DataMaker maker(kind, options);
+  while (!maker.step(1e9)) {
+  }
+  return maker.data();
+}
+
+}  // namespace probust

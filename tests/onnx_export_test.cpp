@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Graphs as ONNX files: what is read back is what was written.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "probust/exec/executor.h"
+#include "probust/onnx/export.h"
+#include "probust/onnx/import.h"
+#include "probust/train/mlp.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+Model read_back(const Graph& graph) {
+  const std::string bytes = export_onnx(graph, "mlp").value();
+  return import_onnx(std::as_bytes(std::span(bytes)), {}).value();
+}
+
+void expect_same_logits(const Graph& expected, const Graph& actual, const Tensor& x) {
+  const Tensor a = make_executor("cpu", expected, {}).value()->logits(x).value();
+  const Tensor b = make_executor("cpu", actual, {}).value()->logits(Tensor({x.shape[0], x.size() / x.shape[0]}, x.data)).value();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.data.size(); ++i) EXPECT_NEAR(a.data[i], b.data[i], 1e-6 * (1 + std::fabs(a.data[i])));
+}
+
+TEST(OnnxExport, NetworksComeBackAsTheyWere) {
+  std::mt19937 random(3);
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
+    for (const std::vector<std::int64_t>& hidden : {std::vector<std::int64_t>{}, {7}, {5, 6, 7}}) {
+      Mlp mlp = initial_mlp({4}, hidden, 3, activation, 2);
+      for (Tensor& weight : mlp.weights) weight = test::random_tensor(weight.shape, random);
+      const Graph graph = classifier_of(mlp);
+      const Model model = read_back(graph);
+      EXPECT_EQ(model.classes, 3);
+      EXPECT_EQ(model.input_shape, Shape({1, 4}));
+      EXPECT_EQ(model.summary.producer, "probust");
+      EXPECT_EQ(model.summary.inputs[0].name, "x");
+      EXPECT_EQ(model.summary.inputs[0].shape, Shape({-1, 4}));  // the batch is left open
+      EXPECT_EQ(model.summary.outputs[0].name, "logits");
+      EXPECT_EQ(model.summary.outputs[0].shape, Shape({-1, 3}));
+      expect_same_logits(graph, model.graph, test::random_tensor({9, 4}, random));
+    }
+  }
+}
+
+TEST(OnnxExport, ImagesKeepTheirShape) {
+  std::mt19937 random(4);
+  const Graph graph = classifier_of(initial_mlp({1, 3, 3}, {6}, 4, Activation::relu, 2));
+  const Model model = read_back(graph);
+  EXPECT_EQ(model.input_shape, Shape({1, 1, 3, 3}));
+  const Tensor x = test::random_tensor({5, 1, 3, 3}, random);
+  const Tensor a = make_executor("cpu", graph, {}).value()->logits(x).value();
+  const auto executor = make_executor("cpu", model.graph, {}).value();
+  EXPECT_EQ(executor->logits(Tensor({5, 1, 1, 3, 3}, x.data)).value().data, a.data);
+}
+
+TEST(OnnxExport, AClassifierThatIsItsInput) {
+  Graph graph;
+  graph.outputs = {append_input(graph, {3}, Extent::example, "x")};
+  std::mt19937 random(5);
+  expect_same_logits(graph, read_back(graph).graph, test::random_tensor({2, 3}, random));
+}
+
+TEST(OnnxExport, RefusesWhatItCannotWrite) {
+  Graph scaled = test::linear_classifier(Tensor({2, 2}, {1, 2, 3, 4}), Tensor({2}));  // its weights are transposed
+  for (const Graph& graph : {test::small_cnn(), scaled, Graph{}}) {
+    const Result<std::string> bytes = export_onnx(graph, "network");
+    ASSERT_FALSE(bytes);
+    EXPECT_EQ(bytes.error().code, ErrorCode::unsupported);
+  }
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// quadrature:N: exact on linear models, the truth on others, and refusals where there are too many dimensions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "probust/data/datasets.h"
+#include "probust/estimators/estimator.h"
+#include "probust/normal/multivariate.h"
+#include "probust/normal/univariate.h"
+#include "probust/train/trainer.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+Result<std::vector<Estimate>> ask(const Graph& graph, const std::vector<float>& x, const Noise& noise,
+                                  const std::string& estimator, std::int64_t target = -1) {
+  const auto executor = make_executor("cpu", graph, {}).value();
+  Shape shape = executor->point_shape();
+  shape.insert(shape.begin(), 1);
+  Points points{Tensor(shape, x), {0}, {0}, 0};
+  const Tensor logits = executor->logits(points.x).value();
+  points.target[0] = target >= 0 ? target : std::max<std::int64_t>(0, argmax(logits.row(0)));
+  Evaluation evaluation(*executor, points, logits);
+  return estimate(evaluation, noise, parse_estimator(estimator));
+}
+
+Estimate at(const Graph& graph, const std::vector<float>& x, const Noise& noise, const std::string& estimator,
+            std::int64_t target = -1) {
+  return ask(graph, x, noise, estimator, target).value()[0];
+}
+
+Noise gaussian(double sigma) { return {isotropic_gaussian(), sigma}; }
+
+// Noise of the covariance [[a, b], [b, c]].
+Noise correlated(double a, double b, double c) { return {covariance_gaussian({{2, 2}, {a, b, b, c}, "C"}, "C"), 1}; }
+
+TEST(Quadrature, IsPhiForTwoClasses) {
+  const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0}));
+  for (const double z : {0.0, 0.3, 1.0, 3.0, 5.0, 6.5, 7.5}) {
+    // z = (x + 2 y + 0.5) / (sigma sqrt 5)
+    const auto x = static_cast<float>(z * std::sqrt(5.0) * 0.25 - 0.5);
+    const double exact = (double{x} + 0.5) / (0.25 * std::sqrt(5.0));
+    const Estimate estimate = at(graph, {x, 0}, gaussian(0.25), "quadrature", 0);
+    EXPECT_NEAR(estimate.p, normal::cdf(exact), 2e-6) << z;
+    EXPECT_NEAR(estimate.p_fail / normal::complement(exact), 1, z < 7 ? 2e-4 : 2e-3) << z;
+    EXPECT_EQ(estimate.forwards, 257 * 257);
+    EXPECT_EQ(estimate.backwards, 0);
+    EXPECT_EQ(estimate.status, "ok") << z;
+    EXPECT_FALSE(estimate.std_error);
+  }
+}
+
+TEST(Quadrature, KnowsCovariances) {
+  const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}));
+  const Estimate estimate = at(graph, {1, 0.5F}, correlated(0.5, 0.4, 1), "quadrature");
+  const double z = 2 / std::sqrt(0.5 + 4 * 0.4 + 4);
+  EXPECT_NEAR(estimate.p, normal::cdf(z), 2e-6);
+  EXPECT_NEAR(estimate.p_fail, normal::complement(z), 2e-6);
+  // One normal variable in two elements.
+  const Noise line{factor_gaussian({{2, 1}, {1, 1}, "F"}, "F"), 0.5};
+  const Estimate on_line = at(graph, {1, 0.5F}, line, "quadrature:64");
+  EXPECT_NEAR(on_line.p_fail / normal::complement(2 / 1.5), 1, 1e-6);
+  EXPECT_EQ(on_line.forwards, 65);
+}
+
+TEST(Quadrature, IsTheOrthantForManyClasses) {
+  const Tensor W({5, 2}, {0, 0, 1, 0.3F, -1, 0.4F, 0.2F, 1, -0.1F, -1});
+  const Tensor b({5}, {1, 0, 0.1F, -0.2F, 0.3F});
+  const Graph graph = test::linear_classifier(W, b);
+  const Estimate taylor = at(graph, {0.1F, -0.2F}, gaussian(0.7), "taylor"),
+                 grid = at(graph, {0.1F, -0.2F}, gaussian(0.7), "quadrature");
+  EXPECT_NEAR(grid.p, taylor.p, 1e-5);
+  EXPECT_NEAR(grid.p + grid.p_fail, 1, 1e-12);
+}
+
+TEST(Quadrature, ALineOfOneElement) {
+  const Graph graph = test::linear_classifier(Tensor({3, 1}, {0, 1, -1}), Tensor({3}, {1, 0, 0}));
+  const Estimate estimate = at(graph, {0}, gaussian(0.5), "quadrature:32");  // kept within -1 .. 1
+  EXPECT_NEAR(estimate.p, normal::interval(-2, 2), 1e-7);
+  EXPECT_NEAR(estimate.p_fail, 2 * normal::complement(2), 1e-7);
+  const Estimate rare = at(graph, {0}, gaussian(1 / 6.3), "quadrature:32");
+  EXPECT_NEAR(rare.p_fail / (2 * normal::complement(6.3)), 1, 1e-5);
+}
+
+// A network with a bent boundary, whose p is neither a line's nor anything in closed form.
+Graph bent_network() {
+  const MadeData data = make_data(made_data_kind("moons"), {.count = 300, .noise = 0.15});
+  Trainer trainer(data.x, data.labels, 2, {.hidden = {16}, .activation = Activation::tanh});
+  trainer.epochs(40, {.rate = 1e-2});
+  return trainer.classifier();
+}
+
+TEST(Quadrature, AgreesWithSamplingOnANetwork) {
+  const Graph graph = bent_network();
+  for (const std::vector<float>& x : {std::vector<float>{0.4F, 0.1F}, {-0.5F, 0.5F}, {0.9F, -0.6F}}) {
+    for (const Noise& noise : {gaussian(0.3), correlated(0.2, -0.1, 0.1)}) {
+      const Estimate truth = at(graph, x, noise, "quadrature"), sampled = at(graph, x, noise, "mc:200000");
+      EXPECT_NEAR(truth.p, sampled.p, 4.5 * *sampled.std_error + 1e-9);
+      EXPECT_EQ(truth.status, "ok");
+    }
+  }
+}
+
+TEST(Quadrature, FinerGridsComeCloserAsTheSquareOfTheirCells) {
+  const Graph graph = bent_network();
+  const auto fail = [&](int cells) {
+    return at(graph, {0.4F, 0.1F}, gaussian(0.4), "quadrature:" + std::to_string(cells)).p_fail;
+  };
+  const double truth = fail(2048);
+  EXPECT_NEAR(fail(128), truth, 1e-4);
+  EXPECT_LT(std::fabs(fail(256) - truth), 0.5 * std::fabs(fail(64) - truth));
+  EXPECT_LT(std::fabs(fail(256) - truth), 2e-5);
+}
+
+TEST(Quadrature, SaysWhereTheGridIsTooCoarse) {
+  const Estimate estimate = at(bent_network(), {0.4F, 0.1F}, gaussian(3), "quadrature:8");
+  EXPECT_EQ(estimate.status.rfind("inexact: ", 0), 0U) << estimate.status;
+}
+
+TEST(Quadrature, TiesGoToTheLowestIndex) {
+  const Graph graph = test::linear_classifier(Tensor({2, 2}), Tensor({2}));
+  EXPECT_EQ(at(graph, {0, 0}, gaussian(1), "quadrature:16", 0).p, 1);
+  EXPECT_EQ(at(graph, {0, 0}, gaussian(1), "quadrature:16", 1).p, 0);
+  EXPECT_EQ(at(graph, {0, 0}, gaussian(1), "quadrature:16", 1).p_fail, 1);
+}
+
+TEST(Quadrature, OneClassIsAlwaysKept) {
+  const Estimate estimate = at(test::linear_classifier(Tensor({1, 2}), Tensor({1})), {0, 0}, gaussian(1), "quadrature:16");
+  EXPECT_EQ(estimate.p, 1);
+  EXPECT_EQ(estimate.p_fail, 0);
+}
+
+TEST(Quadrature, TwoNoisyColumnsOfManyAreAPlaneToo) {
+  const Graph graph = test::linear_classifier(Tensor({2, 4}, {0, 1, 0, 2, 0, 0, 0, 0}), Tensor({2}));
+  const Estimate estimate = at(graph, {5, 1, -5, 0}, parse_noise("gaussian:0.5@1,3"), "quadrature");
+  EXPECT_NEAR(estimate.p, normal::cdf(1 / (0.5 * std::sqrt(5.0))), 2e-6);
+}
+
+TEST(Quadrature, RefusesWhatIsNoPlane) {
+  const Graph plane = test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 1}), Tensor({2}));
+  const Graph space = test::linear_classifier(Tensor({2, 3}, {1, 0, 0, 0, 1, 0}), Tensor({2}));
+  const auto refusal = [](const Result<std::vector<Estimate>>& result) {
+    return result ? ErrorCode::numerical : result.error().code;
+  };
+  EXPECT_EQ(refusal(ask(space, {1, 0, 0}, gaussian(1), "quadrature")), ErrorCode::usage);
+  EXPECT_EQ(refusal(ask(plane, {1, 0}, {uniform_noise(), 1}, "quadrature")), ErrorCode::usage);
+  EXPECT_EQ(refusal(ask(plane, {1, 0}, gaussian(1), "quadrature:17")), ErrorCode::usage);
+  EXPECT_EQ(refusal(ask(plane, {1, 0}, gaussian(1), "quadrature:5000")), ErrorCode::usage);
+  EXPECT_THROW(parse_estimator("quadrature:4"), Error);
+  EXPECT_EQ(parse_estimator("quadrature").text(), "quadrature:256");
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Made data, and trainings: each lives in one engine.
+import type { Model } from './api.js';
+import { dispose } from './dispose.js';
+import { disposed, ProbustError } from './errors.js';
+import type { OneOf, Pool } from './pool.js';
+import type { Watch } from './protocol.js';
+import type { Dataset, DataOptions, LabelledPoints, RunOptions, Score, TrainingRates, TrainOptions } from './types.js';
+
+/**
+ * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
+ * ProbustError: `usage` for a count, noise or number of classes that cannot be, `resources` for too many points.
+ */
+export class Data {
+  readonly #pool: Pool;
+
+  /** @internal */
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Two half circles that reach into each other; noise 0.1 by default. */
+  moons(options?: DataOptions): Promise<Dataset> {
+    return this.#make('moons', options);
+  }
+
+  /** Normal clouds around 2 to 6 places (3 by default) on the unit circle; noise 0.25 by default. */
+  blobs(options?: DataOptions): Promise<Dataset> {
+    return this.#make('blobs', options);
+  }
+
+  /** 2 to 6 arms (2 by default) of one turn around the origin; noise 0.03 by default. */
+  spirals(options?: DataOptions): Promise<Dataset> {
+    return this.#make('spirals', options);
+  }
+
+  /** A square whose opposite quarters belong together; noise 0.05 by default. */
+  xor(options?: DataOptions): Promise<Dataset> {
+    return this.#make('xor', options);
+  }
+
+  /** 2 to 6 circles (2 by default) around the origin; noise 0.05 by default. */
+  rings(options?: DataOptions): Promise<Dataset> {
+    return this.#make('rings', options);
+  }
+
+  /** The ten digits drawn with strokes, 28 x 28 pixels in [0, 1], bright on dark; noise 0.05 by default. */
+  digits(options?: DataOptions): Promise<Dataset> {
+    return this.#make('digits', options);
+  }
+
+  async #make(kind: string, options: DataOptions = {}): Promise<Dataset> {
+    const { signal, onProgress, ...args } = options;
+    return this.#pool.ask<'data'>(() => ({ kind: 'data', args: { kind, ...args } }), { signal, onProgress });
+  }
+}
+
+/** What every release of a training needs, without the training itself: a registry may not hold on to it. */
+interface Lease {
+  pool: Pool;
+  place: OneOf;
+}
+
+const forgotten = new FinalizationRegistry<Lease>(({ pool, place }) => pool.releaseOne(place));
+
+/**
+ * A network under training. It is deterministic: the same data, options and runs give the same network. Methods reject with a
+ * ProbustError: `usage` for options that cannot be, or a run while another is under way; `numerical` where the loss is no longer
+ * finite; `aborted`; `disposed`.
+ */
+export class Training {
+  readonly #lease: Lease;
+  readonly #rates: TrainingRates;
+  readonly #load: (onnx: Uint8Array) => Promise<Model>;
+  #running: AbortController | undefined;
+  #disposed = false;
+
+  /** @internal */
+  constructor(pool: Pool, place: OneOf, rates: TrainingRates, load: (onnx: Uint8Array) => Promise<Model>) {
+    this.#lease = { pool, place };
+    this.#rates = rates;
+    this.#load = load;
+    forgotten.register(this, this.#lease, this);
+  }
+
+  /**
+   * Trains so many epochs more, 1 by default, and scores the network on all points, without noise. What `options` leave out is as
+   * `train` was given it. An aborted run leaves the network as far as it came.
+   */
+  async run(epochs = 1, options: RunOptions = {}): Promise<Score> {
+    this.#live();
+    if (this.#running) throw new ProbustError({ code: 'usage', message: 'run: another run is under way; await it first' });
+    const { signal, onProgress, ...given } = options;
+    const stop = new AbortController();
+    const abort = () => stop.abort();
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort);
+    this.#running = stop;
+    try {
+      const { rate, sigma, lambda, decay } = this.#rates;
+      const args = {
+        epochs,
+        rate: given.rate ?? rate,
+        sigma: given.sigma ?? sigma,
+        lambda: given.lambda ?? lambda,
+        decay: given.decay ?? decay,
+      };
+      return (await this.#ask('run', args, { signal: stop.signal, onProgress })) as Score;
+    } catch (error) {
+      throw this.#disposed ? disposed('the training') : error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      this.#running = undefined;
+    }
+  }
+
+  /** The present network as the bytes of an ONNX model: input "x" [batch, ...pointShape], output "logits" [batch, classes]. */
+  async save(): Promise<Uint8Array> {
+    this.#live();
+    return (await this.#ask('save', {}, {})) as Uint8Array;
+  }
+
+  /** The present network as a model, which further training does not change. */
+  async model(): Promise<Model> {
+    return this.#load(await this.save());
+  }
+
+  /** Ends a run under way and frees its memory; calls after that reject with code `disposed`. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#running?.abort();
+    forgotten.unregister(this);
+    this.#lease.pool.releaseOne(this.#lease.place);
+  }
+
+  [dispose](): void {
+    this.dispose();
+  }
+
+  #live(): void {
+    if (this.#disposed) throw disposed('the training');
+  }
+
+  #ask(operation: string, args: object, watch: Watch): Promise<unknown> {
+    const { engine, id } = this.#lease.place;
+    return this.#lease.pool.askOne<'training'>(engine, { kind: 'training', training: id, operation, args }, watch);
+  }
+}
+
+/** Begins a training in the engine with least to do. */
+export async function begin(
+  pool: Pool,
+  data: LabelledPoints,
+  options: TrainOptions,
+  load: (onnx: Uint8Array) => Promise<Model>,
+): Promise<Training> {
+  const { rate, sigma, lambda, decay } = options;
+  const { x, labels, classes, pointShape } = data;
+  const place = await pool.train({ ...options, x, labels, classes, pointShape });
+  return new Training(pool, place, { rate, sigma, lambda, decay }, load);
+}
