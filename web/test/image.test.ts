@@ -294,6 +294,31 @@ describe('engines', () => {
     expect(await page.locator('[data-form="probit:50"]').textContent()).toMatch(/± [\d.]+ %/);
   });
 
+  it('takes colour images where the network does, pixel by pixel', async () => {
+    const colour = onnx({
+      inputs: [port('x', ['N', 12, 12, 3])],
+      outputs: [port('y', ['N', 4])],
+      constants: [
+        floats(
+          'W',
+          [432, 4],
+          Array.from({ length: 1728 }, (_, i) => Math.sin(i * i)),
+        ),
+      ],
+      nodes: [
+        { op: 'Flatten', inputs: ['x'], output: 'flat' },
+        { op: 'MatMul', inputs: ['flat', 'W'], output: 'y' },
+      ],
+    });
+    await open();
+    await openModel(bytesFile('colour.onnx', colour));
+    await page.waitForSelector('#model:has-text("12 × 12 pixels, red, green and blue")');
+    const found = await settled();
+    // A linear classifier again: the count and taylor differ by chance only.
+    expect(Math.abs((await valueOf('taylor')) - found)).toBeLessThan(0.06);
+    expect(await page.locator('[role=alert]').count()).toBe(0);
+  });
+
   it.each([
     [
       'an operator that nobody has',

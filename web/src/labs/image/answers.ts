@@ -87,15 +87,40 @@ export interface Listed {
   /** What was asked for, one for each row. */
   forms: string[];
   rows: Row[];
-  /** Absent without gradients: a search at random takes thousands of passes, one after the other. */
+  /** Absent where it takes too long: without gradients a search at random makes thousands of passes, one after the other. */
   boundary: NearestBoundary | undefined;
+}
+
+const searchMilliseconds = 4000;
+
+/** What the job gives in time; undefined where it does not. */
+async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal,
+  job: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  const timer = setTimeout(end, milliseconds);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await job(controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted && !signal.aborted) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
 }
 
 export async function askListed({ model, refusal }: Loaded, asked: Asked, forms: string[], signal: AbortSignal): Promise<Listed> {
   const noise = [`gaussian:${asked.sigma}`];
   const [rows, boundary] = await Promise.all([
     Promise.all(forms.map((form) => rowsOf(model, asked, noise, form, signal))),
-    refusal === undefined ? model.nearestBoundary(asked.x, { seed: asked.seed, signal }) : undefined,
+    refusal === undefined
+      ? within(searchMilliseconds, signal, (limited) => model.nearestBoundary(asked.x, { seed: asked.seed, signal: limited }))
+      : undefined,
   ]);
   return { forms, rows: rows.flat(), boundary };
 }
@@ -130,12 +155,12 @@ export interface Plane {
 
 const planeCopies = 300;
 
-/** A picture should take about a second. */
-const planeFlops = 4e9;
+/** A picture should take a second or two. */
+const planeFlops = 1.2e10;
 
 function resolutionOf({ flops }: ModelInfo): number {
   const most = Number.isNaN(flops) ? 33 : Math.floor(Math.sqrt(planeFlops / flops));
-  return Math.max(17, Math.min(129, most));
+  return Math.max(25, Math.min(129, most));
 }
 
 function projections({ u, v }: Slice, x: Float32Array, points: Float32Array): Float32Array {
@@ -155,7 +180,7 @@ const difference = (a: Float32Array, b: Float32Array): Float32Array => a.map((va
 
 /** Spanned by the gradients of the two smallest margins; without gradients by the noise of the first two copies. */
 export async function askPlane(
-  { model, refusal }: Loaded,
+  model: Model,
   asked: Asked,
   boundary: NearestBoundary | undefined,
   signal: AbortSignal,
@@ -164,7 +189,7 @@ export async function askPlane(
   const options = { ...noiseOf(asked, signal), noise: `gaussian:${asked.sigma}` };
   const cloud = await model.cloud(x, { ...options, count: Math.min(planeCopies, cloudCount(asked)) });
   const copy = (i: number) => difference(cloud.x.subarray(i * x.length, (i + 1) * x.length), x);
-  const [u, v] = refusal === undefined ? [null, null] : [copy(0), copy(1)];
+  const [u, v] = boundary ? [null, null] : [copy(0), copy(1)];
   const near = boundary && Number.isFinite(boundary.distance) ? 1.25 * boundary.distance : 0;
   const reach = Math.max(2.8 * asked.sigma, near);
   const slice = await model.slice(x, u, v, { reach, resolution: resolutionOf(model.info), signal });

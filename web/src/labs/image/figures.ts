@@ -24,7 +24,7 @@ export interface FigureParts {
   ui: Ui;
   palette: Palette;
   picture: Picture;
-  /** Whether the model has gradients. */
+  /** Whether the model has gradients that lead anywhere. */
   gradients: boolean;
   point(change: Partial<Ui>): void;
 }
@@ -96,8 +96,7 @@ const added = (picture: Picture, step: ArrayLike<number>): Picture => ({
 function directionFigure(parts: FigureParts) {
   const { answers, picture, palette, ui } = parts;
   const { boundary } = answers.listed!.value;
-  if (!boundary)
-    return html`<p>Without gradients the way would take thousands of passes to find. This panel needs probust’s own engine.</p>`;
+  if (!boundary) return html`<p>Without gradients that lead there, the way would take thousands of passes to find.</p>`;
   const direction = towards(parts, picture.values.length);
   if (!direction && boundary.rival < 0) return html`<p>No other answer was found near this image.</p>`;
   const leads = direction ? ui.rival! : boundary.rival;

@@ -207,7 +207,7 @@ export class ImageLab extends LabElement {
     if (!picture || !loaded) return undefined;
     return {
       ...{ store: this.store, answers, key: session.key(this.state), ui: this.ui, palette: this.#palette!, picture },
-      gradients: loaded.refusal === undefined,
+      gradients: answers.listed?.value.boundary !== undefined,
       point: this.#point,
     };
   }

@@ -138,6 +138,8 @@ export class Session {
     this.#release();
     [this.loaded, this.#bytes] = [found, bytes];
     this.answers = {};
+    // The one that there was may not be of the shape that this network takes.
+    this.picture = undefined;
     this.callbacks.loaded(found, own);
     this.#draw();
   }
@@ -190,7 +192,7 @@ export class Session {
     if (wants('previews')) this.#keep('previews', key, await askPreviews(model, asked, signal));
     const listed = await askListed({ ...loaded, model }, asked, imageEstimators, signal);
     this.#keep('listed', key, listed);
-    if (wants('plane')) this.#keep('plane', key, await askPlane({ ...loaded, model }, asked, listed.boundary, signal));
+    if (wants('plane')) this.#keep('plane', key, await askPlane(model, asked, listed.boundary, signal));
     if (!wants('curves')) return;
     for await (const curves of askCurves(model, asked, imageEstimators, signal)) this.#keep('curves', key, curves);
   }
