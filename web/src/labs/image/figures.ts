@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The panels below the picture: each with two sentences and the source of its formula.
 import { html, nothing, svg } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { css as colour, type Palette } from '../../draw/palette.js';
 import { curvesCsv, curvesFigure, keyOfLines } from '../../panels/curves.js';
 import { panel } from '../../panels/panel.js';
@@ -50,20 +51,19 @@ const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
 
 export function previewsPanel({ store, answers, picture }: FigureParts) {
   const { previews, curves, quick } = answers;
+  const { imageCopies, imageSigma } = store.state;
+  const target = quick?.value.row.target;
   return plainPanel({
     id: 'previews',
     title: 'What a sigma looks like',
     words:
       'One and the same noise at five sizes, and below each the share of copies that keep the answer. Press one to take its sigma.',
-    content: previewStrip({
-      previews: previews?.value,
-      curves: curves?.value,
-      shape: picture,
-      target: quick?.value.row.target,
-      copies: store.state.imageCopies,
-      sigma: store.state.imageSigma,
-      onSigma: (imageSigma) => store.set({ imageSigma }),
-    }),
+    content: guard([previews?.value, curves?.value, picture, target, imageCopies, imageSigma], () =>
+      previewStrip({
+        ...{ previews: previews?.value, curves: curves?.value, shape: picture, target, copies: imageCopies, sigma: imageSigma },
+        onSigma: (sigma) => store.set({ imageSigma: sigma }),
+      }),
+    ),
     source: html`x + σ ε with ε ~ N(0, I), sigma in units of pixels from 0 (black) to 1 (white): definition 1 of ${han}.`,
   });
 }
@@ -119,7 +119,12 @@ export function boundaryPanel(parts: FigureParts) {
     title: 'The worst case',
     words:
       'The shortest way to another answer: warm pixels grow brighter, cold ones darker. It hardly shows in the image, and random noise hardly ever points that way.',
-    figure: listed ? directionFigure(parts) : waiting,
+    // Painting takes longer than a frame: only where what it shows has changed.
+    figure: listed
+      ? guard([listed.value, ui.rival, ui.rival === undefined || answers.quick?.value, picture, parts.palette], () =>
+          directionFigure(parts),
+        )
+      : waiting,
     stale: listed?.key !== key || answers.quick?.key !== key,
     controls: far
       ? html`<p class="small" data-distance=${boundary.distance}>
@@ -177,7 +182,10 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
     title: 'A slice through the image',
     words:
       'The answers on a plane through the image (blue dot), and the noisy copies projected on it: rings are those whose answer changed. Most of the noise leaves the plane, so that rings stand in regions that look safe.',
-    figure: plane && quick ? planeFigure(plane.value, quick.value.row.target, palette) : waiting,
+    figure:
+      plane && quick
+        ? guard([plane.value, quick.value.row.target, palette], () => planeFigure(plane.value, quick.value.row.target, palette))
+        : waiting,
     stale: plane?.key !== key,
     source: gradients
       ? html`The plane is spanned by the gradients of the two smallest margins, made orthonormal; the line leads to the nearest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The image lab: puts state, answers and what is pointed at on the screen, and takes files in.
 import { html, nothing, type PropertyValues } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { paletteOf, type Palette } from '../../draw/palette.js';
 import { LabElement } from '../../element/lab-element.js';
 import { sharedStyles } from '../../element/tokens.js';
@@ -155,7 +156,7 @@ export class ImageLab extends LabElement {
                   label="The image: draw with the pointer, or move the pen by arrow keys and put it down with space.${answer}"
                   @draw=${(event: CustomEvent<Picture>) => this.store.set({ imagePixels: encode(event.detail) })}
                 ></probust-paper>
-                ${quick && session.loaded && picture ? copiesGrid(quick.value, session.loaded.shape, stale) : html`<div></div>`}
+                ${quick && session.loaded && picture ? guard([quick.value, stale], () => copiesGrid(quick.value, picture, stale)) : html`<div></div>`}
               </div>
               ${digitBar(opening, picture, this.ui, this.#point)}`
           : nothing
