@@ -16,7 +16,7 @@ template <Index Height>
 using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, Height, Traits::nr, false, false>;
 
 // The kernel takes groups of kTall or of kLow rows, and in the same order; what is left below kLow it would sum in another one.
-constexpr Index kPacket = Traits::LhsProgress, kTall = Traits::mr, kLow = 2 * kPacket;
+constexpr Index kPacket = Traits::LhsProgress, kLow = 2 * kPacket, kTall = std::max<Index>(Traits::mr, kLow);
 static_assert(kTall == kLow || kTall == kLow + kPacket);
 
 constexpr Index kMostDepth = 256;          // a group and four columns of weights stay in the first-level cache
