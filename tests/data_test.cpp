@@ -7,9 +7,12 @@
 
 #include "probust/base/error.h"
 #include "probust/data/datasets.h"
+#include "support/refusal.h"
 
 namespace probust {
 namespace {
+
+using test::expect_refusal;
 
 TEST(MadeData, IsAFunctionOfTheSeedAndThePositionAlone) {
   for (const MadeDataKind& kind : made_data_kinds()) {
@@ -100,15 +103,6 @@ TEST(MadeData, IsTheSameEverywhere) {
       sum = sum * 31 + static_cast<std::uint32_t>(std::lround(static_cast<double>(value) * 16777216));
   }
   EXPECT_EQ(sum, 1489163827U);
-}
-
-void expect_refusal(ErrorCode code, const std::function<void()>& body) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code, code) << error.message();
-  }
 }
 
 TEST(MadeData, RefusesWhatCannotBe) {

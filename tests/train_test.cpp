@@ -8,9 +8,12 @@
 #include "probust/exec/executor.h"
 #include "probust/train/trainer.h"
 #include "support/evaluate.h"
+#include "support/refusal.h"
 
 namespace probust {
 namespace {
+
+using test::expect_refusal;
 
 MadeData made(const char* kind, std::int64_t count, std::uint64_t seed = 0) {
   return make_data(made_data_kind(kind), {.count = count, .seed = seed});
@@ -275,15 +278,6 @@ TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::numerical);
     EXPECT_EQ(trainer.network().weights[0].data, before);
-  }
-}
-
-void expect_refusal(ErrorCode code, const std::function<void()>& body) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code, code) << error.message();
   }
 }
 

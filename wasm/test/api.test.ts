@@ -5,16 +5,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Model, Probust } from '../../build/wasm/npm/types/index.js';
-import { digits, errorOf, expectRefusal, load, point, staged } from './support.js';
+import { digits, errorOf, everywhere, expectRefusal, load, point, staged } from './support.js';
 
 const { createProbust, ProbustError } = await load();
 const estimators = ['taylor', 'taylor_mvs', 'mmse:10', 'mmse_mvs:4', 'softmax', 'probit:40', 'mc:500'];
 
-describe.each([
-  ['in this thread', {}],
-  ['in a worker', { worker: true }],
-  ['in two workers', { threads: 2 }],
-])('%s', (_, options) => {
+describe.each(everywhere)('%s', (_, options) => {
   let probust: Probust;
   let model: Model;
   beforeAll(async () => {

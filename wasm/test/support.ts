@@ -57,3 +57,10 @@ export async function expectRefusal(
   expect(error.message).toMatch(/^[^\n]+$/);
   expect((await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' }))[0]!.p).toBe(1);
 }
+
+/** Where the library can run. */
+export const everywhere: [string, probust.ProbustOptions][] = [
+  ['in this thread', {}],
+  ['in a worker', { worker: true }],
+  ['in two workers', { threads: 2 }],
+];

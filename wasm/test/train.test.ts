@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Model, Probust } from '../../build/wasm/npm/types/index.js';
 import type { OrtModule } from '../../build/wasm/npm/types/ort.js';
-import { digits, errorOf, load, point, root, staged } from './support.js';
+import { digits, errorOf, everywhere, load, point, root, staged } from './support.js';
 
 type OrtEntry = typeof import('../../build/wasm/npm/types/ort.js');
 declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
@@ -13,11 +13,7 @@ declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
 const { createProbust, ProbustError } = await load();
 const kinds = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'digits'] as const;
 
-describe.each([
-  ['in this thread', {}],
-  ['in a worker', { worker: true }],
-  ['in two workers', { threads: 2 }],
-])('%s', (_, options) => {
+describe.each(everywhere)('%s', (_, options) => {
   let probust: Probust;
   let model: Model;
   beforeAll(async () => {

@@ -2,14 +2,13 @@
 // The image lab in a real browser, and its numbers beside those of the native command.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { floats, onnx, port, type NodeText } from '../../wasm/test/onnx.js';
-import { dist, launch, problemsOf, root, serve, type Server } from './server.js';
+import { dist, launch, problemsOf, root, seriousViolations, serve, type Server } from './server.js';
 
 const shared = resolve(root, process.env.PROBUST_SHARED ?? '../shared');
 const native = resolve(root, 'web', process.env.PROBUST_NATIVE ?? '../build/release/bin/probust');
@@ -385,23 +384,7 @@ describe('for everybody', () => {
     await page.setViewportSize({ width, height: 900 });
     await open();
     await page.waitForTimeout(400);
-    await page.addScriptTag({ content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
-    const found = await page.evaluate(async () => {
-      const { axe } = window as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-      };
-      const { violations } = await axe.run();
-      return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(
-          ({ id, nodes }) =>
-            `${id}: ${nodes
-              .slice(0, 3)
-              .map(({ html }) => html.slice(0, 160))
-              .join(' | ')}`,
-        );
-    });
-    expect(found).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 

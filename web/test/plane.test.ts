@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab in a real browser.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { cpus, loadavg } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
-import { dist, launch, problemsOf, serve, type Server } from './server.js';
+import { dist, launch, problemsOf, seriousViolations, serve, type Server } from './server.js';
 
 let browser: Browser;
 let server: Server;
@@ -326,23 +325,7 @@ describe('for everybody', () => {
     await settled();
     await page.waitForSelector('#convergence svg');
     await page.waitForTimeout(400);
-    await page.addScriptTag({ content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
-    const found = await page.evaluate(async () => {
-      const { axe } = window as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-      };
-      const { violations } = await axe.run();
-      return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(
-          ({ id, nodes }) =>
-            `${id}: ${nodes
-              .slice(0, 3)
-              .map(({ html }) => html.slice(0, 160))
-              .join(' | ')}`,
-        );
-    });
-    expect(found).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A server of the built page, which counts what it sends, and a real browser.
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, normalize } from 'node:path';
@@ -61,4 +62,24 @@ export function problemsOf(page: Page): string[] {
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
   return problems;
+}
+
+/** What axe finds of serious and critical violations. */
+export async function seriousViolations(page: Page): Promise<string[]> {
+  await page.addScriptTag({ content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(
+        ({ id, nodes }) =>
+          `${id}: ${nodes
+            .slice(0, 3)
+            .map(({ html }) => html.slice(0, 160))
+            .join(' | ')}`,
+      );
+  });
 }

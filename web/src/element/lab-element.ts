@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What every lab is: an element with the state and the engine of the explorer around it, which it does not own.
 import { LitElement, type PropertyValues } from 'lit';
+import { paletteOf, type Palette } from '../draw/palette.js';
 import type { Engine } from '../engine/engine.js';
 import type { State } from '../state/state.js';
 import type { Store } from '../state/store.js';
@@ -12,6 +13,8 @@ export abstract class LabElement extends LitElement {
   declare engine: Engine;
   #listened: Engine | undefined;
   #unsubscribe: (() => void) | undefined;
+  #palette: Palette | undefined;
+  #scheme: MediaQueryList | undefined;
 
   get state(): Readonly<State> {
     return this.store.state;
@@ -22,8 +25,25 @@ export abstract class LabElement extends LitElement {
     return this.#unsubscribe !== undefined;
   }
 
+  /** The colours of the theme, as canvases need them. */
+  protected get palette(): Palette {
+    return (this.#palette ??= paletteOf(this));
+  }
+
+  readonly #themed = (): void => {
+    this.#palette = undefined;
+    this.requestUpdate();
+  };
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#scheme = matchMedia('(prefers-color-scheme: dark)');
+    this.#scheme.addEventListener('change', this.#themed);
+  }
+
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#scheme?.removeEventListener('change', this.#themed);
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
   }
@@ -33,8 +53,10 @@ export abstract class LabElement extends LitElement {
     super.updated(changed);
     if (!this.engine || this.engine === this.#listened || !this.isConnected) return;
     this.#listened = this.engine;
+    this.#palette = undefined;
     this.#unsubscribe?.();
     this.#unsubscribe = this.store.subscribe((state, before) => {
+      if (state.theme !== before.theme) this.#palette = undefined;
       this.stateChanged(state, before);
       this.requestUpdate();
     });

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Two ways not to answer questions that nobody asks any more.
 
+/** An answer, and the key of what was asked. */
+export interface Kept<T> {
+  key: string;
+  value: T;
+}
+
+/** Waits, or rejects once it is not wanted any more. */
+export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener('abort', () => (clearTimeout(timer), reject(signal.reason as Error)), { once: true });
+  });
+
 type Job = (signal: AbortSignal) => Promise<void>;
 
 /** Whether it was wanted, and is nothing to tell. */

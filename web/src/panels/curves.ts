@@ -5,7 +5,10 @@ import { area, line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
 import type { Row } from 'probust';
 import type { Curves } from '../labs/plane/answers.js';
+import { guard } from 'lit/directives/guard.js';
+import type { Kept } from '../engine/latest.js';
 import { chart, inner } from './chart.js';
+import { panel, waiting } from './panel.js';
 import { csvOf } from './save.js';
 import { percent, power, tidy } from './words.js';
 
@@ -122,3 +125,29 @@ export const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
       })),
     ),
   );
+
+export interface CurvesPanelView extends Omit<CurvesView, 'curves'> {
+  curves: Kept<Curves> | undefined;
+  /** Of what is asked now. */
+  key: string;
+  keys: readonly Key[];
+  source: unknown;
+  onHover(form: string | undefined): void;
+  onFailure(failure: boolean): void;
+}
+
+export const curvesPanel = ({ curves, key, keys, sigma, failure, hovered, source, onHover, onFailure }: CurvesPanelView) =>
+  panel({
+    id: 'curves',
+    title: 'p against sigma',
+    words:
+      'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
+    figure: guard([curves?.value, sigma, failure, hovered], () =>
+      curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered }) : waiting,
+    ),
+    stale: curves?.key !== key,
+    controls: html`${keyOfLines(keys, hovered, onHover)}
+      <button class="chip" aria-pressed=${failure} @click=${() => onFailure(!failure)}>rare failures: log(1 − p)</button>`,
+    source: html`Definition 1 and section 4 of ${source}.`,
+    csv: curves && (() => curvesCsv(curves.value)),
+  });

@@ -47,7 +47,30 @@ export const panel = ({ id, title, words, figure, source, stale = false, control
   </section>
 `;
 
+/** Stands where a figure will be. */
+export const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
+
 export const panelStyles = css`
+  .keys {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0 0.75rem;
+    font-size: 0.8125rem;
+    margin: 0.15rem 0 0.5rem;
+  }
+  .key {
+    display: inline-flex;
+    align-items: center;
+    gap: 0.35rem;
+    padding: 0.1rem 0.2rem;
+    border-radius: 4px;
+  }
+  .key.hovered {
+    background: var(--soft);
+  }
+  .waiting {
+    aspect-ratio: 380 / 250;
+  }
   .panel {
     min-width: 0;
     padding: 1.1rem 0 0;

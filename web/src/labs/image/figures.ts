@@ -3,8 +3,8 @@
 import { html, nothing, svg } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { css as colour, type Palette } from '../../draw/palette.js';
-import { curvesCsv, curvesFigure, keyOfLines } from '../../panels/curves.js';
-import { panel } from '../../panels/panel.js';
+import { curvesPanel as sweepPanel } from '../../panels/curves.js';
+import { panel, waiting } from '../../panels/panel.js';
 import { csvOf } from '../../panels/save.js';
 import { tidy } from '../../panels/words.js';
 import type { Store } from '../../state/store.js';
@@ -46,8 +46,6 @@ export const plainPanel = ({ id, title, words, content, source }: PlainPanel) =>
     ${content}
     <p class="source">${source}</p>
   </section>`;
-
-const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
 
 export function previewsPanel({ store, answers, picture }: FigureParts) {
   const { previews, curves, quick } = answers;
@@ -210,18 +208,15 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
     const at = forms.indexOf(form);
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
-  return panel({
-    id: 'curves',
-    title: 'p against sigma',
-    words:
-      'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
-    figure: curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered: ui.form }) : waiting,
-    stale: curves?.key !== key,
-    controls: html`${keyOfLines(keys, ui.form, (form) => point({ form }))}
-      <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>
-        rare failures: log(1 − p)
-      </button>`,
-    source: html`Definition 1 and section 4 of ${han}.`,
-    csv: curves && (() => curvesCsv(curves.value)),
+  return sweepPanel({
+    curves,
+    key,
+    keys,
+    sigma,
+    failure,
+    hovered: ui.form,
+    source: han,
+    onHover: (form) => point({ form }),
+    onFailure: (next) => store.set({ failure: next }),
   });
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The image lab: puts state, answers and what is pointed at on the screen, and takes files in.
-import { html, nothing, type PropertyValues } from 'lit';
+import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import { paletteOf, type Palette } from '../../draw/palette.js';
 import { LabElement } from '../../element/lab-element.js';
 import { sharedStyles } from '../../element/tokens.js';
 import { isAborted } from '../../engine/latest.js';
@@ -39,10 +38,8 @@ export class ImageLab extends LabElement {
   /** What went wrong, for readers. */
   declare message: string;
   #session: Session | undefined;
-  #palette: Palette | undefined;
   #speaking = 0;
   #announced = '';
-  #scheme: MediaQueryList | undefined;
 
   constructor() {
     super();
@@ -51,23 +48,15 @@ export class ImageLab extends LabElement {
     this.ui = { form: undefined, rival: undefined, erase: false, over: false };
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#scheme = matchMedia('(prefers-color-scheme: dark)');
-    this.#scheme.addEventListener('change', this.#themed);
-  }
-
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     clearTimeout(this.#speaking);
-    this.#scheme?.removeEventListener('change', this.#themed);
     this.#session?.dispose();
     this.#session = undefined;
     this.#announced = '';
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
-    if (state.theme !== before?.theme) this.#palette = undefined;
     this.#current.stateChanged(state, before);
   }
 
@@ -80,11 +69,6 @@ export class ImageLab extends LabElement {
       wants: (panel) => this.#visible(panel),
     }));
   }
-
-  readonly #themed = (): void => {
-    this.#palette = undefined;
-    this.requestUpdate();
-  };
 
   #failed(error: unknown): void {
     if (isAborted(error)) return;
@@ -207,7 +191,7 @@ export class ImageLab extends LabElement {
     const { picture, loaded, answers } = session;
     if (!picture || !loaded) return undefined;
     return {
-      ...{ store: this.store, answers, key: session.key(this.state), ui: this.ui, palette: this.#palette!, picture },
+      ...{ store: this.store, answers, key: session.key(this.state), ui: this.ui, palette: this.palette, picture },
       gradients: answers.listed?.value.boundary !== undefined,
       point: this.#point,
     };
@@ -222,11 +206,6 @@ export class ImageLab extends LabElement {
       ${shown('boundary', () => boundaryPanel(parts))} ${shown('plane', () => planePanel(parts))}
       ${shown('curves', () => curvesPanel(parts))} ${shown('model', () => modelPanel(parts, session))}
     </div>`;
-  }
-
-  protected override willUpdate(changed: PropertyValues): void {
-    super.willUpdate(changed);
-    this.#palette ??= paletteOf(this);
   }
 
   protected override render() {

@@ -3,6 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { styleMap } from 'lit/directives/style-map.js';
 import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
+import { bigStyles } from '../../panels/big.js';
 import type { Row } from 'probust';
 import type { Quick } from './answers.js';
 import { patternOf } from './paint.js';
@@ -113,17 +114,7 @@ export function bars(view: BarsView) {
 }
 
 export const numberStyles = css`
-  .big {
-    font-size: clamp(3rem, 7cqi, 4.5rem);
-    font-weight: 700;
-    line-height: 1.05;
-    letter-spacing: -0.02em;
-    white-space: nowrap;
-  }
-  .lead {
-    font-size: 1.125rem;
-    margin-bottom: 0.1rem;
-  }
+  ${bigStyles}
   .answer {
     display: inline-block;
     min-width: 1.6em;

@@ -3,7 +3,7 @@
 // are. Each answer knows what it was asked, so that the screen can dim what is stale.
 import type { Model } from 'probust';
 import type { Engine } from '../../engine/engine.js';
-import { Newest, Replacing } from '../../engine/latest.js';
+import { Newest, pause, Replacing, type Kept } from '../../engine/latest.js';
 import type { State } from '../../state/state.js';
 import { bytesOf } from '../plane/models.js';
 import {
@@ -23,12 +23,6 @@ import {
 import { digitsUrl, load, Refused, type Loaded, type Preparation } from './models.js';
 import { decode, fitted, fromFile, type Picture } from './picture.js';
 
-/** An answer, and the key of what was asked. */
-export interface Kept<T> {
-  key: string;
-  value: T;
-}
-
 export interface Answers {
   quick?: Kept<Quick>;
   listed?: Kept<Listed>;
@@ -47,12 +41,6 @@ export interface Callbacks {
 
 /** How long things are still before what is costly is asked. */
 const restMilliseconds = 180;
-
-const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener('abort', () => (clearTimeout(timer), reject(new DOMException('', 'AbortError'))), { once: true });
-  });
 
 /** Digits that the network was not trained on: its script uses the seeds 0 and 1. */
 const variantSeed = 1000;

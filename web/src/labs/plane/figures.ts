@@ -5,8 +5,8 @@ import { guard } from 'lit/directives/guard.js';
 import { convergenceCsv, convergenceFigure } from '../../panels/convergence.js';
 import { correlationFigure, rivalsOf } from '../../panels/correlation.js';
 import { countingCsv, countingFigure } from '../../panels/counting.js';
-import { curvesCsv, curvesFigure, keyOfLines } from '../../panels/curves.js';
-import { panel } from '../../panels/panel.js';
+import { keyOfLines, curvesPanel as sweepPanel } from '../../panels/curves.js';
+import { panel, waiting } from '../../panels/panel.js';
 import { csvOf } from '../../panels/save.js';
 import { percentOf, tidy } from '../../panels/words.js';
 import { letter, type Palette } from '../../draw/palette.js';
@@ -25,28 +25,21 @@ export interface FigureParts {
   point(change: Partial<Ui>): void;
 }
 
-const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
-
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
   const { sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   const keys = forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 }));
-  return panel({
-    id: 'curves',
-    title: 'p against sigma',
-    words:
-      'Every estimator at every size of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
-    figure: guard([curves?.value, sigma, failure, ui.form], () =>
-      curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered: ui.form }) : waiting,
-    ),
-    stale: curves?.key !== key,
-    controls: html`${keyOfLines(keys, ui.form, (form) => point({ form }))}
-      <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>
-        rare failures: log(1 − p)
-      </button>`,
-    source: html`Definition 1 and section 4 of ${paper}.`,
-    csv: curves && (() => curvesCsv(curves.value)),
+  return sweepPanel({
+    curves,
+    key,
+    keys,
+    sigma,
+    failure,
+    hovered: ui.form,
+    source: paper,
+    onHover: (form) => point({ form }),
+    onFailure: (next) => store.set({ failure: next }),
   });
 }
 

@@ -3,6 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { letter } from '../../draw/palette.js';
 import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
+import { bigStyles } from '../../panels/big.js';
 import type { Row } from 'probust';
 
 export interface NumberView {
@@ -44,13 +45,7 @@ export function numberView({ truth, stale, mass }: NumberView) {
 }
 
 export const numberStyles = css`
-  .big {
-    font-size: clamp(3rem, 7cqi, 4.5rem);
-    font-weight: 700;
-    line-height: 1.05;
-    letter-spacing: -0.02em;
-    white-space: nowrap;
-  }
+  ${bigStyles}
   /* What is out of date for a moment only is not worth a flicker. */
   .big.stale {
     transition: opacity 150ms 120ms;
@@ -59,10 +54,6 @@ export const numberStyles = css`
     .big.stale {
       transition: none;
     }
-  }
-  .lead {
-    font-size: 1.125rem;
-    margin-bottom: 0.1rem;
   }
   .answer {
     display: inline-block;

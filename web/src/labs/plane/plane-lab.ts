@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab: puts state, answers and what is pointed at on the screen.
-import { html, nothing, type PropertyValues } from 'lit';
+import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { Row } from 'probust';
-import { paletteOf, type Palette } from '../../draw/palette.js';
 import type { Pair } from '../../draw/view.js';
 import { LabElement } from '../../element/lab-element.js';
 import { sharedStyles } from '../../element/tokens.js';
@@ -58,10 +57,8 @@ export class PlaneLab extends LabElement {
   readonly #tints = new TintKeeper();
   #session: Session | undefined;
   #trainer: Trainer | undefined;
-  #palette: Palette | undefined;
   #speaking = 0;
   #announced: Row | undefined;
-  #scheme: MediaQueryList | undefined;
 
   constructor() {
     super();
@@ -70,16 +67,9 @@ export class PlaneLab extends LabElement {
     this.ui = { form: undefined, rival: undefined, adding: undefined, preset: undefined };
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#scheme = matchMedia('(prefers-color-scheme: dark)');
-    this.#scheme.addEventListener('change', this.#themed);
-  }
-
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     clearTimeout(this.#speaking);
-    this.#scheme?.removeEventListener('change', this.#themed);
     this.#trainer?.dispose();
     this.#session?.dispose();
     this.#session = this.#trainer = this.#announced = undefined;
@@ -87,7 +77,6 @@ export class PlaneLab extends LabElement {
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
     const { session, trainer } = this.#parts();
-    if (state.theme !== before?.theme) this.#palette = undefined;
     session.stateChanged(state, before);
     this.#train(trainer, state, before);
   }
@@ -112,11 +101,6 @@ export class PlaneLab extends LabElement {
     });
     return { session, trainer: this.#trainer };
   }
-
-  readonly #themed = (): void => {
-    this.#palette = undefined;
-    this.requestUpdate();
-  };
 
   /** Training follows the state: a shared one is trained again, another setting starts afresh. */
   #train(trainer: Trainer, state: Readonly<State>, before: Readonly<State> | undefined): void {
@@ -199,18 +183,18 @@ export class PlaneLab extends LabElement {
       answers: session.answers,
       key: session.key(this.state),
       ui: this.ui,
-      palette: this.#palette!,
+      palette: this.palette,
       point: this.#point,
     };
   }
 
   #picture() {
     const { session, trainer } = this.#parts();
-    const scene = sceneOf({ state: this.state, session, trainer, ui: this.ui, palette: this.#palette!, tints: this.#tints });
+    const scene = sceneOf({ state: this.state, session, trainer, ui: this.ui, palette: this.palette, tints: this.#tints });
     const picture = html`<probust-plane-picture
       part="picture"
       .scene=${scene}
-      .palette=${this.#palette}
+      .palette=${this.palette}
       @move=${(event: CustomEvent<Pair>) => this.#moved(event.detail)}
       @shape=${(event: CustomEvent<Partial<State>>) => this.store.set(event.detail)}
     ></probust-plane-picture>`;
@@ -313,11 +297,6 @@ export class PlaneLab extends LabElement {
   protected override async scheduleUpdate(): Promise<void> {
     await new Promise(requestAnimationFrame);
     await super.scheduleUpdate();
-  }
-
-  protected override willUpdate(changed: PropertyValues): void {
-    super.willUpdate(changed);
-    this.#palette ??= paletteOf(this);
   }
 
   protected override render() {

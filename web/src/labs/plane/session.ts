@@ -4,7 +4,7 @@
 import type { Model, Row } from 'probust';
 import { gridOf, gridPoints, type Field } from '../../draw/field.js';
 import type { Engine } from '../../engine/engine.js';
-import { Newest, Replacing } from '../../engine/latest.js';
+import { Newest, pause, Replacing, type Kept } from '../../engine/latest.js';
 import type { State } from '../../state/state.js';
 import {
   askConvergence,
@@ -19,12 +19,6 @@ import {
   type Quick,
 } from './answers.js';
 import { bytesOf, pretrained, view } from './models.js';
-
-/** An answer, and the key of what was asked. */
-export interface Kept<T> {
-  key: string;
-  value: T;
-}
 
 export interface Answers {
   quick?: Kept<Quick>;
@@ -53,12 +47,6 @@ const convergenceSeeds = 12;
 
 const scales = (reach: number): number[] =>
   Array.from({ length: 25 }, (_, i) => Number((reach * 0.02 * 50 ** (i / 24)).toPrecision(4)));
-
-const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener('abort', () => (clearTimeout(timer), reject(signal.reason as Error)));
-  });
 
 function requirePlane({ info: { pointShape } }: Model): void {
   const elements = pointShape.reduce((product, extent) => product * extent, 1);

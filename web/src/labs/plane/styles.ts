@@ -43,26 +43,6 @@ export const layoutStyles = css`
     gap: 0.9rem 1.25rem;
     align-items: start;
   }
-  .keys {
-    display: flex;
-    flex-wrap: wrap;
-    gap: 0 0.75rem;
-    font-size: 0.8125rem;
-    margin: 0.15rem 0 0.5rem;
-  }
-  .key {
-    display: inline-flex;
-    align-items: center;
-    gap: 0.35rem;
-    padding: 0.1rem 0.2rem;
-    border-radius: 4px;
-  }
-  .key.hovered {
-    background: var(--soft);
-  }
-  .waiting {
-    aspect-ratio: 380 / 250;
-  }
   .boundary {
     margin-top: 1rem;
     padding-top: 0.8rem;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "probust/base/error.h"
+
+namespace probust::test {
+
+/// `body` throws an Error of this code.
+inline void expect_refusal(ErrorCode code, const std::function<void()>& body) {
+  try {
+    body();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, code) << error.message();
+  }
+}
+
+}  // namespace probust::test
