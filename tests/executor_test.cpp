@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -244,6 +246,24 @@ TEST(Parallel, EveryTaskRunsOnceAndFailuresArrive) {
                               if (task == 3) throw Error{ErrorCode::usage, "", "", ""};
                             }),
                Error);
+}
+
+// Workers' numbers stand for their memory: at no time may two have the same.
+TEST(Parallel, LoopsWithinLoopsEndAndShareNoWorker) {
+  constexpr int kThreads = 4, kTasks = 20;
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    std::atomic<int> runs = 0, clashes = 0;
+    parallel_for(kTasks, kThreads, [&](std::int64_t, int) {
+      std::array<std::atomic<bool>, kThreads> busy{};
+      parallel_for(kTasks, kThreads, [&](std::int64_t, int worker) {
+        if (busy.at(worker).exchange(true)) ++clashes;
+        ++runs;
+        busy.at(worker) = false;
+      });
+    });
+    EXPECT_EQ(runs, kTasks * kTasks);
+    EXPECT_EQ(clashes, 0);
+  }
 }
 
 // In whole blocks and in the padded last one.

@@ -7,7 +7,8 @@
 namespace probust {
 
 /// Calls body(task, worker) for every task in 0..tasks-1, on up to `threads` threads; workers are numbered from 0. Tasks start in
-/// order. The first exception ends the loop and is thrown here. One thread means no thread is started.
+/// order. The first exception ends the loop and is thrown here. With one thread all of it is
+/// done by the caller. Loops may be within loops; threads are started once and stay.
 void parallel_for(std::int64_t tasks, int threads, const std::function<void(std::int64_t task, int worker)>& body);
 
 }  // namespace probust
