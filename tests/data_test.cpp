@@ -95,6 +95,24 @@ TEST(MadeData, DigitsAreInkOnPaper) {
     EXPECT_TRUE(pixel >= 0 && pixel <= 1);
 }
 
+// The same digit on other pixels: four small ones are about one of twice their side.
+TEST(MadeData, DigitsAreDrawnOnPixelsOfAnySize) {
+  const MadeDataKind& kind = made_data_kind("digits");
+  const MadeData fine = make_data(kind, {.count = 10, .noise = 0.0}),
+                 coarse = make_data(kind, {.count = 10, .noise = 0.0, .side = 14});
+  ASSERT_EQ(coarse.x.shape, Shape({10, 1, 14, 14}));
+  double difference = 0;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    for (std::int64_t y = 0; y < 14; ++y) {
+      for (std::int64_t x = 0; x < 14; ++x) {
+        const std::span<const float> from = fine.x.row(i).subspan(56 * y + 2 * x);
+        difference += std::abs(coarse.x.row(i)[14 * y + x] - (from[0] + from[1] + from[28] + from[29]) / 4) / 1960;
+      }
+    }
+  }
+  EXPECT_LT(difference, 0.02);
+}
+
 // The same bits on every compiler and processor: these were made once, and WebAssembly makes them too.
 TEST(MadeData, IsTheSameEverywhere) {
   std::uint32_t sum = 0;
@@ -113,6 +131,8 @@ TEST(MadeData, RefusesWhatCannotBe) {
   expect_refusal(ErrorCode::usage, [&] { make_data(made_data_kind("rings"), {.classes = 7}); });
   expect_refusal(ErrorCode::usage, [&] { make_data(moons, {.noise = -0.1}); });
   expect_refusal(ErrorCode::usage, [&] { make_data(moons, {.noise = NAN}); });
+  expect_refusal(ErrorCode::usage, [&] { make_data(moons, {.side = 28}); });
+  expect_refusal(ErrorCode::usage, [&] { make_data(made_data_kind("digits"), {.side = 3}); });
   expect_refusal(ErrorCode::resources, [&] { make_data(moons, {.count = std::int64_t{1} << 60}); });
 }
 

@@ -5,7 +5,7 @@ import { dispose } from './dispose.js';
 import { disposed, ProbustError } from './errors.js';
 import type { OneOf, Pool } from './pool.js';
 import type { Watch } from './protocol.js';
-import type { Dataset, DataOptions, LabelledPoints, RunOptions, Score, TrainingRates, TrainOptions } from './types.js';
+import type { Dataset, DataOptions, LabelledPoints, PictureOptions, RunOptions, Score, TrainingRates, TrainOptions } from './types.js';
 
 /**
  * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
@@ -44,12 +44,12 @@ export class Data {
     return this.#make('rings', options);
   }
 
-  /** The ten digits drawn with strokes, 28 x 28 pixels in [0, 1], bright on dark; noise 0.05 by default. */
-  digits(options?: DataOptions): Promise<Dataset> {
+  /** The ten digits drawn with strokes, 28 x 28 pixels (or `side` squared) in [0, 1], bright on dark; noise 0.05 by default. */
+  digits(options?: PictureOptions): Promise<Dataset> {
     return this.#make('digits', options);
   }
 
-  async #make(kind: string, options: DataOptions = {}): Promise<Dataset> {
+  async #make(kind: string, options: PictureOptions = {}): Promise<Dataset> {
     const { signal, onProgress, ...args } = options;
     return this.#pool.ask<'data'>(() => ({ kind: 'data', args: { kind, ...args } }), { signal, onProgress });
   }

@@ -281,6 +281,12 @@ export interface DataOptions extends CallOptions {
   seed?: number;
 }
 
+/** Of data that are pictures. */
+export interface PictureOptions extends DataOptions {
+  /** Pixels a side, 8 to 256; 28 by default. */
+  side?: number;
+}
+
 /** Points with labels to train on. */
 export interface LabelledPoints {
   /** [N, ...] one after another. */

@@ -12,9 +12,9 @@ namespace probust {
 namespace {
 
 constexpr std::uint32_t kStream = 0xda7a;
+constexpr std::int64_t kLeastSide = 8, kMostSide = 256;
 
-Shape plane() { return {2}; }
-Shape pixels28() { return {1, 28, 28}; }
+Shape shape_of_point(std::int64_t side) { return side == 0 ? Shape{2} : Shape{1, side, side}; }
 
 void put(std::span<float> point, double x, double y) {
   point[0] = static_cast<float>(x);
@@ -57,26 +57,30 @@ void rings(NoiseStream& random, std::int64_t label, std::int64_t classes, std::s
 void digits(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) { draw_digit(random, label, point); }
 
 constexpr MadeDataKind kKinds[] = {
-    {"moons", "two half circles that reach into each other", 2, 2, 2, 0.1, plane, moons},
-    {"blobs", "normal clouds around places on a circle", 2, 6, 3, 0.25, plane, blobs},
-    {"spirals", "arms of one turn around the origin", 2, 6, 2, 0.03, plane, spirals},
-    {"xor", "a square whose opposite quarters belong together", 2, 2, 2, 0.05, plane, exclusive_or},
-    {"rings", "circles around the origin", 2, 6, 2, 0.05, plane, rings},
-    {"digits", "handwriting in strokes, 28 x 28 pixels", 10, 10, 10, 0.05, pixels28, digits, true},
+    {"moons", "two half circles that reach into each other", 2, 2, 2, 0.1, moons},
+    {"blobs", "normal clouds around places on a circle", 2, 6, 3, 0.25, blobs},
+    {"spirals", "arms of one turn around the origin", 2, 6, 2, 0.03, spirals},
+    {"xor", "a square whose opposite quarters belong together", 2, 2, 2, 0.05, exclusive_or},
+    {"rings", "circles around the origin", 2, 6, 2, 0.05, rings},
+    {"digits", "handwriting in strokes, 28 x 28 pixels", 10, 10, 10, 0.05, digits, 28},
 };
 
 std::string range_of(const MadeDataKind& kind) {
   return std::to_string(kind.least) + (kind.most > kind.least ? " to " + std::to_string(kind.most) : "");
 }
 
-void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes, double noise) {
+void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes, double noise, std::int64_t side) {
   const std::string where(kind.name);
   if (count < 1) throw Error{ErrorCode::usage, where, "a count of " + std::to_string(count), "give 1 or more"};
   if (classes < kind.least || classes > kind.most)
     throw Error{ErrorCode::usage, where, std::to_string(classes) + " classes", "it has " + range_of(kind)};
   if (!std::isfinite(noise) || noise < 0)
     throw Error{ErrorCode::usage, where, "noise of " + std::to_string(noise), "give zero or a positive number"};
-  if (count > kMaxElements / element_count(kind.point_shape()))
+  if (kind.side == 0 && side != 0) throw Error{ErrorCode::usage, where, "are no pictures", "leave the side out"};
+  if (kind.side != 0 && (side < kLeastSide || side > kMostSide))
+    throw Error{ErrorCode::usage, where, "a side of " + std::to_string(side) + " pixels",
+                "give " + std::to_string(kLeastSide) + " to " + std::to_string(kMostSide)};
+  if (count > kMaxElements / element_count(shape_of_point(side)))
     throw Error{ErrorCode::resources, where, std::to_string(count) + " points are too many to keep", "ask for fewer"};
 }
 
@@ -104,8 +108,9 @@ const MadeDataKind& made_data_kind(std::string_view name) {
 DataMaker::DataMaker(const MadeDataKind& kind, const MadeDataOptions& options)
     : kind_(kind), options_(options), noise_(options.noise.value_or(kind.noise)) {
   data_.classes = options.classes.value_or(kind.classes);
-  require(kind, options.count, data_.classes, noise_);
-  Shape shape = kind.point_shape();
+  const std::int64_t side = options.side.value_or(kind.side);
+  require(kind, options.count, data_.classes, noise_, side);
+  Shape shape = shape_of_point(side);
   shape.insert(shape.begin(), options.count);
   data_.x = Tensor(shape);
   data_.labels.reserve(static_cast<std::size_t>(options.count));
@@ -118,7 +123,7 @@ void DataMaker::make_next() {
   kind_.draw(random, label, data_.classes, point);
   for (float& value : point) {
     value += static_cast<float>(noise_ * random.normal());
-    if (kind_.unit_interval) value = std::clamp(value, 0.0F, 1.0F);
+    if (kind_.side != 0) value = std::clamp(value, 0.0F, 1.0F);
   }
   data_.labels.push_back(label);
 }

@@ -31,14 +31,15 @@ struct MadeDataKind {
   std::int64_t least, most;  ///< classes that it can have
   std::int64_t classes;      ///< unless others are asked for
   double noise;              ///< likewise
-  Shape (*point_shape)();
   /// Draws a point of a class, before the noise: a function of the random numbers alone.
   void (*draw)(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point);
-  /// What the noise may not leave, as pixels do not leave [0, 1].
-  bool unit_interval = false;
+  /// Pixels a side of a picture [1, side, side], unless others are asked for: in [0, 1], which the noise does not leave either.
+  /// 0: a place in the plane, [2].
+  std::int64_t side = 0;
 };
 
-/// Every kind: moons, blobs, spirals, xor, rings (in the plane, about within [-1.5, 1.5]) and digits (28 x 28 pixels).
+/// Every kind: moons, blobs, spirals, xor, rings (in the plane, about within [-1.5, 1.5]) and digits (28 x 28 pixels, or another
+/// square).
 std::span<const MadeDataKind> made_data_kinds();
 
 /// The kind of a name. Throws Error{usage} that names them.
@@ -49,6 +50,7 @@ struct MadeDataOptions {
   std::int64_t count = 500;
   std::optional<std::int64_t> classes{};  ///< the kind's own by default
   std::optional<double> noise{};          ///< standard deviation of what is added to every element; likewise
+  std::optional<std::int64_t> side{};     ///< pixels a side of pictures, 8 to 256; likewise
   std::uint64_t seed = 0;
 };
 
@@ -82,7 +84,7 @@ struct Direction {
 };
 Direction direction(double turns);
 
-/// Draws one of ten digits as strokes on [1, 28, 28] pixels in [0, 1]: bright ink on dark paper.
+/// Draws one of ten digits as strokes on a square of pixels in [0, 1], as many as `pixels` has: bright ink on dark paper.
 void draw_digit(NoiseStream& random, std::int64_t digit, std::span<float> pixels);
 
 }  // namespace probust

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Digits drawn from strokes: lines and arcs in the unit square (x right, y down), bent, turned, and inked on 28 x 28 pixels. How
+// Digits drawn from strokes: lines and arcs in the unit square (x right, y down), bent, turned, and inked on square pixels. How
 // bright a pixel is falls off with its distance from the nearest stroke.
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,6 @@
 
 namespace probust {
 namespace {
-
-constexpr int kSize = 28;
 
 struct Place {
   double x, y;
@@ -168,10 +166,12 @@ void draw_digit(NoiseStream& random, std::int64_t digit, std::span<float> pixels
   }
   // In units of the square.
   const double half_width = between(random, 0.025, 0.065), blur = between(random, 0.05, 0.1), ink = between(random, 0.6, 1.0);
-  for (int row = 0; row < kSize; ++row) {
-    for (int column = 0; column < kSize; ++column) {
-      const double distance = distance_to(strokes, {(column + 0.5) / kSize, (row + 0.5) / kSize});
-      pixels[row * kSize + column] = static_cast<float>(ink * std::clamp((half_width - distance) / blur + 0.5, 0.0, 1.0));
+  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(pixels.size()))));
+  const auto at = [side](std::int64_t pixel) { return (static_cast<double>(pixel) + 0.5) / static_cast<double>(side); };
+  for (std::int64_t row = 0; row < side; ++row) {
+    for (std::int64_t column = 0; column < side; ++column) {
+      const double distance = distance_to(strokes, {at(column), at(row)});
+      pixels[row * side + column] = static_cast<float>(ink * std::clamp((half_width - distance) / blur + 0.5, 0.0, 1.0));
     }
   }
 }
