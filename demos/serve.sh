@@ -8,7 +8,7 @@ if [ -z "${PROBUST_PACKAGE:-}" ]; then
   tests/tools/install.sh test # it holds Emscripten
   npm --prefix wasm install --no-save
   cmake --preset wasm
-  cmake --build --preset wasm
+  cmake --build --preset wasm --target probust-npm
 fi
 cd web
 npm install --no-save
