@@ -12,11 +12,12 @@ const [modules, out] = process.argv.slice(2, 4).map((folder) => resolve(folder))
 const version = process.argv[4];
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Emscripten's glue, and the module as text, for the sources that import them. */
+/** Emscripten's glue, and the module as text, for the sources that import them. The glue of threads stays a file of its own. */
 const built = {
   name: 'built',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /glue\.mjs$/ }, () => ({ path: join(modules, 'probust.mjs') }));
+    onResolve({ filter: /\/glue\.mjs$/ }, () => ({ path: join(modules, 'probust.mjs') }));
+    onResolve({ filter: /\/threads-glue\.mjs$/ }, () => ({ path: './probust-threads.mjs', external: true }));
     onResolve({ filter: /^probust\.wasm\.gz$/ }, ({ path }) => ({ path, namespace: 'packed' }));
     onLoad({ filter: /.*/, namespace: 'packed' }, () => ({
       contents: gzipSync(readFileSync(join(modules, 'probust.wasm')), { level: 9 }),
@@ -64,11 +65,24 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 await build({
   ...options,
-  entryPoints: { probust: source('index'), compat: source('compat'), ort: source('ort'), worker: source('worker') },
+  entryPoints: {
+    probust: source('index'),
+    compat: source('compat'),
+    ort: source('ort'),
+    threads: source('threads'),
+    worker: source('worker'),
+  },
   outdir: out,
   format: 'esm',
   splitting: true,
   chunkNames: 'shared-[hash]',
+  outExtension: { '.js': '.mjs' },
+});
+await build({
+  ...options,
+  entryPoints: { worker: source('threads-worker') },
+  outdir: join(out, 'threads'),
+  format: 'esm',
   outExtension: { '.js': '.mjs' },
 });
 await build({
@@ -80,8 +94,10 @@ await build({
   banner: { js: `${options.banner.js}\nvar probustScript = document.currentScript.src;` },
   define: { 'import.meta.url': 'probustScript' },
 });
-for (const name of readdirSync(modules).filter((file) => /^probust(-scalar|-threads)?\.wasm$/.test(file))) {
-  cpSync(join(modules, name), join(out, name));
+for (const name of ['probust.wasm', 'probust-scalar.wasm']) cpSync(join(modules, name), join(out, name));
+// Before version 3.1.58 Emscripten writes a script for threads beside the glue; later the glue is that script too.
+for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.js|wasm)$/.test(file))) {
+  cpSync(join(modules, name), join(out, 'threads', name));
 }
 declarations();
 manifest();

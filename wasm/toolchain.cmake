@@ -4,8 +4,10 @@ file(REAL_PATH ${PROBUST_EMXX} _emxx)
 get_filename_component(EMSCRIPTEN_ROOT_PATH ${_emxx} DIRECTORY)
 include(${EMSCRIPTEN_ROOT_PATH}/cmake/Modules/Platform/Emscripten.cmake)
 
-# Debian's Emscripten finds its JavaScript tools only through this variable.
-if(EXISTS /usr/share/nodejs AND NOT DEFINED ENV{NODE_PATH})
-  set(ENV{NODE_PATH} /usr/share/nodejs)
-  set(CMAKE_CXX_LINKER_LAUNCHER ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
+# Debian's Emscripten finds its JavaScript tools only through this variable, whoever calls the linker later.
+if(EXISTS /usr/share/nodejs)
+  if(NOT DEFINED ENV{NODE_PATH})
+    set(ENV{NODE_PATH} /usr/share/nodejs)
+  endif()
+  set(CMAKE_CXX_LINKER_LAUNCHER ${CMAKE_COMMAND} -E env NODE_PATH=$ENV{NODE_PATH})
 endif()

@@ -21,7 +21,7 @@ export class WorkerEndpoint implements Endpoint {
   }
 
   /** Starts the engine in the worker with a module that was compiled here. */
-  static start(port: Port, module: WebAssembly.Module): Promise<WorkerEndpoint> {
+  static start(port: Port, module: WebAssembly.Module, threads = 1): Promise<WorkerEndpoint> {
     const endpoint = new WorkerEndpoint(port);
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) => {
@@ -39,7 +39,7 @@ export class WorkerEndpoint implements Endpoint {
         } else if (message.type === 'failed') fail(message.error.message);
         else endpoint.#receive(message);
       }, fail);
-      port.post({ type: 'start', module });
+      port.post({ type: 'start', module, threads });
     });
   }
 

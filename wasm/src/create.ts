@@ -20,10 +20,21 @@ export interface Assets {
   spawn(url: string | URL | undefined): Promise<Port>;
 }
 
-function workersOf({ worker, threads }: ProbustOptions): number {
-  if (threads === undefined) return worker ? 1 : 0;
+/** A number of threads, if it is one. */
+export function countOf(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1) return threads;
   throw new ProbustError({ code: 'usage', message: `threads: is ${threads}; give a whole number from 1 on` });
+}
+
+function workersOf({ worker, threads }: ProbustOptions): number {
+  return threads === undefined ? Number(worker ?? false) : countOf(threads);
+}
+
+/** The library around engines that have started. */
+export async function assemble(endpoints: readonly Endpoint[], facts: { simd: boolean; workers: number }): Promise<Probust> {
+  const pool = new Pool(endpoints);
+  const about = await pool.ask<'describe'>(() => ({ kind: 'describe' }));
+  return new Probust(pool, { ...about, ...facts });
 }
 
 export async function create(assets: Assets, options: ProbustOptions): Promise<Probust> {
@@ -35,9 +46,7 @@ export async function create(assets: Assets, options: ProbustOptions): Promise<P
   const module = await assets.compile(simd, options);
   const start = async (): Promise<Endpoint> =>
     workers === 0
-      ? Engine.create(assets.factory, module, stepMilliseconds)
+      ? Engine.create(assets.factory, module, { stepMilliseconds, threads: 1 })
       : WorkerEndpoint.start(await assets.spawn(options.workerUrl), module);
-  const pool = new Pool(await Promise.all(Array.from({ length: Math.max(1, workers) }, start)));
-  const about = await pool.ask<'describe'>(() => ({ kind: 'describe' }));
-  return new Probust(pool, { ...about, simd, workers });
+  return assemble(await Promise.all(Array.from({ length: Math.max(1, workers) }, start)), { simd, workers });
 }

@@ -32,31 +32,38 @@ function nextTurn(): Promise<void> {
   });
 }
 
+/** How an engine works. */
+export interface Pace {
+  /** How long its thread may be kept busy at a time. */
+  stepMilliseconds: number;
+  /** How many threads work on a model; above 1 only where the module was built for it. */
+  threads: number;
+}
+
 export class Engine implements Endpoint {
   readonly #module: RawModule;
-  readonly #stepMilliseconds: number;
+  readonly #pace: Pace;
   readonly #models = new Map<number, RawModel>();
   readonly #trainings = new Map<number, RawTraining>();
   #nextHandle = 1;
   #closed = false;
   #fault: ProbustError | undefined;
 
-  private constructor(module: RawModule, stepMilliseconds: number) {
+  private constructor(module: RawModule, pace: Pace) {
     this.#module = module;
-    this.#stepMilliseconds = stepMilliseconds;
+    this.#pace = pace;
   }
 
-  /** `stepMilliseconds`: how long the thread may be kept busy at a time. */
-  static async create(factory: ModuleFactory, module: WebAssembly.Module, stepMilliseconds: number): Promise<Engine> {
+  static async create(factory: ModuleFactory, module: WebAssembly.Module, pace: Pace): Promise<Engine> {
     const raw = await new Promise<RawModule>((resolve, reject) => {
       const instantiateWasm: Parameters<ModuleFactory>[0]['instantiateWasm'] = (imports, receive) => {
         WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module), reject);
         return {};
       };
       // What the glue resolves to has a `then` in some versions of Emscripten: it must not be awaited twice.
-      factory({ instantiateWasm }).then((made) => resolve(made), reject);
+      factory({ instantiateWasm, threads: pace.threads }).then((made) => resolve(made), reject);
     });
-    return new Engine(raw, stepMilliseconds);
+    return new Engine(raw, pace);
   }
 
   async send<K extends Kind>(request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
@@ -102,7 +109,8 @@ export class Engine implements Endpoint {
   }
 
   #load({ bytes, options, outside }: RequestOf<'load'>) {
-    const model = valueOf(outside ? this.#module.loadOutside(bytes, options) : this.#module.loadModel(bytes, options));
+    const all = { ...options, threads: this.#pace.threads };
+    const model = valueOf(outside ? this.#module.loadOutside(bytes, all) : this.#module.loadModel(bytes, all));
     const id = this.#nextHandle++;
     this.#models.set(id, model);
     return { model: id, info: model.info() };
@@ -128,7 +136,7 @@ export class Engine implements Endpoint {
       for (;;) {
         if (watch.signal?.aborted) throw aborted();
         if (this.#closed) throw disposed('probust');
-        const report = this.#guarded(() => call.step(this.#stepMilliseconds));
+        const report = this.#guarded(() => call.step(this.#pace.stepMilliseconds));
         watch.onProgress?.({ passes: report.passes, planned: report.planned });
         if (report.error) throw fromRaw(report.error);
         if ('value' in report) return report.value;

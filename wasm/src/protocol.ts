@@ -41,7 +41,7 @@ export interface Watch {
 }
 
 export type ToWorker =
-  | { type: 'start'; module: WebAssembly.Module }
+  | { type: 'start'; module: WebAssembly.Module; threads: number }
   | { type: 'request'; id: number; request: Request; progress: boolean }
   | { type: 'answer'; id: number; logits?: Float32Array; error?: ErrorRecord }
   | { type: 'abort'; id: number };

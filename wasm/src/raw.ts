@@ -57,4 +57,6 @@ export type ModuleFactory = (overrides: {
     imports: WebAssembly.Imports,
     receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
   ): object;
+  /** Only the module with threads asks. */
+  threads: number;
 }) => Promise<RawModule>;

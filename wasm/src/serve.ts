@@ -38,9 +38,9 @@ export async function serve(factory: ModuleFactory): Promise<void> {
   const running = new Map<number, Running>();
   let engine: Engine | undefined;
 
-  async function start(module: WebAssembly.Module): Promise<void> {
+  async function start({ module, threads }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
     try {
-      engine = await Engine.create(factory, module, stepMilliseconds);
+      engine = await Engine.create(factory, module, { stepMilliseconds, threads });
       post({ type: 'ready' });
     } catch (error) {
       post({ type: 'failed', error: toRecord(error) });
@@ -69,7 +69,7 @@ export async function serve(factory: ModuleFactory): Promise<void> {
   }
 
   listen((message) => {
-    if (message.type === 'start') void start(message.module);
+    if (message.type === 'start') void start(message);
     else if (message.type === 'abort') running.get(message.id)?.controller.abort();
     else if (message.type === 'answer') running.get(message.id)?.answer?.(message);
     else void answer(message);

@@ -96,6 +96,42 @@ describe.each<[string, Record<string, string>]>([
   });
 });
 
+describe('threads that share memory', () => {
+  const asThreads = "import { createProbust } from '/threads.mjs';";
+  const isolated = { ...isolation, 'content-security-policy': strictPolicy };
+
+  it.each([1, 2, 5])('answer as one does, %i of them', async (threads) => {
+    const answer = await run(isolated, script(asThreads, estimate(`{ threads: ${threads}, workerUrl: '/threads/worker.mjs' }`)));
+    expect(answer.rows).toEqual(expected);
+    expect(answer.isolated).toBe(true);
+  });
+
+  it('stop on an abort, and go on', async () => {
+    const answer = (await run(
+      isolated,
+      script(
+        asThreads,
+        `
+      const probust = await createProbust({ threads: 2 });
+      const model = await probust.loadModel('/digits.onnx');
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(), 300);
+      const call = model.estimate(x, { noise: 'gaussian:0.1', estimators: 'mc:100000000', signal: controller.signal });
+      const code = await call.catch((error) => error.code);
+      result({ code, rows: await model.estimate(x, options) });`,
+      ),
+    )) as unknown as { code: string; rows: Row[] };
+    expect(answer.code).toBe('aborted');
+    expect(answer.rows).toEqual(expected);
+  });
+
+  it('say what a page without shared memory lacks', async () => {
+    const answer = (await run({}, script(asThreads, estimate('{ threads: 2 }')))) as unknown as Record<string, string>;
+    expect(answer.code).toBe('environment');
+    expect(answer.failed).toContain('Cross-Origin-Embedder-Policy');
+  });
+});
+
 it('keeps the page alive and stops on an abort', async () => {
   const answer = (await run(
     {},

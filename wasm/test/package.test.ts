@@ -92,7 +92,7 @@ it('holds what it promises, and nothing else', () => {
     .flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry as object)));
   for (const target of targets) expect(names).toContain(join('package', target));
   const allowed =
-    /^package\/(package\.json|README\.md|LICENSE|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|types\/[a-z]+\.d\.ts)$/;
+    /^package\/(package\.json|README\.md|LICENSE|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|threads\/[a-z.-]+\.(mjs|js|wasm)|types\/[a-z]+\.d\.ts)$/;
   expect(names.filter((name) => !allowed.test(name))).toEqual([]);
 });
 
@@ -164,11 +164,12 @@ it('has types that a strict compiler takes, for every entry', () => {
   const text = `import { createProbust, ProbustError, type Row } from 'probust';
     import { createProbust as compat } from 'probust/compat';
     import { createOrtModel, type OrtOptions } from 'probust/ort';
+    import { createProbust as shared } from 'probust/threads';
     const options: OrtOptions = { provider: 'wasm', mean: [0.5] };
     const other = await createOrtModel(await compat(), 'm.onnx', options);
     const row: Row = (await (await (await createProbust()).loadModel('m.onnx')).estimate([0], { noise: 'gaussian:0.1' }))[0]!;
     const p: number | null = row.p;
-    export { p, other, compat, ProbustError };`;
+    export { p, other, compat, shared, ProbustError };`;
   const folder = project('types', { 'main.ts': text });
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom,esnext.disposable'];
   run(join(tools, 'tsc'), [...flags, 'main.ts'], folder);

@@ -39,9 +39,10 @@ void StepwiseExecutor::begin_work() {
 // be the same when they are asked again, whatever the time.
 std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const {
   const std::int64_t lanes = std::max<std::int64_t>(1, lanes_a_unit);
-  const std::int64_t most = std::max<std::int64_t>(1, inner_.forward_batch().examples / lanes);
+  const std::int64_t threads = inner_.options().threads;
+  const std::int64_t most = std::max<std::int64_t>(1, inner_.forward_batch().examples * threads / lanes);
   if (outside_ != nullptr) return std::min(most, left);
-  const std::int64_t least = std::clamp<std::int64_t>(kLeastLanes / lanes, 1, most);
+  const std::int64_t least = std::clamp<std::int64_t>(kLeastLanes * threads / lanes, 1, most);
   std::int64_t count = least;
   if (question.pace > 0) {
     const double allowed = std::chrono::duration<double, std::milli>(deadline_ - Clock::now()).count() / question.pace;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Typed handlers in a module with threads, for clang 14, which Debian's Emscripten compiles with. A landing pad writes where it
+// is into __wasm_lpad_context, calls _Unwind_CallPersonality, and reads there which handler takes the exception. Clang 14 writes
+// to one place, while libunwind reads a place of each thread: no handler but catch (...) would ever be entered. Here is the
+// library's part with the one place. Two threads may not choose among typed handlers at the same moment; helpers do not
+// (base/parallel.cpp): theirs is a single catch (...), which asks nobody.
+#if defined(__EMSCRIPTEN_PTHREADS__) && __clang_major__ < 15
+#include <cstdint>
+
+namespace {
+
+struct Exception {
+  std::uint64_t kind;
+  void (*cleanup)(int reason, Exception* exception);
+};
+
+struct Context {
+  std::uintptr_t pad, table;  // from the landing pad: its number, and the function's table of handlers
+  std::uintptr_t selector;    // to the landing pad
+};
+
+constexpr int kCleanupPhase = 2, kCaughtElsewhere = 1, kSelector = 1;
+
+}  // namespace
+
+extern "C" {
+
+Context __wasm_lpad_context;
+
+int __gxx_personality_wasm0(int version, int action, std::uint64_t kind, Exception* exception, Context* context);
+
+int _Unwind_CallPersonality(Exception* exception) {
+  __wasm_lpad_context.selector = 0;
+  return __gxx_personality_wasm0(1, kCleanupPhase, exception->kind, exception, &__wasm_lpad_context);
+}
+
+int _Unwind_RaiseException(Exception* exception) { __builtin_wasm_throw(0, exception); }
+
+void _Unwind_DeleteException(Exception* exception) {
+  if (exception->cleanup != nullptr) exception->cleanup(kCaughtElsewhere, exception);
+}
+
+void _Unwind_SetGR(Context* context, int index, std::uintptr_t value) {
+  if (index == kSelector) context->selector = value;
+}
+// The personality counts from 2.
+std::uintptr_t _Unwind_GetIP(Context* context) { return context->pad + 2; }
+void _Unwind_SetIP(Context*, std::uintptr_t) {}
+std::uintptr_t _Unwind_GetLanguageSpecificData(Context* context) { return context->table; }
+std::uintptr_t _Unwind_GetRegionStart(Context*) { return 0; }
+}
+#endif
