@@ -201,7 +201,7 @@ TEST(Executor, TooLittleMemoryIsRefusedWithANumber) {
   const auto refused = make_executor("cpu", test::small_cnn(), {1, 1000, 0});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::resources);
-  EXPECT_NE(refused.error().message().find("K"), std::string::npos) << refused.error().message();
+  EXPECT_NE(refused.error().message().find('K'), std::string::npos) << refused.error().message();
 }
 
 TEST(Executor, ValuesBeyondTheMemoryAreRefusedBeforeTheyAreMade) {

@@ -5,7 +5,16 @@ import { dispose } from './dispose.js';
 import { disposed, ProbustError } from './errors.js';
 import type { OneOf, Pool } from './pool.js';
 import type { Watch } from './protocol.js';
-import type { Dataset, DataOptions, LabelledPoints, PictureOptions, RunOptions, Score, TrainingRates, TrainOptions } from './types.js';
+import type {
+  Dataset,
+  DataOptions,
+  LabelledPoints,
+  PictureOptions,
+  RunOptions,
+  Score,
+  TrainingRates,
+  TrainOptions,
+} from './types.js';
 
 /**
  * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
