@@ -301,6 +301,28 @@ describe('pointing', () => {
     expect((await canvas.screenshot()).equals(before)).toBe(false);
   });
 
+  it('lists the estimators that one asks for', async () => {
+    await open('seed=3');
+    await settled();
+    const listed = () =>
+      page.locator('.estimators li').evaluateAll((items) => items.map((item) => item.getAttribute('data-form')));
+    const usual = await listed();
+    const choose = async (text: string) => {
+      await page.locator('input[name=estimators]').fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await page.getByText('Choose estimators').click();
+    await choose('taylor, mc:50');
+    await expect.poll(listed).toEqual(['taylor', 'mc:50']);
+    await expect.poll(() => page.url()).toContain('estimators=taylor,mc:50');
+    await choose('taylor, tailor');
+    await expect
+      .poll(() => page.locator('probust-explorer > [role=status], [role=status]').first().textContent())
+      .toContain('tailor');
+    await choose('');
+    await expect.poll(listed).toEqual(usual);
+  });
+
   it('goes between labs by arrow keys', async () => {
     await open();
     await page.getByRole('tab', { name: '2-D lab' }).focus();

@@ -3,7 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { Row } from 'probust';
-import { describe, kindOf, marks, nameOf, percentOf } from './words.js';
+import { describe, estimatorNames, kindOf, marks, nameOf, percentOf } from './words.js';
 
 export interface EstimatorList {
   rows: readonly Row[];
@@ -15,6 +15,8 @@ export interface EstimatorList {
   stale: boolean;
   hovered: string | undefined;
   onHover(form: string | undefined): void;
+  /** Other forms are wanted; none are the usual ones. */
+  onChoose(forms: string[]): void;
 }
 
 /** The part of [0, 1] that holds all estimates and the truth. */
@@ -74,6 +76,28 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
 const legend = html`${Object.values(marks).map(({ sign, words }) => html`<span><span class="mark">${sign}</span> ${words}</span>`)}
   <span>cost: forward and backward passes</span>`;
 
+function choice({ forms, onChoose }: EstimatorList) {
+  const chosen = (text: string) =>
+    text
+      .split(',')
+      .map((form) => form.trim())
+      .filter((form) => form !== '');
+  return html`<details class="choice small">
+    <summary>Choose estimators</summary>
+    <label>
+      Which, and with how many copies; leave it empty for the usual ones.
+      <input
+        type="text"
+        name="estimators"
+        spellcheck="false"
+        .value=${forms.join(', ')}
+        @change=${(event: Event) => onChoose(chosen((event.target as HTMLInputElement).value))}
+      />
+    </label>
+    <p class="muted">There are ${estimatorNames.join(', ')}; behind a colon stands N.</p>
+  </details>`;
+}
+
 export function estimatorList(list: EstimatorList) {
   const [low, high] = span(list);
   const at = (p: number) => (100 * (p - low)) / (high - low);
@@ -85,6 +109,7 @@ export function estimatorList(list: EstimatorList) {
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
     </ul>
     <p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered)}</span>` : legend}</p>
+    ${choice(list)}
   `;
 }
 
@@ -202,6 +227,22 @@ export const estimatorStyles = css`
   }
   .reason {
     grid-column: 1 / -1;
+  }
+  .choice {
+    margin: 0.25rem 0.4rem 0;
+  }
+  .choice summary {
+    cursor: pointer;
+    width: fit-content;
+  }
+  .choice input {
+    display: block;
+    box-sizing: border-box;
+    width: 100%;
+    margin: 0.35rem 0;
+  }
+  .choice p {
+    margin: 0;
   }
   .legend {
     display: flex;

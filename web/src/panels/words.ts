@@ -33,6 +33,9 @@ const plain: Record<string, string> = {
   auto: 'Chooses an estimator for the budget.',
 };
 
+/** Those that can be asked for. */
+export const estimatorNames = Object.keys(plain);
+
 /** One sentence on an estimator, for people. */
 export const describe = (form: string): string => plain[form.split(':')[0]!] ?? '';
 

@@ -7,7 +7,7 @@ import { sharedStyles } from '../../element/tokens.js';
 import { isAborted } from '../../engine/latest.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panelStyles } from '../../panels/panel.js';
-import type { State } from '../../state/state.js';
+import { initial, type State } from '../../state/state.js';
 import { controlStyles, digitBar, modelBar, modelPanel, sigmaSlider, type Opening } from './controls.js';
 import { copiesGrid, copiesStyles } from './copies.js';
 import { boundaryPanel, curvesPanel, planePanel, previewsPanel, type FigureParts } from './figures.js';
@@ -179,6 +179,7 @@ export class ImageLab extends LabElement {
                 stale: listed.key !== key,
                 hovered: this.ui.form,
                 onHover: (form) => this.#point({ form }),
+                onChoose: (forms) => this.store.set({ imageEstimators: forms.length > 0 ? forms : initial.imageEstimators }),
               })}
             </div>`
           : nothing

@@ -9,7 +9,7 @@ import { sharedStyles } from '../../element/tokens.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panel, panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
-import type { DataSet, State } from '../../state/state.js';
+import { initial, type DataSet, type State } from '../../state/state.js';
 import {
   controlStyles,
   dataBar,
@@ -249,6 +249,7 @@ export class PlaneLab extends LabElement {
                 stale: listed.key !== key,
                 hovered: this.ui.form,
                 onHover: (form) => this.#point({ form }),
+                onChoose: (forms) => this.store.set({ estimators: forms.length > 0 ? forms : initial.estimators }),
               }),
             )
           : nothing
