@@ -112,6 +112,7 @@ val load_outside(const val& bytes, const val& given) {
     const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
     ExecutorOptions running = executor_options(options);
     running.batch = options.integer("batch", 1, 1);
+    running.threads = 1;  // Outside is asked by one
     val info = write(model, point, engine);
     info.set("flops", std::numeric_limits<double>::quiet_NaN());
     return val(std::make_shared<LoadedModel>(info, [=] {

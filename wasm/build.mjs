@@ -96,7 +96,7 @@ await build({
 });
 for (const name of ['probust.wasm', 'probust-scalar.wasm']) cpSync(join(modules, name), join(out, name));
 // Before version 3.1.58 Emscripten writes a script for threads beside the glue; later the glue is that script too.
-for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.js|wasm)$/.test(file))) {
+for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.m?js|wasm)$/.test(file))) {
   cpSync(join(modules, name), join(out, 'threads', name));
 }
 declarations();

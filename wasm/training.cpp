@@ -93,7 +93,7 @@ std::shared_ptr<Call> start_data(const Arguments& arguments) {
   options.count = arguments.integer("count", options.count, 1);
   if (arguments.has("classes")) options.classes = arguments.integer("classes", 0, 1);
   if (arguments.has("noise")) options.noise = arguments.number("noise", 0);
-  if (arguments.has("side")) options.side = arguments.integer("side", 0, 1);
+  if (arguments.has("side")) options.side = arguments.integer("side", 0, 0);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, 0));
   return std::make_shared<DataCall>(made_data_kind(arguments.text("kind", "")), options);
 }

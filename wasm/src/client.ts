@@ -21,12 +21,17 @@ export class WorkerEndpoint implements Endpoint {
   }
 
   /** Starts the engine in the worker with a module that was compiled here. */
-  static start(port: Port, module: WebAssembly.Module, threads = 1): Promise<WorkerEndpoint> {
+  static start(
+    port: Port,
+    module: WebAssembly.Module,
+    threads = 1,
+    hint = 'set workerUrl to where worker.mjs is served',
+  ): Promise<WorkerEndpoint> {
     const endpoint = new WorkerEndpoint(port);
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) => {
         const fault = new ProbustError(
-          { code: 'environment', message: `the worker failed: ${String(error)}; set workerUrl to where worker.mjs is served` },
+          { code: 'environment', message: `the worker failed: ${String(error)}; ${hint}`, hint },
           { cause: error },
         );
         endpoint.#end(fault);

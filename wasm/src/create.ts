@@ -20,10 +20,14 @@ export interface Assets {
   spawn(url: string | URL | undefined): Promise<Port>;
 }
 
+/** More would be a mistake: each takes memory of its own. */
+const mostThreads = 256;
+
 /** A number of threads, if it is one. */
 export function countOf(threads: number): number {
-  if (Number.isInteger(threads) && threads >= 1) return threads;
-  throw new ProbustError({ code: 'usage', message: `threads: is ${threads}; give a whole number from 1 on` });
+  if (Number.isInteger(threads) && threads >= 1 && threads <= mostThreads) return threads;
+  const hint = `give a whole number from 1 to ${mostThreads}`;
+  throw new ProbustError({ code: 'usage', message: `threads: is ${threads}; ${hint}`, hint });
 }
 
 function workersOf({ worker, threads }: ProbustOptions): number {
@@ -37,11 +41,14 @@ export async function assemble(endpoints: readonly Endpoint[], facts: { simd: bo
   return new Probust(pool, { ...about, ...facts });
 }
 
+export function requireWebAssembly(): void {
+  if (typeof WebAssembly !== 'undefined') return;
+  throw new ProbustError({ code: 'environment', message: 'WebAssembly: is not available here' });
+}
+
 export async function create(assets: Assets, options: ProbustOptions): Promise<Probust> {
   const workers = workersOf(options);
-  if (typeof WebAssembly === 'undefined') {
-    throw new ProbustError({ code: 'environment', message: 'WebAssembly: is not available here' });
-  }
+  requireWebAssembly();
   const simd = hasSimd();
   const module = await assets.compile(simd, options);
   const start = async (): Promise<Endpoint> =>

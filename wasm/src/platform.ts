@@ -77,7 +77,11 @@ export async function readModel(source: ModelSource, signal?: AbortSignal): Prom
 }
 
 /** Compiles while it downloads, where the server says application/wasm; after the download otherwise. */
-export async function compile(source: string | URL, signal?: AbortSignal): Promise<WebAssembly.Module> {
+export async function compile(
+  source: string | URL,
+  signal?: AbortSignal,
+  hint = 'set wasmUrl to where probust.wasm is served',
+): Promise<WebAssembly.Module> {
   try {
     if (nodePath(source) !== undefined) return await WebAssembly.compile((await readUrl(source)) as BufferSource);
     const response = await download(source, signal);
@@ -86,7 +90,6 @@ export async function compile(source: string | URL, signal?: AbortSignal): Promi
     return await WebAssembly.compile(await response.arrayBuffer());
   } catch (error) {
     if (signal?.aborted) throw aborted();
-    const hint = 'set wasmUrl to where probust.wasm is served';
     throw new ProbustError(
       { code: 'environment', message: `${String(source)}: no WebAssembly module could be loaded; ${hint}`, hint },
       { cause: error },

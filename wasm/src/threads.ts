@@ -3,39 +3,67 @@
 // server as they are: threads start from scripts by name, which bundlers would tear apart.
 import type { Probust } from './api.js';
 import { WorkerEndpoint } from './client.js';
-import { assemble, countOf } from './create.js';
+import { assemble, countOf, requireWebAssembly } from './create.js';
 import { ProbustError } from './errors.js';
-import { browserPort, compile, hasSimd, isNode } from './platform.js';
-import type { ProbustOptions } from './types.js';
+import { browserPort, compile, hasSimd, isNode, type Port } from './platform.js';
+import type { ThreadsOptions } from './types.js';
 
 export * from './public.js';
 
-const missing = (what: string, hint: string) =>
-  new ProbustError({ code: 'environment', message: `threads: ${what}; ${hint}`, hint });
+const coep = 'Cross-Origin-Embedder-Policy: require-corp';
+const hint = `set workerUrl to where the folder threads/ of the package is served; its files need ${coep} too`;
+
+const missing = (what: string, advice: string, cause?: unknown) =>
+  new ProbustError({ code: 'environment', message: `threads: ${what}; ${advice}`, hint: advice }, { cause });
 
 function requireShared(): void {
   if (isNode) throw missing('are for browsers', "in node use createProbust({ threads }) of 'probust'");
+  requireWebAssembly();
   if (!globalThis.crossOriginIsolated) {
-    const headers = 'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp';
+    const headers = `Cross-Origin-Opener-Policy: same-origin and ${coep}`;
     throw missing('the page shares no memory', `serve it with ${headers}, or use 'probust', whose workers need neither`);
   }
   if (!hasSimd()) throw missing('SIMD is not available here', "use 'probust', which goes without");
 }
 
-// Not in the form that bundlers look for.
-const folder = './threads';
-const beside = (file: string) => new URL(`${folder}/${file}`, import.meta.url);
+/** Where this script is; not written as bundlers look for it, who would take the whole folder apart. */
+const here = (): string => import.meta.url;
+
+interface Places {
+  worker: URL;
+  module: URL;
+}
+
+function placesOf({ workerUrl, wasmUrl }: ThreadsOptions): Places {
+  const page = globalThis.document?.baseURI ?? globalThis.location.href;
+  try {
+    const worker = workerUrl === undefined ? new URL('threads/worker.mjs', here()) : new URL(workerUrl, page);
+    return { worker, module: wasmUrl === undefined ? new URL('probust-threads.wasm', worker) : new URL(wasmUrl, page) };
+  } catch (error) {
+    const advice = 'give an address, as /threads/worker.mjs';
+    throw new ProbustError(
+      { code: 'usage', message: `workerUrl, wasmUrl: ${String(workerUrl)}, ${String(wasmUrl)}; ${advice}`, hint: advice },
+      { cause: error },
+    );
+  }
+}
+
+function started(worker: URL): Port {
+  try {
+    return browserPort(new Worker(worker, { type: 'module' }));
+  } catch (error) {
+    throw missing(`${String(worker)} may not be started from here`, hint, error); // it is of another origin
+  }
+}
 
 /**
- * As createProbust of `probust`, for pages that are cross-origin isolated: always in a worker, with `threads` threads (one a core
- * by default) for each call. `workerUrl` is where threads/worker.mjs is served, with the other files of that folder beside it.
- * Rejects with a ProbustError: `environment` where memory cannot be shared or a file is missing, `aborted`, `usage`.
+ * As createProbust of `probust`, for pages that are cross-origin isolated: always in a worker, with `threads` threads for each
+ * call. Rejects with a ProbustError: `environment` where memory cannot be shared or a file is missing, `aborted`, `usage`.
  */
-export async function createProbust(options: ProbustOptions = {}): Promise<Probust> {
-  const threads = countOf(options.threads ?? navigator.hardwareConcurrency);
+export async function createProbust(options: ThreadsOptions = {}): Promise<Probust> {
   requireShared();
-  const workerUrl = new URL(options.workerUrl ?? beside('worker.mjs'), globalThis.location.href);
-  const module = await compile(options.wasmUrl ?? new URL('probust-threads.wasm', workerUrl), options.signal);
-  const worker = browserPort(new Worker(workerUrl, { type: 'module' }));
-  return assemble([await WorkerEndpoint.start(worker, module, threads)], { simd: true, workers: 1 });
+  const threads = countOf(options.threads ?? navigator.hardwareConcurrency ?? 1);
+  const places = placesOf(options);
+  const module = await compile(places.module, options.signal, hint);
+  return assemble([await WorkerEndpoint.start(started(places.worker), module, threads, hint)], { simd: true, workers: 1 });
 }

@@ -18,7 +18,7 @@ import type {
 
 /**
  * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
- * ProbustError: `usage` for a count, noise or number of classes that cannot be, `resources` for too many points.
+ * ProbustError: `usage` for a count, noise, side or number of classes that cannot be, `resources` for too many points.
  */
 export class Data {
   readonly #pool: Pool;

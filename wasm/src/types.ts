@@ -32,6 +32,18 @@ export interface ProbustOptions {
   signal?: AbortSignal;
 }
 
+/** Of `probust/threads`. */
+export interface ThreadsOptions {
+  /** Threads for each call, 1 to 256; one a core by default. */
+  threads?: number;
+  /** Where threads/worker.mjs is served, with the other files of that folder beside it; beside the script by default. */
+  workerUrl?: string | URL;
+  /** Where probust-threads.wasm is; beside the worker by default. */
+  wasmUrl?: string | URL;
+  /** Ends the download. */
+  signal?: AbortSignal;
+}
+
 /** An ONNX model: its bytes, where they are, or a response that brings them. */
 export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Response;
 
@@ -306,7 +318,7 @@ export interface Dataset extends LabelledPoints {
   /** [N] */
   labels: Int32Array;
   classes: number;
-  /** [2], or [1, 28, 28] of digits. */
+  /** [2], or [1, side, side] of digits. */
   pointShape: number[];
 }
 

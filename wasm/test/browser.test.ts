@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../../build/wasm/npm/types/index.js';
 import { load, point, root, staged } from './support.js';
-import { isolation, launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
+import { isolation, launch, resultOf, serve, strictPolicy, type Browser, type Headers } from './server.js';
 
 const x = Array.from(point(0, 3));
 const options = { noise: ['gaussian:0.1', 'gaussian:0.3'], estimators: ['taylor', 'mmse:10', 'probit:40', 'mc:500'], seed: 4 };
@@ -52,7 +52,7 @@ afterAll(async () => {
 
 let number = 0;
 /** The result of a page with this script, as a module or a plain one behind the package's. */
-async function run(headers: Record<string, string>, text: string, plain = false): Promise<Answer> {
+async function run(headers: Headers, text: string, plain = false): Promise<Answer> {
   const name = `page${++number}`;
   const scripts = plain
     ? `<script src="/probust.iife.js"></script><script src="/${name}.js"></script>`
@@ -123,6 +123,52 @@ describe('threads that share memory', () => {
     )) as unknown as { code: string; rows: Row[] };
     expect(answer.code).toBe('aborted');
     expect(answer.rows).toEqual(expected);
+  });
+
+  it('end with the library, in the middle of a call', async () => {
+    const answer = (await run(
+      isolated,
+      script(
+        asThreads,
+        `
+      const probust = await createProbust({ threads: 2 });
+      const model = await probust.loadModel('/digits.onnx');
+      const call = model.estimate(x, { noise: 'gaussian:0.1', estimators: 'mc:100000000' }).catch((error) => error.code);
+      setTimeout(() => probust.dispose(), 200);
+      result({ code: await call });`,
+      ),
+    )) as unknown as Record<string, string>;
+    expect(answer.code).toBe('disposed');
+  });
+
+  it.each(['0', '1e6', 'NaN'])('are not %s', async (threads) => {
+    const answer = (await run(isolated, script(asThreads, estimate(`{ threads: ${threads} }`)))) as unknown as Record<
+      string,
+      string
+    >;
+    expect(answer.code).toBe('usage');
+    expect(answer.failed).toContain('1 to 256');
+  });
+
+  it.each([
+    ["{ workerUrl: '/nowhere/worker.mjs' }", 'environment', 'the folder threads/'],
+    ["{ workerUrl: 'http://[' }", 'usage', 'http://['],
+    [
+      "{ workerUrl: 'http://example.invalid/worker.mjs', wasmUrl: '/threads/probust-threads.wasm' }",
+      'environment',
+      'may not be started',
+    ],
+  ])('say where their files are missing: %s', async (options, code, words) => {
+    const answer = (await run(isolated, script(asThreads, estimate(options)))) as unknown as Record<string, string>;
+    expect(answer.code).toBe(code);
+    expect(answer.failed).toContain(words);
+  });
+
+  it('say that their files want headers too', async () => {
+    const page = (path: string) => (path.startsWith('/threads/') ? {} : isolated);
+    const answer = (await run(page, script(asThreads, estimate('{ threads: 2 }')))) as unknown as Record<string, string>;
+    expect(answer.code).toBe('environment');
+    expect(answer.failed).toContain('its files need Cross-Origin-Embedder-Policy');
   });
 
   it('say what a page without shared memory lacks', async () => {

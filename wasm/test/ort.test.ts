@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Model, ModelOptions, Probust, Row } from '../../build/wasm/npm/types/index.js';
 import type { OrtModule, OrtOptions } from '../../build/wasm/npm/types/ort.js';
 import { altered, classifier, floats, longs, onnx, port, weights } from './onnx.js';
-import { launch, resultOf, serve, webGpuFlags } from './server.js';
+import { isolation, launch, resultOf, serve, webGpuFlags } from './server.js';
 import { cases, readImages } from './shared.js';
 import { digits, errorOf, expectRefusal, hasShared, load, point, root, shared, staged } from './support.js';
 
@@ -360,18 +360,22 @@ describe('in Chromium', () => {
   }
 
   /** What the page says with this file of onnxruntime-web, and these options. */
-  async function answerOf(file: string, options: string, flags: string[] = [], proxy = false): Promise<Answer> {
+  async function answerOf(
+    file: string,
+    options: string,
+    { flags = [] as string[], proxy = false, entry = 'probust', created = '{}' } = {},
+  ): Promise<Answer> {
     const pages = mkdtempSync(join(tmpdir(), 'probust-ort-'));
     const browser = await launch(flags);
-    const server = await serve([pages, staged, runtime, join(root, 'demos/digits')]);
-    const script = `import { createProbust } from '/probust.mjs';
+    const server = await serve([pages, staged, runtime, join(root, 'demos/digits')], isolation);
+    const script = `import { createProbust } from '/${entry}.mjs';
       import { createOrtModel } from '/ort.mjs';
       const show = (value) => { document.querySelector('#result').textContent = JSON.stringify(value); };
       (async () => {
         const ort = await import('/${file}');
         ort.env.wasm.numThreads = 1;
         ort.env.wasm.proxy = ${proxy};
-        const probust = await createProbust();
+        const probust = await createProbust(${created});
         const model = await createOrtModel(probust, '/digits.onnx', { ort, ...${options} });
         const estimate = () => model.estimate(${JSON.stringify(x)}, ${JSON.stringify(asked)});
         const [rows, again] = await Promise.all([estimate(), estimate()]); // sessions run one at a time
@@ -402,13 +406,19 @@ describe('in Chromium', () => {
   });
 
   it('it answers where ONNX Runtime runs in a worker of its own', async () => {
-    const answer = await answerOf('ort.min.mjs', "{ provider: 'wasm' }", [], true);
+    const answer = await answerOf('ort.min.mjs', "{ provider: 'wasm' }", { proxy: true });
+    expect(answer.failed).toBeUndefined();
+    expect(apart(answer.rows, expected).copies).toBeLessThanOrEqual(1);
+  });
+
+  it('it answers beside threads that share memory', async () => {
+    const answer = await answerOf('ort.min.mjs', "{ provider: 'wasm' }", { entry: 'threads', created: '{ threads: 3 }' });
     expect(answer.failed).toBeUndefined();
     expect(apart(answer.rows, expected).copies).toBeLessThanOrEqual(1);
   });
 
   it('it answers by WebGPU where there is an adapter', async () => {
-    const answer = await answerOf('ort.webgpu.min.mjs', '{}', webGpuFlags);
+    const answer = await answerOf('ort.webgpu.min.mjs', '{}', { flags: webGpuFlags });
     expect(answer.failed).toBeUndefined();
     expect(answer.notes).toEqual([]);
     expect(answer.engine).toBe('onnxruntime-web (webgpu)');

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digits, load, point, root, staged } from './support.js';
-import { launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
+import { isolation, launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
 
 const tools = join(root, 'wasm/node_modules/.bin');
 const work = mkdtempSync(join(tmpdir(), 'probust-package-'));
@@ -55,9 +55,9 @@ const show = (value) => { document.querySelector('#result').textContent = JSON.s
 `;
 
 /** What the page of a built project says, under the strict policy. */
-async function page(folder: string): Promise<unknown> {
+async function page(folder: string, headers = {}): Promise<unknown> {
   cpSync(digits, join(folder, 'digits.onnx'));
-  const server = await serve([folder], { 'content-security-policy': strictPolicy });
+  const server = await serve([folder], { ...headers, 'content-security-policy': strictPolicy });
   try {
     return JSON.parse(await resultOf(browser, `${server.url}/index.html`));
   } finally {
@@ -148,6 +148,18 @@ it('works in a worker with webpack, as a plain script', async () => {
   run(join(tools, 'webpack'), ['--mode', 'production', '--entry', './main.js', '--output-path', join(folder, 'dist')], folder);
   writeFileSync(join(folder, 'dist/index.html'), html('<script src="main.js"></script>'));
   expect(await page(join(folder, 'dist'))).toEqual(expected);
+});
+
+// Its files are served as they are: a bundler has nothing to take of them.
+it('leaves threads alone with webpack', async () => {
+  const folder = project('webpack-threads', {
+    'main.js': app('probust/threads', "{ threads: 2, workerUrl: '/threads/worker.mjs' }"),
+  });
+  run(join(tools, 'webpack'), ['--mode', 'production', '--entry', './main.js', '--output-path', join(folder, 'dist')], folder);
+  expect(readdirSync(join(folder, 'dist')).filter((file) => !file.endsWith('.js'))).toEqual([]);
+  cpSync(join(folder, 'node_modules/probust/threads'), join(folder, 'dist/threads'), { recursive: true });
+  writeFileSync(join(folder, 'dist/index.html'), html('<script src="main.js"></script>'));
+  expect(await page(join(folder, 'dist'), isolation)).toEqual(expected);
 });
 
 it.each([

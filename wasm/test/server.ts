@@ -18,16 +18,17 @@ const types: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
-/** Serves `folders`, the first that has the file, with `headers` on everything. */
-export async function serve(
-  folders: readonly string[],
-  headers: OutgoingHttpHeaders = {},
-): Promise<{ url: string; close(): void }> {
+/** The same for all files, or those of a path. */
+export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
+
+/** Serves `folders`, the first that has the file, with `headers`. */
+export async function serve(folders: readonly string[], headers: Headers = {}): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
     const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
     if (!file) return void response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', ...headers });
+    const own = typeof headers === 'function' ? headers(path) : headers;
+    response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', ...own });
     response.end(readFileSync(file));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -23,21 +23,8 @@ constexpr bool kThreads = true;
 
 // Threads that stay: to start one takes longer than many a loop does, and WebAssembly's are not given back before their page's
 // turn ends. Whoever calls works too and waits for nobody who has not begun, so that loops within loops come to their end.
-class Crew {
+class ThreadPool {
  public:
-  Crew() = default;
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
-
-  ~Crew() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    called_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
   /// Calls work(0) here, and work(1) to work(helpers) on as many threads as are free meanwhile. `work` may not throw.
   void run(int helpers, const std::function<void(int)>& work) {
     Job job(work, helpers);
@@ -46,7 +33,7 @@ class Crew {
       grow(static_cast<std::size_t>(helpers));
       jobs_.push_back(&job);
     }
-    called_.notify_all();
+    wake_.notify_all();
     work(0);
     std::unique_lock lock(mutex_);
     std::erase(jobs_, &job);
@@ -59,26 +46,25 @@ class Crew {
 
     const std::function<void(int)>& work;
     int helpers;
-    int begun = 0, running = 0;
+    int started = 0, running = 0;
     std::condition_variable ended;
   };
 
   void grow(std::size_t threads) {
     try {
-      while (threads_.size() < threads) threads_.emplace_back([this] { help(); });
+      while (threads_.size() < threads) threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
       // The system gives no more: those there are do the work.
     }
   }
 
-  void help() {
+  [[noreturn]] void serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      called_.wait(lock, [this] { return over_ || !jobs_.empty(); });
-      if (over_) return;
+      wake_.wait(lock, [this] { return !jobs_.empty(); });
       Job& job = *jobs_.front();
-      const int worker = ++job.begun;
-      if (job.begun == job.helpers) jobs_.pop_front();
+      const int worker = ++job.started;
+      if (job.started == job.helpers) jobs_.pop_front();
       ++job.running;
       lock.unlock();
       job.work(worker);
@@ -88,15 +74,15 @@ class Crew {
   }
 
   std::mutex mutex_;
-  std::condition_variable called_;
+  std::condition_variable wake_;
   std::deque<Job*> jobs_;  ///< that want more helpers
   std::vector<std::thread> threads_;
-  bool over_ = false;
 };
 
-Crew& crew() {
-  static Crew crew;
-  return crew;
+// Never destroyed: its threads end with the program, however that ends, and loops of other objects' destructors still run.
+ThreadPool& pool() {
+  static ThreadPool& pool = *new ThreadPool;
+  return pool;
 }
 
 }  // namespace
@@ -110,7 +96,7 @@ void parallel_for(std::int64_t tasks, int threads, const std::function<void(std:
   std::atomic<std::int64_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_mutex;
-  crew().run(workers - 1, [&](int worker) {
+  pool().run(workers - 1, [&](int worker) {
     try {
       for (std::int64_t task = next++; task < tasks; task = next++) body(task, worker);
     } catch (...) {

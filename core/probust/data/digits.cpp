@@ -166,7 +166,7 @@ void draw_digit(NoiseStream& random, std::int64_t digit, std::span<float> pixels
   }
   // In units of the square.
   const double half_width = between(random, 0.025, 0.065), blur = between(random, 0.05, 0.1), ink = between(random, 0.6, 1.0);
-  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(pixels.size()))));
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(pixels.size())));
   const auto at = [side](std::int64_t pixel) { return (static_cast<double>(pixel) + 0.5) / static_cast<double>(side); };
   for (std::int64_t row = 0; row < side; ++row) {
     for (std::int64_t column = 0; column < side; ++column) {

@@ -12,6 +12,7 @@ namespace probust {
 
 /// Forward passes that somebody else runs, who cannot be waited for: another engine, in a page. Where logits are wanted that are
 /// not known, the attempt ends; whoever made it fetches them and makes it again, which asks the same questions (stepwise.h).
+/// For executors with one thread.
 class Outside {
  public:
   /// Inputs whose logits are wanted.
