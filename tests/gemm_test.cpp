@@ -18,10 +18,10 @@ Eigen::MatrixXf numbers(Eigen::Index rows, Eigen::Index columns) {
   return values;
 }
 
-Eigen::MatrixXf product(const Eigen::MatrixXf& a, std::int64_t rows, const Weights& w) {
+Eigen::MatrixXf product(const Eigen::MatrixXf& a, std::int64_t rows, const Weights& w, const float* bias = nullptr) {
   Eigen::MatrixXf out = Eigen::MatrixXf::Constant(rows, w.cols(), NAN);
   std::vector<float> scratch(static_cast<std::size_t>(multiply_scratch(rows, w)), NAN);
-  multiply(rows, a.data(), a.rows(), w, nullptr, out.data(), rows, scratch.data());
+  multiply(rows, a.data(), a.rows(), w, bias, out.data(), rows, scratch.data());
   return out;
 }
 
@@ -41,6 +41,15 @@ TEST(Gemm, ProductsAreRight) {
   const Eigen::MatrixXf a = numbers(kMostRows, 300), w = numbers(300, 21);
   const Eigen::MatrixXd wanted = a.cast<double>() * w.cast<double>();
   EXPECT_LT((product(a, kMostRows, Weights(w)).cast<double>() - wanted).cwiseAbs().maxCoeff(), 1e-4);
+}
+
+// Of rows in whole groups and of those left over alike.
+TEST(Gemm, BeginsWithTheBias) {
+  const Eigen::MatrixXf a = numbers(kMostRows, 300), w = numbers(300, 21), bias = numbers(21, 1);
+  const Eigen::MatrixXd wanted =
+      (a.cast<double>() * w.cast<double>()).rowwise() + bias.cast<double>().reshaped<Eigen::RowMajor>().transpose();
+  for (const std::int64_t rows : {1, 11, 49, 200})
+    EXPECT_LT((product(a, rows, Weights(w), bias.data()).cast<double>() - wanted.topRows(rows)).cwiseAbs().maxCoeff(), 1e-4);
 }
 
 TEST(Gemm, NoColumnsToSumMakeZero) {
