@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "calls.h"
 
+#include <algorithm>
+
 #include "probust/analysis/boundary.h"
 #include "probust/analysis/cloud.h"
 #include "probust/analysis/curve.h"
@@ -28,6 +30,7 @@ class ModelCall : public Call {
  protected:
   /// One attempt of attempt().
   virtual val work(double milliseconds) = 0;
+  std::int64_t done() const override { return runner_.outside ? runner_.outside->passes() : passes_; }
 
  private:
   val attempt(double milliseconds) override {
@@ -37,7 +40,6 @@ class ModelCall : public Call {
     return value;
   }
 
-  std::int64_t done() const override { return runner_.outside ? runner_.outside->passes() : passes_; }
   const Outside::Inputs* wanted() const override { return runner_.outside ? runner_.outside->wanted() : nullptr; }
 
   Runner runner_;
@@ -96,7 +98,8 @@ class Repeated final : public ModelCall {
     }
   }
 
-  std::int64_t planned() const override { return planned_; }
+  // A search may take longer than was thought.
+  std::int64_t planned() const override { return std::max(planned_, done()); }
 
   StepwiseExecutor stepwise_;
   std::int64_t planned_;

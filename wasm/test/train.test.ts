@@ -39,7 +39,11 @@ describe.each(everywhere)('%s', (_, options) => {
   });
 
   it('finds the nearest boundary', async () => {
-    const nearest = await model.nearestBoundary(point(0));
+    const beyond: number[] = [];
+    const nearest = await model.nearestBoundary(point(0), {
+      onProgress: ({ passes, planned }) => beyond.push(passes - planned),
+    });
+    expect(Math.max(...beyond)).toBeLessThanOrEqual(0);
     expect(Math.hypot(...nearest.step)).toBeCloseTo(nearest.distance, 4);
     expect(nearest.backwards).toBeGreaterThan(0);
     const there = await model.logits(point(0).map((value, e) => value + nearest.step[e]!));
