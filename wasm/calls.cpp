@@ -30,7 +30,6 @@ class ModelCall : public Call {
  protected:
   /// One attempt of attempt().
   virtual val work(double milliseconds) = 0;
-  std::int64_t done() const override { return runner_.outside ? runner_.outside->passes() : passes_; }
 
  private:
   val attempt(double milliseconds) override {
@@ -40,6 +39,7 @@ class ModelCall : public Call {
     return value;
   }
 
+  std::int64_t done() const override { return runner_.outside ? runner_.outside->passes() : passes_; }
   const Outside::Inputs* wanted() const override { return runner_.outside ? runner_.outside->wanted() : nullptr; }
 
   Runner runner_;
@@ -98,8 +98,7 @@ class Repeated final : public ModelCall {
     }
   }
 
-  // A search may take longer than was thought.
-  std::int64_t planned() const override { return std::max(planned_, done()); }
+  std::int64_t planned() const override { return planned_; }
 
   StepwiseExecutor stepwise_;
   std::int64_t planned_;
@@ -298,7 +297,7 @@ val Call::step(double milliseconds) {
   const Result<val> result = guarded("run", [&] { return attempt(milliseconds); });
   val report = val::object();
   report.set("passes", static_cast<double>(done()));
-  report.set("planned", static_cast<double>(planned()));
+  report.set("planned", static_cast<double>(std::max(planned(), done())));  // a search may take longer than was thought
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
   if (const Outside::Inputs* wants = wanted(); wants != nullptr) {

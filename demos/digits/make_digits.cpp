@@ -9,9 +9,10 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
-#include <numeric>
 
+#include "datasets/npy.h"
 #include "probust/data/datasets.h"
 #include "probust/onnx/export.h"
 #include "probust/probust.h"
@@ -24,14 +25,6 @@ constexpr std::int64_t kSide = 16;
 
 MadeData draw(std::int64_t count, std::uint64_t seed) {
   return make_data(made_data_kind("digits"), {.count = count, .noise = 0.0, .side = kSide, .seed = seed});
-}
-
-// As they are stored: bytes.
-std::vector<std::uint8_t> bytes_of(std::span<const float> pixels) {
-  std::vector<std::uint8_t> bytes(pixels.size());
-  std::transform(pixels.begin(), pixels.end(), bytes.begin(),
-                 [](float pixel) { return static_cast<std::uint8_t>(std::lround(255 * pixel)); });
-  return bytes;
 }
 
 Graph trained_classifier() {
@@ -74,16 +67,6 @@ std::vector<std::size_t> mixed(const std::vector<double>& margin, const std::vec
 
 void append(std::string& to, std::uint64_t number, int bytes) {
   for (int b = 0; b < bytes; ++b) to += static_cast<char>(number >> (8 * b));
-}
-
-// NumPy's format 1.0: the header fills up 64 bytes with what comes before it.
-std::string npy(const char* type, const std::string& shape, const std::string& data) {
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, shape);
-  header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');
-  std::string file = "\x93NUMPY";
-  append(file, 1, 2);
-  append(file, header.size() + 1, 2);
-  return file + header + "\n" + data;
 }
 
 // What a zip archive says of a member, before it and in its directory (PKWARE APPNOTE 6.3, 4.3.7 and 4.3.12): stored, of 1980.
@@ -139,10 +122,11 @@ void make(const std::string& folder) {
   fmt::print("accuracy: {:.2f} % of {} digits not seen in training\n", 100.0 * static_cast<double>(right) / 4000, unseen.size());
   std::string x, y;
   for (const std::size_t i : mixed(margin, unseen.labels)) {
-    for (const std::uint8_t byte : bytes_of(unseen.x.row(static_cast<std::int64_t>(i)))) x += static_cast<char>(byte);
+    for (const float pixel : unseen.x.row(static_cast<std::int64_t>(i)))
+      append(x, static_cast<std::uint64_t>(std::lround(255 * pixel)), 1);
     append(y, static_cast<std::uint64_t>(unseen.labels[i]), 8);
   }
-  save(folder + "/points.npz", npz(npy("|u1", "40, 1, 16, 16", x), npy("<i8", "40,", y)));
+  save(folder + "/points.npz", npz(npy_header("|u1", {40, 1, kSide, kSide}) + x, npy_header("<i8", {40}) + y));
 }
 
 }  // namespace

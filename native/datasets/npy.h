@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "probust/base/error.h"
 #include "probust/base/tensor.h"
@@ -13,6 +14,9 @@ namespace probust {
 /// The array in a .npy file (format 1 to 3; bool excepted, any integer or floating type of either byte order, C or Fortran order)
 /// as float32 values, unscaled. Errors: unreadable (missing, truncated, another kind of file), resources.
 Result<Tensor> read_npy(const std::string& path);
+
+/// What stands before the values of a .npy file (format 1.0, C order) of elements of a type, as NumPy writes it: "<f4", "|u1".
+std::string npy_header(std::string_view type, const Shape& shape);
 
 /// Writes a .npy file (format 1.0, C order) of T = float or double piece by piece, so that a large array is never held whole.
 ///

@@ -9,21 +9,6 @@
 namespace probust {
 namespace {
 
-// Magic number, version 1.0, and the dictionary padded so that the values begin at a multiple of 64 bytes.
-template <class T>
-std::string npy_header(const Shape& shape) {
-  static_assert(std::endian::native == std::endian::little, "the header below says '<'");
-  std::string extents;
-  for (const std::int64_t extent : shape) extents += std::to_string(extent) + (shape.size() == 1 ? "," : ", ");
-  if (shape.size() > 1) extents.resize(extents.size() - 2);
-  std::string text = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" + extents + "), }";
-  constexpr std::size_t kPrefix = 10, kAlignment = 64;
-  text.append(kAlignment - 1 - (kPrefix + text.size()) % kAlignment, ' ');
-  text += '\n';
-  const std::string length{static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
-  return std::string("\x93NUMPY\x01\x00", 8) + length + text;
-}
-
 // Where a link points to, so that writing through a link keeps the link.
 std::string followed(const std::string& path) {
   std::error_code error;
@@ -39,6 +24,19 @@ bool is_device_or_pipe(const std::string& path) {
 
 }  // namespace
 
+// The dictionary is padded so that the values begin at a multiple of 64 bytes.
+std::string npy_header(std::string_view type, const Shape& shape) {
+  std::string extents;
+  for (const std::int64_t extent : shape) extents += std::to_string(extent) + (shape.size() == 1 ? "," : ", ");
+  if (shape.size() > 1) extents.resize(extents.size() - 2);
+  std::string text = "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (" + extents + "), }";
+  constexpr std::size_t kPrefix = 10, kAlignment = 64;
+  text.append(kAlignment - 1 - (kPrefix + text.size()) % kAlignment, ' ');
+  text += '\n';
+  const std::string length{static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return std::string("\x93NUMPY\x01\x00", 8) + length + text;
+}
+
 template <class T>
 BasicNpyWriter<T>::BasicNpyWriter(const std::string& path, const Shape& shape)
     : path_(path),
@@ -48,7 +46,8 @@ BasicNpyWriter<T>::BasicNpyWriter(const std::string& path, const Shape& shape)
   if (std::filesystem::is_directory(target_)) throw Error{ErrorCode::usage, path_, "is a folder", "name a file to write"};
   file_ = std::fopen(written_.c_str(), "wb");
   if (file_ == nullptr) throw Error{ErrorCode::usage, path_, std::string("cannot be written: ") + std::strerror(errno), ""};
-  header_ = npy_header<T>(shape);
+  static_assert(std::endian::native == std::endian::little, "the header says '<'");
+  header_ = npy_header("<f" + std::to_string(sizeof(T)), shape);
 }
 
 template <class T>

@@ -106,38 +106,28 @@ describe('threads that share memory', () => {
     expect(answer.isolated).toBe(true);
   });
 
+  /** What `body` says of a library on two threads with a model. */
+  const onTwo = (body: string): Promise<unknown> => {
+    const loaded = "const probust = await createProbust({ threads: 2 }); const model = await probust.loadModel('/digits.onnx');";
+    return run(isolated, script(asThreads, loaded + body));
+  };
+
   it('stop on an abort, and go on', async () => {
-    const answer = (await run(
-      isolated,
-      script(
-        asThreads,
-        `
-      const probust = await createProbust({ threads: 2 });
-      const model = await probust.loadModel('/digits.onnx');
+    const answer = (await onTwo(`
       const controller = new AbortController();
       setTimeout(() => controller.abort(), 300);
       const call = model.estimate(x, { noise: 'gaussian:0.1', estimators: 'mc:100000000', signal: controller.signal });
       const code = await call.catch((error) => error.code);
-      result({ code, rows: await model.estimate(x, options) });`,
-      ),
-    )) as unknown as { code: string; rows: Row[] };
+      result({ code, rows: await model.estimate(x, options) });`)) as { code: string; rows: Row[] };
     expect(answer.code).toBe('aborted');
     expect(answer.rows).toEqual(expected);
   });
 
   it('end with the library, in the middle of a call', async () => {
-    const answer = (await run(
-      isolated,
-      script(
-        asThreads,
-        `
-      const probust = await createProbust({ threads: 2 });
-      const model = await probust.loadModel('/digits.onnx');
+    const answer = (await onTwo(`
       const call = model.estimate(x, { noise: 'gaussian:0.1', estimators: 'mc:100000000' }).catch((error) => error.code);
       setTimeout(() => probust.dispose(), 200);
-      result({ code: await call });`,
-      ),
-    )) as unknown as Record<string, string>;
+      result({ code: await call });`)) as Record<string, string>;
     expect(answer.code).toBe('disposed');
   });
 

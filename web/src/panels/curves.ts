@@ -3,10 +3,11 @@
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
-import type { Row } from 'probust';
-import type { Curves } from '../labs/plane/answers.js';
 import { guard } from 'lit/directives/guard.js';
+import type { Row } from 'probust';
 import type { Kept } from '../engine/latest.js';
+import type { Curves } from '../labs/plane/answers.js';
+import type { Store } from '../state/store.js';
 import { chart, inner } from './chart.js';
 import { panel, waiting } from './panel.js';
 import { csvOf } from './save.js';
@@ -126,18 +127,22 @@ export const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
     ),
   );
 
-export interface CurvesPanelView extends Omit<CurvesView, 'curves'> {
+/** What a lab has for it. */
+export interface CurvesPanelView {
+  store: Store;
   curves: Kept<Curves> | undefined;
   /** Of what is asked now. */
   key: string;
   keys: readonly Key[];
+  sigma: number;
   source: unknown;
-  onHover(form: string | undefined): void;
-  onFailure(failure: boolean): void;
+  ui: { form: string | undefined };
+  point(change: { form: string | undefined }): void;
 }
 
-export const curvesPanel = ({ curves, key, keys, sigma, failure, hovered, source, onHover, onFailure }: CurvesPanelView) =>
-  panel({
+export const curvesPanel = ({ store, curves, key, keys, sigma, source, ui: { form: hovered }, point }: CurvesPanelView) => {
+  const { failure } = store.state;
+  return panel({
     id: 'curves',
     title: 'p against sigma',
     words:
@@ -146,8 +151,11 @@ export const curvesPanel = ({ curves, key, keys, sigma, failure, hovered, source
       curves ? curvesFigure({ curves: curves.value, sigma, failure, hovered }) : waiting,
     ),
     stale: curves?.key !== key,
-    controls: html`${keyOfLines(keys, hovered, onHover)}
-      <button class="chip" aria-pressed=${failure} @click=${() => onFailure(!failure)}>rare failures: log(1 − p)</button>`,
+    controls: html`${keyOfLines(keys, hovered, (form) => point({ form }))}
+      <button class="chip" aria-pressed=${failure} @click=${() => store.set({ failure: !failure })}>
+        rare failures: log(1 − p)
+      </button>`,
     source: html`Definition 1 and section 4 of ${source}.`,
     csv: curves && (() => curvesCsv(curves.value)),
   });
+};

@@ -3,6 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { Row } from 'probust';
+import { codecs } from '../state/state.js';
 import { describe, estimatorNames, kindOf, marks, nameOf, percentOf } from './words.js';
 
 export interface EstimatorList {
@@ -77,11 +78,7 @@ const legend = html`${Object.values(marks).map(({ sign, words }) => html`<span><
   <span>cost: forward and backward passes</span>`;
 
 function choice({ forms, onChoose }: EstimatorList) {
-  const chosen = (text: string) =>
-    text
-      .split(',')
-      .map((form) => form.trim())
-      .filter((form) => form !== '');
+  const chosen = (text: string) => codecs.estimators.read(text.replace(/\s/g, '')) ?? [];
   return html`<details class="choice small">
     <summary>Choose estimators</summary>
     <label>

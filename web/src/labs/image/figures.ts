@@ -201,22 +201,12 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
 
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
-  const { imageSigma: sigma, failure, imageCopies } = store.state;
+  const { imageSigma: sigma, imageCopies } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   const known = forms.filter((form, i) => i === 0 || curves!.value.byEstimator.get(form)!.some(({ p }) => p !== null));
   const keys = known.map((form) => {
     const at = forms.indexOf(form);
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
-  return sweepPanel({
-    curves,
-    key,
-    keys,
-    sigma,
-    failure,
-    hovered: ui.form,
-    source: han,
-    onHover: (form) => point({ form }),
-    onFailure: (next) => store.set({ failure: next }),
-  });
+  return sweepPanel({ store, curves, key, keys, sigma, source: han, ui, point });
 }

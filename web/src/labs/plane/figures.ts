@@ -27,20 +27,10 @@ export interface FigureParts {
 
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
-  const { sigma, failure } = store.state;
+  const { sigma } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   const keys = forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 }));
-  return sweepPanel({
-    curves,
-    key,
-    keys,
-    sigma,
-    failure,
-    hovered: ui.form,
-    source: paper,
-    onHover: (form) => point({ form }),
-    onFailure: (next) => store.set({ failure: next }),
-  });
+  return sweepPanel({ store, curves, key, keys, sigma, source: paper, ui, point });
 }
 
 export function convergencePanel({ answers, key, ui, point }: FigureParts) {
