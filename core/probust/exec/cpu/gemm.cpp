@@ -4,19 +4,28 @@
 #include <algorithm>
 #include <memory>
 
+#ifdef __wasm_simd128__
+#include "probust/exec/cpu/wasm_products.h"
+#endif
+
 namespace probust::cpu {
 namespace {
 
 using Eigen::Index;
-using Traits = Eigen::internal::gebp_traits<float, float>;
 using To = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
 using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMajor>;
 
-// The kernel's tile: it sums every element of a whole tile in the same order, whichever way round the product is, and every
-// element of less than a tile's height in another one.
+// The kernel and its tile: it sums every element of a whole tile in the same order, whichever way round the product is, and
+// every element of less than a tile's height in another one.
+#ifdef __wasm_simd128__
+constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
+using Multiply = WasmProducts;
+#else
+using Traits = Eigen::internal::gebp_traits<float, float>;
 constexpr Index kHeight = Traits::mr, kWidth = Traits::nr;
-using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
 using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, kHeight, kWidth, false, false>;
+#endif
+using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
 
 constexpr Index kMostDepth = 256;          // a group and four columns of weights stay in the first-level cache
 constexpr Index kPackedBytes = 128 << 10;  // packed rows, in the second-level cache
