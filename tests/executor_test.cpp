@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "probust/base/parallel.h"
+#include "probust/exec/stepwise.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -60,6 +61,51 @@ void expect_identical(const std::vector<Linearization>& a, const std::vector<Lin
     EXPECT_TRUE((a[i].margins.array() == b[i].margins.array()).all()) << "margins of point " << i;
     EXPECT_TRUE((a[i].gram.array() == b[i].gram.array()).all()) << "Gram matrix of point " << i;
   }
+}
+
+TEST(Executor, AveragesInInstalmentsAreTheSameBits) {
+  const Points points = some_points(3, {1, 8, 8}, 4);
+  const Noise noise{isotropic_gaussian(), 0.3};
+  for (const ExecutorOptions& options : {ExecutorOptions{1, std::int64_t{1} << 30, 0}, ExecutorOptions{2, 1 << 20, 0}}) {
+    const auto executor = make_executor("cpu", test::small_cnn(), options).value();
+    const std::vector<Linearization> expected = executor->linearize_averaged(points, noise, 7).value();
+    for (const std::vector<std::int64_t>& instalments : std::vector<std::vector<std::int64_t>>{{1, 3, 7}, {6, 9}, {3}, {}}) {
+      const auto averages = executor->averages(points, noise, 7).value();
+      for (const std::int64_t count : instalments) {
+        ASSERT_TRUE(averages->reach(count));
+        (void)executor->linearize(points, *noise.shape);  // what is asked in between does not matter
+      }
+      for (int again = 0; again < 2; ++again) {
+        const std::vector<Linearization> actual = averages->value().value();
+        expect_identical(actual, expected);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(actual[i].sampled, expected[i].sampled);
+          EXPECT_EQ(actual[i].along_mean, expected[i].along_mean);
+          EXPECT_EQ(actual[i].along_own, expected[i].along_own);
+          EXPECT_EQ(actual[i].sample_covariance, expected[i].sample_covariance);
+        }
+      }
+    }
+  }
+}
+
+TEST(Executor, AnExecutorWithoutInstalmentsAveragesAtOnce) {
+  const auto inner = make_executor("cpu", test::small_cnn(), {}).value();
+  StepwiseExecutor executor(*inner);
+  executor.resume(1e6);
+  const Points points = some_points(3, {1, 8, 8}, 4);
+  const Noise noise{isotropic_gaussian(), 0.3};
+  const std::int64_t passes = 3 * 7 * inner->classes();
+  const auto averages = executor.averages(points, noise, 7).value();
+  ASSERT_TRUE(averages->reach(1));
+  EXPECT_EQ(inner->progress.passes, passes);
+  ASSERT_TRUE(averages->reach(7));
+  const std::vector<Linearization> actual = averages->value().value();
+  EXPECT_EQ(inner->progress.passes, passes);
+  expect_identical(actual, inner->linearize_averaged(points, noise, 7).value());
+  const Points wrong = some_points(2, {5}, 4);
+  EXPECT_EQ(executor.averages(wrong, noise, 7).value()->value().error().code, ErrorCode::unreadable);
+  EXPECT_EQ(inner->averages(wrong, noise, 7).error().code, ErrorCode::unreadable);
 }
 
 bool same(const Pairs& a, const Pairs& b) { return a.plus == b.plus && a.minus == b.minus; }

@@ -124,6 +124,14 @@ TEST(Stepwise, EveryEstimatorSaysTheSameWhereverStepsEnd) {
   }
 }
 
+TEST(Stepwise, TheCopiesOfOnePointAreSeveralSteps) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  const EstimateRequest request = request_of(1, {"mmse:200"}, {"gaussian:0.2"});
+  int steps = 0;
+  expect_same(in_steps(*executor, request, 0, steps), at_once(*executor, request));
+  EXPECT_GE(steps, 200 / executor->gradient_batch().examples);
+}
+
 TEST(Stepwise, EstimatorsTogetherSayWhatTheySayAlone) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const EstimateRequest request = request_of(9, {"taylor", "mmse:3", "mc:50"}, {"gaussian:0.2", "uniform:0.3", "gaussian:0.1"});

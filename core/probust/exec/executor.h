@@ -73,6 +73,19 @@ struct Projection {
   Pairs pairs;              ///< the margins of the same pairs, but for those that the caller knows
 };
 
+/// Margins and their gradients averaged over noisy copies of some points, in instalments, for callers that cannot wait for all
+/// copies. Its executor must outlive it.
+class Averages {
+ public:
+  virtual ~Averages() = default;
+
+  /// Goes on until `count` copies of every point are in, or a few more: as many as are best taken at once.
+  virtual Result<std::monostate> reach(std::int64_t count) = 0;
+
+  /// What linearize_averaged says, wherever instalments ended; the copies that are missing come first.
+  virtual Result<std::vector<Linearization>> value() = 0;
+};
+
 struct ExecutorOptions {
   int threads = 1;
   std::int64_t memory = std::int64_t{2} << 30;  ///< bytes that activations and gradients may take, all threads together
@@ -123,6 +136,10 @@ class Executor {
   /// Margins and their gradients averaged over `samples` noisy copies: that many forwards and m times that many backwards.
   virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise,
                                                                 std::int64_t samples) = 0;
+
+  /// The same in instalments. All points' gradients are kept meanwhile: ask for few. Unless an executor does otherwise, its
+  /// first instalment is all of it.
+  virtual Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples);
 
   /// How often each class wins among the noisy copies first .. first + samples - 1: [N][C] counts; a copy with a NaN logit counts
   /// for no class.

@@ -155,9 +155,21 @@ class HostExecutor final : public Executor {
       check(*this, points, *noise.shape);
       prepare_jacobian();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-      parallel_for(points.size(), options_.threads,
-                   [&](std::int64_t i, int worker) { result[i] = average_at(points, i, noise, samples, workspaces_[worker]); });
+      parallel_for(points.size(), options_.threads, [&](std::int64_t i, int worker) {
+        const Copies copies{points, noise, i, samples};
+        RunningMean mean(classes_ - 1, elements_, samples);
+        add_copies(copies, samples, mean, workspaces_[worker]);
+        result[i] = finished(copies, mean, workspaces_[worker]);
+      });
       return result;
+    });
+  }
+
+  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return guarded("model", [&]() -> std::unique_ptr<Averages> {
+      check(*this, points, *noise.shape);
+      prepare_jacobian();
+      return std::make_unique<HostAverages>(*this, points, noise, samples);
     });
   }
 
@@ -561,46 +573,119 @@ class HostExecutor final : public Executor {
     return result;
   }
 
-  Linearization average_at(const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples, Buffers& buffers) {
-    const std::int64_t rivals = classes_ - 1;
-    const float* x = points.x.data.data() + i * elements_;
-    RowMatrix sum = RowMatrix::Zero(rivals, elements_), raw_sum = sum;
-    Linearization out;
-    out.sampled.resize(rivals, samples);
-    out.along_own = out.along_mean = Eigen::MatrixXd::Zero(rivals, samples);
-    const std::int64_t step = gradient_batch_.examples;
-    for (std::int64_t first = 0; first < samples; first += step) {
-      const std::int64_t count = std::min(step, samples - first);
-      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count));
-      const std::vector<std::int64_t> targets(static_cast<std::size_t>(count), points.target[i]);
-      const std::vector<std::int64_t> index(static_cast<std::size_t>(count), points.index[i]);
-      const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { sum(row, e) += value; };
+  // Noisy copies 0 .. samples - 1 of one point.
+  struct Copies {
+    const Points& points;
+    const Noise& noise;
+    std::int64_t point, samples;
+
+    const float* x(std::int64_t elements) const { return points.x.data.data() + point * elements; }
+    Draws draws(std::int64_t first, std::int64_t count) const {
+      return {points, noise, 0, samples, point * samples + first, count};
+    }
+  };
+
+  // Sums over the first `done` copies, each in the order of the copies.
+  struct RunningMean {
+    RowMatrix whitened, raw;  // sums of gradients, by the noise's covariance and as they are
+    Linearization out;        // columns of what is kept of every copy
+    std::int64_t done = 0;
+
+    RunningMean(std::int64_t rivals, std::int64_t elements, std::int64_t samples)
+        : whitened(RowMatrix::Zero(rivals, elements)), raw(whitened) {
+      out.sampled.resize(rivals, samples);
+      out.along_own = out.along_mean = Eigen::MatrixXd::Zero(rivals, samples);
+    }
+  };
+
+  // Until `count` of them are in, in whole batches.
+  void add_copies(const Copies& copies, std::int64_t count, RunningMean& mean, Buffers& buffers) {
+    const std::int64_t end = std::min(count, copies.samples), target = copies.points.target[copies.point];
+    const float* x = copies.x(elements_);
+    while (mean.done < end) {
+      const std::int64_t first = mean.done, lanes = std::min(gradient_batch_.examples, copies.samples - first);
+      draw(copies.draws(first, lanes), buffers, buffers.input(elements_ * lanes));
+      const std::vector<std::int64_t> targets(static_cast<std::size_t>(lanes), target);
+      const std::vector<std::int64_t> index(static_cast<std::size_t>(lanes), copies.points.index[copies.point]);
+      const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { mean.whitened(row, e) += value; };
       const auto add_raw = [&](std::int64_t first_row, std::int64_t rows, const float* gradients) {
         for (std::int64_t e = 0; e < elements_; ++e) {
-          for (std::int64_t lane = 0; lane < rows * count; ++lane) {
-            const std::int64_t row = first_row + lane / count, b = lane % count;
-            const double gradient = gradients[e * rows * count + lane];
-            raw_sum(row, e) += gradient;
-            out.along_own(row, first + b) += gradient * (double{buffers.inputs[e * count + b]} - double{x[e]});
+          for (std::int64_t lane = 0; lane < rows * lanes; ++lane) {
+            const std::int64_t row = first_row + lane / lanes, b = lane % lanes;
+            const double gradient = gradients[e * rows * lanes + lane];
+            mean.raw(row, e) += gradient;
+            mean.out.along_own(row, first + b) += gradient * (double{buffers.inputs[e * lanes + b]} - double{x[e]});
           }
         }
       };
-      sweep_margins(Sweep{gradient_.get(), gradient_batch_}, count, targets, index, *noise.shape, buffers, add, add_raw);
-      for (std::int64_t b = 0; b < count; ++b)
-        store_margins(buffers.logits.data() + b, count, targets[b], out.sampled.col(first + b));
+      sweep_margins(Sweep{gradient_.get(), gradient_batch_}, lanes, targets, index, *copies.noise.shape, buffers, add, add_raw);
+      for (std::int64_t b = 0; b < lanes; ++b)
+        store_margins(buffers.logits.data() + b, lanes, target, mean.out.sampled.col(first + b));
+      mean.done += lanes;
     }
-    raw_sum /= static_cast<double>(samples);
-    for (std::int64_t first = 0; first < samples; first += step) {
-      const std::int64_t count = std::min(step, samples - first);
-      draw({points, noise, 0, samples, i * samples + first, count}, buffers, buffers.input(elements_ * count + kGroup));
-      add_along(raw_sum, x, buffers.inputs.data(), count, out.along_mean.middleCols(first, count));
+  }
+
+  Linearization finished(const Copies& copies, RunningMean& mean, Buffers& buffers) const {
+    const std::int64_t samples = copies.samples, rivals = classes_ - 1;
+    mean.raw /= static_cast<double>(samples);
+    for (std::int64_t first = 0; first < samples; first += gradient_batch_.examples) {
+      const std::int64_t count = std::min(gradient_batch_.examples, samples - first);
+      draw(copies.draws(first, count), buffers, buffers.input(elements_ * count + kGroup));
+      add_along(mean.raw, copies.x(elements_), buffers.inputs.data(), count, mean.out.along_mean.middleCols(first, count));
     }
+    Linearization out = std::move(mean.out);
     out.margins = out.sampled.rowwise().mean();
-    out.gram = GramAccumulator(rivals).gram(sum / static_cast<double>(samples));
+    out.gram = GramAccumulator(rivals).gram(mean.whitened / static_cast<double>(samples));
     const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
     out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
     return out;
   }
+
+  // What linearize_averaged does, with pauses.
+  class HostAverages final : public Averages {
+   public:
+    HostAverages(HostExecutor& executor, Points points, Noise noise, std::int64_t samples)
+        : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), samples_(samples) {
+      means_.assign(static_cast<std::size_t>(points_.size()), {executor.classes_ - 1, executor.elements_, samples});
+    }
+
+    Result<std::monostate> reach(std::int64_t count) override {
+      return guarded("model", [&] {
+        each_point([&](std::int64_t i, Buffers& buffers) { executor_.add_copies(copies(i), count, means_[i], buffers); });
+        return std::monostate{};
+      });
+    }
+
+    Result<std::vector<Linearization>> value() override {
+      return guarded("model", [&] {
+        if (!means_.empty()) {
+          finished_.resize(means_.size());
+          each_point([&](std::int64_t i, Buffers& buffers) {
+            executor_.add_copies(copies(i), samples_, means_[i], buffers);
+            finished_[i] = executor_.finished(copies(i), means_[i], buffers);
+          });
+          means_.clear();
+        }
+        return finished_;
+      });
+    }
+
+   private:
+    Copies copies(std::int64_t i) const { return {points_, noise_, i, samples_}; }
+
+    template <class Body>
+    void each_point(Body body) {
+      parallel_for(static_cast<std::int64_t>(means_.size()), executor_.options_.threads,
+                   [&](std::int64_t i, int worker) { body(i, executor_.workspaces_[worker]); });
+    }
+
+    HostExecutor& executor_;
+    Points points_;
+    Noise noise_;
+    std::int64_t samples_;
+    std::vector<RunningMean> means_;
+    std::vector<Linearization> finished_;
+  };
 
   std::int64_t forward_bytes(std::int64_t lanes) const {
     return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
@@ -733,6 +818,39 @@ void check(const Executor& executor, const Points& points) {
       throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
                   "the model has " + std::to_string(executor.classes()) + " classes"};
   }
+}
+
+namespace {
+
+// For executors that do not pause: all of it with the first instalment.
+class AveragesAtOnce final : public Averages {
+ public:
+  AveragesAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)
+      : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), samples_(samples) {}
+
+  Result<std::monostate> reach(std::int64_t) override {
+    return guarded("model", [&] {
+      if (!made_) made_ = executor_.linearize_averaged(points_, noise_, samples_).value();
+      return std::monostate{};
+    });
+  }
+  Result<std::vector<Linearization>> value() override {
+    if (const auto done = reach(samples_); !done) return done.error();
+    return *made_;
+  }
+
+ private:
+  Executor& executor_;
+  Points points_;
+  Noise noise_;
+  std::int64_t samples_;
+  std::optional<std::vector<Linearization>> made_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Averages>> Executor::averages(const Points& points, const Noise& noise, std::int64_t samples) {
+  return std::unique_ptr<Averages>(std::make_unique<AveragesAtOnce>(*this, points, noise, samples));
 }
 
 std::vector<normal::Probability> Executor::normal_probabilities(std::span<const normal::Problem> problems) {

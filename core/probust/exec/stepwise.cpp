@@ -140,8 +140,26 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
 
 Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Points& points, const Noise& noise,
                                                                         std::int64_t samples) {
-  return ask_points<Linearization>(
-      points, [&](const Points& some, std::int64_t) { return inner_.linearize_averaged(some, noise, samples); });
+  // As many points at once as have a thread each; a unit is a copy of each.
+  const auto average = [&](const Points& some) {
+    const auto part = [&](std::int64_t first, std::int64_t count) -> Result<Sums> {
+      Sums sums = std::get<Sums>(questions_[next_].answer);
+      if (!sums) sums = inner_.averages(some, noise, samples).value();
+      sums->reach(first + count).value();
+      return sums;
+    };
+    const auto keep = [](Sums& all, Sums so_far, std::int64_t) { all = std::move(so_far); };
+    return ask<Sums>(samples, some.size() * inner_.classes(), part, keep).value()->value().value();
+  };
+  return guarded("points", [&] {
+    const std::int64_t together = std::max(1, inner_.options().threads);
+    std::vector<Linearization> all;
+    for (std::int64_t first = 0; first < points.size(); first += together) {
+      std::vector<Linearization> some = average(slice(points, first, std::min(together, points.size() - first)));
+      std::move(some.begin(), some.end(), std::back_inserter(all));
+    }
+    return all;
+  });
 }
 
 Result<std::vector<std::vector<std::int64_t>>> StepwiseExecutor::sample(const Points& points, const Noise& noise,

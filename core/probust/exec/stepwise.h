@@ -15,7 +15,7 @@ namespace probust {
 /// what was computed is not computed again, so that a caller whose questions follow from the answers gets to its end in a few
 /// attempts. No result depends on where it was interrupted, since none depends on chunks.
 ///
-/// Interrupted between lanes and points: the gradients that linearize_averaged and project take at one point are made at once.
+/// Interrupted between lanes, copies and points: what project does at one point is done at once.
 class StepwiseExecutor final : public Executor {
  public:
   /// What is remembered of one executor from call to call: milliseconds a row of logits, 0 while unknown.
@@ -69,8 +69,9 @@ class StepwiseExecutor final : public Executor {
  private:
   using Clock = std::chrono::steady_clock;
   using Counts = std::vector<std::vector<std::int64_t>>;
-  using Answer =
-      std::variant<Tensor, std::vector<float>, std::vector<Linearization>, Counts, std::vector<Pairs>, std::vector<Projection>>;
+  using Sums = std::shared_ptr<Averages>;
+  using Answer = std::variant<Tensor, std::vector<float>, std::vector<Linearization>, Sums, Counts, std::vector<Pairs>,
+                              std::vector<Projection>>;
 
   /// A question, as far as it is answered.
   struct Question {
