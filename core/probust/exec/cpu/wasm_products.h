@@ -2,9 +2,8 @@
 // The innermost kernel of matrix products in WebAssembly, with the interface, packing and tile's width of Eigen's, which loses
 // there: it takes eight steps of depth in one body, which LLVM and Binaryen turn into eight steps of one sum after another. More
 // values are alive then than engines have registers (V8: 15 on x86-64), and half the time goes to the stack. Here a body is one
-// step: 8 rows by 4 columns are 8 sums, 2 vectors of rows and one of a column's element, and nothing is spilled (48 GFLOP/s where
-// Eigen's kernel of 12 rows has 32 and its kernel of 8 rows 27 to 32, in one page; 12 by 3, 16 by 2 and 8 by 5 are within 8 % of
-// it).
+// step: 8 rows by 4 columns are 8 sums, 2 vectors of rows and one of a column's element, and nothing is spilled. In one page: 48
+// GFLOP/s, where Eigen's kernel of 12 rows has 32 and its kernel of 8 rows 27 to 32; 12 by 3, 16 by 2 and 8 by 5 are within 8 %.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -13,6 +12,7 @@
 
 namespace probust::cpu {
 
+/// Stands in for Eigen::internal::gebp_kernel.
 struct WasmProducts {
   using Index = Eigen::Index;
   using Out = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
