@@ -66,17 +66,24 @@ void expect_identical(const std::vector<Linearization>& a, const std::vector<Lin
 TEST(Executor, AveragesInInstalmentsAreTheSameBits) {
   const Points points = some_points(3, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
-  for (const ExecutorOptions& options : {ExecutorOptions{1, std::int64_t{1} << 30, 0}, ExecutorOptions{2, 1 << 20, 0}}) {
-    const auto executor = make_executor("cpu", test::small_cnn(), options).value();
+  for (const int threads : {1, 2}) {
+    const auto executor = make_executor("cpu", test::small_cnn(), {threads, std::int64_t{1} << 30, 2}).value();
+    const std::int64_t before = executor->progress.passes, passes = executor->classes() * points.size();
+    ASSERT_TRUE(executor->averages(points, noise, 7).value()->reach(3));  // four: two batches of two
+    EXPECT_EQ(executor->progress.passes - before, 4 * passes);
     const std::vector<Linearization> expected = executor->linearize_averaged(points, noise, 7).value();
     for (const std::vector<std::int64_t>& instalments : std::vector<std::vector<std::int64_t>>{{1, 3, 7}, {6, 9}, {3}, {}}) {
       const auto averages = executor->averages(points, noise, 7).value();
+      std::int64_t others = executor->progress.passes;
       for (const std::int64_t count : instalments) {
         ASSERT_TRUE(averages->reach(count));
+        const std::int64_t so_far = executor->progress.passes;
         (void)executor->linearize(points, *noise.shape);  // what is asked in between does not matter
+        others += executor->progress.passes - so_far;
       }
       for (int again = 0; again < 2; ++again) {
         const std::vector<Linearization> actual = averages->value().value();
+        EXPECT_EQ(executor->progress.passes - others, 7 * passes);  // nothing twice
         expect_identical(actual, expected);
         for (std::size_t i = 0; i < expected.size(); ++i) {
           EXPECT_EQ(actual[i].sampled, expected[i].sampled);
@@ -87,6 +94,17 @@ TEST(Executor, AveragesInInstalmentsAreTheSameBits) {
       }
     }
   }
+}
+
+TEST(Executor, AveragesThatFailedStayFailed) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 2}).value();
+  const auto averages = executor->averages(some_points(1, {1, 8, 8}, 4), {isotropic_gaussian(), 0.3}, 7).value();
+  ASSERT_TRUE(averages->reach(2));
+  executor->progress.stop = true;
+  EXPECT_EQ(averages->reach(4).error().what, "interrupted");
+  executor->progress.stop = false;
+  EXPECT_EQ(averages->reach(4).error().what, "interrupted");
+  EXPECT_EQ(averages->value().error().what, "interrupted");
 }
 
 TEST(Executor, AnExecutorWithoutInstalmentsAveragesAtOnce) {

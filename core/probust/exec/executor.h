@@ -74,7 +74,7 @@ struct Projection {
 };
 
 /// Margins and their gradients averaged over noisy copies of some points, in instalments, for callers that cannot wait for all
-/// copies. Its executor must outlive it.
+/// copies. An Error ends it. Its executor must outlive it.
 class Averages {
  public:
   virtual ~Averages() = default;

@@ -573,7 +573,7 @@ class HostExecutor final : public Executor {
     return result;
   }
 
-  // Noisy copies 0 .. samples - 1 of one point.
+  // Noisy copies 0 .. samples - 1 of one of the caller's points.
   struct Copies {
     const Points& points;
     const Noise& noise;
@@ -646,18 +646,19 @@ class HostExecutor final : public Executor {
    public:
     HostAverages(HostExecutor& executor, Points points, Noise noise, std::int64_t samples)
         : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), samples_(samples) {
-      means_.assign(static_cast<std::size_t>(points_.size()), {executor.classes_ - 1, executor.elements_, samples});
+      means_.reserve(static_cast<std::size_t>(points_.size()));
+      for (std::int64_t i = 0; i < points_.size(); ++i) means_.emplace_back(executor.classes_ - 1, executor.elements_, samples);
     }
 
     Result<std::monostate> reach(std::int64_t count) override {
-      return guarded("model", [&] {
+      return attempt([&] {
         each_point([&](std::int64_t i, Buffers& buffers) { executor_.add_copies(copies(i), count, means_[i], buffers); });
         return std::monostate{};
       });
     }
 
     Result<std::vector<Linearization>> value() override {
-      return guarded("model", [&] {
+      return attempt([&] {
         if (!means_.empty()) {
           finished_.resize(means_.size());
           each_point([&](std::int64_t i, Buffers& buffers) {
@@ -673,6 +674,15 @@ class HostExecutor final : public Executor {
    private:
     Copies copies(std::int64_t i) const { return {points_, noise_, i, samples_}; }
 
+    // An Error may leave a batch half added: it stays.
+    template <class Body>
+    auto attempt(Body body) -> Result<decltype(body())> {
+      if (failed_) return *failed_;
+      auto result = guarded("model", body);
+      if (!result) failed_ = result.error();
+      return result;
+    }
+
     template <class Body>
     void each_point(Body body) {
       parallel_for(static_cast<std::int64_t>(means_.size()), executor_.options_.threads,
@@ -685,6 +695,7 @@ class HostExecutor final : public Executor {
     std::int64_t samples_;
     std::vector<RunningMean> means_;
     std::vector<Linearization> finished_;
+    std::optional<Error> failed_;
   };
 
   std::int64_t forward_bytes(std::int64_t lanes) const {

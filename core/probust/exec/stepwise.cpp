@@ -5,6 +5,8 @@
 #include <functional>
 #include <iterator>
 
+#include "probust/exec/checks.h"
+
 namespace probust {
 namespace {
 
@@ -152,6 +154,7 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Po
     return ask<Sums>(samples, some.size() * inner_.classes(), part, keep).value()->value().value();
   };
   return guarded("points", [&] {
+    check(inner_, points, *noise.shape);
     const std::int64_t together = std::max(1, inner_.options().threads);
     std::vector<Linearization> all;
     for (std::int64_t first = 0; first < points.size(); first += together) {

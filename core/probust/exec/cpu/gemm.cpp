@@ -61,7 +61,7 @@ Index rows_a_block(Index rows, const Weights& w) {
   return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, rows / kHeight * kHeight);
 }
 
-// Blocks of equal depth, in the eights by which the kernel unrolls.
+// Blocks of equal depth, in the eights by which Eigen's kernel unrolls.
 Index balanced_depth(Index k) {
   const Index blocks = std::max<Index>(1, (k + kMostDepth - 1) / kMostDepth);
   return std::max<Index>(8, ((k + blocks - 1) / blocks + 7) / 8 * 8);

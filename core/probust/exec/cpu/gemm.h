@@ -6,7 +6,7 @@
 
 namespace probust::cpu {
 
-/// A constant right-hand side of products, [k, n], in the orders in which Eigen's innermost kernel reads it: what a product of
+/// A constant right-hand side of products, [k, n], in the orders in which the innermost kernel reads it: what a product of
 /// few rows would spend more time on than on its sums is done once.
 class Weights {
  public:

@@ -18,9 +18,9 @@ struct WasmProducts {
   using Out = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
   static constexpr int kHeight = 8, kWidth = 4;
 
-  /// out += rows columns, `rows` [depth] in groups of kHeight and `columns` [depth] in groups of kWidth, the last ones (n %
-  /// kWidth) one by one; `count` is a multiple of kHeight. What is added to an element is summed in the
-  /// order of depth.
+  /// out += rows columns, with `rows` [depth] in groups of kHeight, `columns` [depth] in groups of kWidth and the last n % kWidth
+  /// of them one by one; `count` is a multiple of kHeight. What is added to an element is summed in the order of depth. Nothing
+  /// need be aligned. The factor of Eigen's interface is one here.
   void operator()(const Out& out, const float* rows, const float* columns, Index count, Index depth, Index n, float /*one*/) {
     const Index wide = n / kWidth * kWidth;
     for (Index column = 0; column < wide; column += kWidth) {
