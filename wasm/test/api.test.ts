@@ -210,7 +210,7 @@ describe.each(everywhere)('%s', (_, options) => {
     const controller = new AbortController();
     const begun = performance.now();
     setTimeout(() => controller.abort(), 100);
-    const call = model.estimate(point(0), { noise: 'gaussian:0.1', estimators, signal: controller.signal });
+    const call = model.estimate(point(0, 8), { noise: 'gaussian:0.1', estimators, signal: controller.signal });
     expect((await errorOf(call)).code).toBe('aborted');
     expect(performance.now() - begun).toBeLessThan(2000);
     const before = await errorOf(model.logits(point(0), { signal: AbortSignal.abort() }));

@@ -646,29 +646,26 @@ class HostExecutor final : public Executor {
    public:
     HostAverages(HostExecutor& executor, Points points, Noise noise, std::int64_t samples)
         : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), samples_(samples) {
-      means_.reserve(static_cast<std::size_t>(points_.size()));
+      finished_.resize(static_cast<std::size_t>(points_.size()));
+      means_.reserve(finished_.size());
       for (std::int64_t i = 0; i < points_.size(); ++i) means_.emplace_back(executor.classes_ - 1, executor.elements_, samples);
     }
 
+    // With the last copies a point's gradients are done with: all points get there together.
     Result<std::monostate> reach(std::int64_t count) override {
       return attempt([&] {
-        each_point([&](std::int64_t i, Buffers& buffers) { executor_.add_copies(copies(i), count, means_[i], buffers); });
+        each_point([&](std::int64_t i, Buffers& buffers) {
+          executor_.add_copies(copies(i), count, means_[i], buffers);
+          if (means_[i].done == samples_) finished_[i] = executor_.finished(copies(i), means_[i], buffers);
+        });
+        if (!means_.empty() && means_.front().done == samples_) means_.clear();
         return std::monostate{};
       });
     }
 
     Result<std::vector<Linearization>> value() override {
-      return attempt([&] {
-        if (!means_.empty()) {
-          finished_.resize(means_.size());
-          each_point([&](std::int64_t i, Buffers& buffers) {
-            executor_.add_copies(copies(i), samples_, means_[i], buffers);
-            finished_[i] = executor_.finished(copies(i), means_[i], buffers);
-          });
-          means_.clear();
-        }
-        return finished_;
-      });
+      if (const auto done = reach(samples_); !done) return done.error();
+      return finished_;
     }
 
    private:

@@ -143,7 +143,7 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
 Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Points& points, const Noise& noise,
                                                                         std::int64_t samples) {
   // As many points at once as have a thread each; a unit is a copy of each.
-  const auto average = [&](const Points& some) {
+  const auto sums_of = [&](const Points& some) {
     const auto part = [&](std::int64_t first, std::int64_t count) -> Result<Sums> {
       Sums sums = std::get<Sums>(questions_[next_].answer);
       if (!sums) sums = inner_.averages(some, noise, samples).value();
@@ -151,14 +151,17 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Po
       return sums;
     };
     const auto keep = [](Sums& all, Sums so_far, std::int64_t) { all = std::move(so_far); };
-    return ask<Sums>(samples, some.size() * inner_.classes(), part, keep).value()->value().value();
+    return ask<Sums>(samples, some.size() * inner_.classes(), part, keep).value();
   };
   return guarded("points", [&] {
     check(inner_, points, *noise.shape);
     const std::int64_t together = std::max(1, inner_.options().threads);
-    std::vector<Linearization> all;
-    for (std::int64_t first = 0; first < points.size(); first += together) {
-      std::vector<Linearization> some = average(slice(points, first, std::min(together, points.size() - first)));
+    std::vector<Sums> groups;
+    for (std::int64_t first = 0; first < points.size(); first += together)
+      groups.push_back(sums_of(slice(points, first, std::min(together, points.size() - first))));
+    std::vector<Linearization> all;  // copied once, by the attempt that comes here
+    for (const Sums& sums : groups) {
+      std::vector<Linearization> some = sums->value().value();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }
     return all;
