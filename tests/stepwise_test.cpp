@@ -125,15 +125,18 @@ TEST(Stepwise, EveryEstimatorSaysTheSameWhereverStepsEnd) {
 }
 
 TEST(Stepwise, TheCopiesOfOnePointAreSeveralSteps) {
-  for (const int threads : {1, 2}) {
-    const auto executor = make_executor("cpu", test::small_cnn(), {threads, std::int64_t{1} << 30, 8}).value();
-    const EstimateRequest request = request_of(3, {"mmse:200"}, {"gaussian:0.2"});
-    const std::vector<Row> expected = at_once(*executor, request);
-    const std::int64_t passes = executor->progress.passes;
-    int steps = 0;
-    expect_same(in_steps(*executor, request, 0, steps), expected);
-    EXPECT_GE(steps, (threads == 1 ? 3 : 2) * 200 / 8);
-    EXPECT_EQ(executor->progress.passes, 2 * passes);  // nothing is computed twice
+  for (const std::string estimator : {"mmse:200", "regression:400", "regression:400:adf"}) {
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE(estimator + " on threads: " + std::to_string(threads));
+      const auto executor = make_executor("cpu", test::small_cnn(), {threads, std::int64_t{1} << 30, 8}).value();
+      const EstimateRequest request = request_of(3, {estimator}, {"gaussian:0.2"});
+      const std::vector<Row> expected = at_once(*executor, request);
+      const std::int64_t passes = executor->progress.passes;
+      int steps = 0;
+      expect_same(in_steps(*executor, request, 0, steps), expected);
+      EXPECT_GE(steps, 3 * 180 / (8 * threads));
+      EXPECT_EQ(executor->progress.passes, 2 * passes);  // nothing is computed twice
+    }
   }
 }
 

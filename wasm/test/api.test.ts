@@ -206,17 +206,20 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(planned).toBe(80004);
   });
 
-  it.each(['mc:10000000', 'mmse:200000'])('stops on an abort soon, within one point by %s, and works on', async (estimators) => {
-    const controller = new AbortController();
-    const begun = performance.now();
-    setTimeout(() => controller.abort(), 100);
-    const call = model.estimate(point(0, 8), { noise: 'gaussian:0.1', estimators, signal: controller.signal });
-    expect((await errorOf(call)).code).toBe('aborted');
-    expect(performance.now() - begun).toBeLessThan(2000);
-    const before = await errorOf(model.logits(point(0), { signal: AbortSignal.abort() }));
-    expect(before.code).toBe('aborted');
-    expect((await model.logits(point(0))).length).toBe(10);
-  });
+  it.each(['mc:10000000', 'mmse:200000', 'regression:100000'])(
+    'stops on an abort soon, within one point by %s, and works on',
+    async (estimators) => {
+      const controller = new AbortController();
+      const begun = performance.now();
+      setTimeout(() => controller.abort(), 100);
+      const call = model.estimate(point(0, 8), { noise: 'gaussian:0.1', estimators, signal: controller.signal });
+      expect((await errorOf(call)).code).toBe('aborted');
+      expect(performance.now() - begun).toBeLessThan(2000);
+      const before = await errorOf(model.logits(point(0), { signal: AbortSignal.abort() }));
+      expect(before.code).toBe('aborted');
+      expect((await model.logits(point(0))).length).toBe(10);
+    },
+  );
 
   it('leaves the thread free while it works', async () => {
     let turns = 0;

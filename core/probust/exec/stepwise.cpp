@@ -197,14 +197,21 @@ Result<std::vector<Pairs>> StepwiseExecutor::pairs(const Points& points, const N
       });
 }
 
+// The gradients of all points and what their copies feel of the noise first, then the copies' margins in instalments: their noise
+// is drawn once more for that.
 Result<std::vector<Projection>> StepwiseExecutor::project(const Points& points,
                                                           const std::vector<std::vector<std::int64_t>>& rivals,
                                                           const Noise& noise, std::int64_t count, std::int64_t known,
                                                           Around around) {
-  return ask_points<Projection>(points, [&](const Points& some, std::int64_t first) {
+  auto all = ask_points<Projection>(points, [&](const Points& some, std::int64_t first) {
     const std::vector<std::vector<std::int64_t>> theirs(rivals.begin() + first, rivals.begin() + first + some.size());
-    return inner_.project(some, theirs, noise, count, known, around);
+    return inner_.project(some, theirs, noise, count, count, around);
   });
+  if (!all || known == count) return all;
+  auto margins = pairs(points, noise, count - known, known);
+  if (!margins) return margins.error();
+  for (std::size_t i = 0; i < margins.value().size(); ++i) all.value()[i].pairs = std::move(margins.value()[i]);
+  return all;
 }
 
 }  // namespace probust

@@ -15,7 +15,7 @@ namespace probust {
 /// what was computed is not computed again, so that a caller whose questions follow from the answers gets to its end in a few
 /// attempts. No result depends on where it was interrupted, since none depends on chunks.
 ///
-/// Interrupted between lanes, copies and points: what project does at one point, and averages at their end, is done at once.
+/// Interrupted between lanes, copies and points: the gradients of one point, and the end of its averages, are done at once.
 class StepwiseExecutor final : public Executor {
  public:
   /// What is remembered of one executor from call to call: milliseconds a row of logits, 0 while unknown.
