@@ -55,7 +55,7 @@ val data(const val& given) {
 
 // The model's own order of values, without the batch, where the caller names no other.
 Shape point_shape(const Arguments& options, const Model& model) {
-  if (options.has("shape")) return options.integers("shape");
+  if (options.has("shape")) return options.extents("shape");
   return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
 }
 
@@ -74,7 +74,7 @@ val load_model(const val& bytes, const val& given) {
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
     ImportOptions import;
     import.output_name = options.text("output", "");
-    import.input_shape = options.integers("inputShape");
+    import.input_shape = options.extents("inputShape");
     import.two_classes_of_one = true;
     Model model = import_onnx(std::as_bytes(std::span(buffer)), import).value();
     const Shape point = point_shape(options, model);
@@ -98,7 +98,7 @@ val load_outside(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const Arguments options(given);
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
-    const Shape input = options.integers("inputShape");
+    const Shape input = options.extents("inputShape");
     const std::int64_t classes = options.integer("classes", 1, 1);
     const std::string engine = options.text("engine", "");
     const Model model{summarize_onnx(std::as_bytes(std::span(buffer))).value(),

@@ -36,6 +36,18 @@ const options = {
   external: ['onnxruntime-web'],
   logLevel: 'warning',
 };
+/** The one import of what only node has: bundlers must leave it alone, and minifying takes away the words that tell them. */
+function markForBundlers(folder) {
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('js'))) {
+    const path = join(folder, name);
+    const marked = readFileSync(path, 'utf8').replace(
+      /\bimport\((\w+)\)/g,
+      'import(/* webpackIgnore: true */ /* @vite-ignore */ $1)',
+    );
+    writeFileSync(path, marked);
+  }
+}
+
 const source = (name) => join(here, 'src', `${name}.ts`);
 
 function declarations() {
@@ -70,12 +82,19 @@ await build({
     compat: source('compat'),
     ort: source('ort'),
     threads: source('threads'),
-    worker: source('worker'),
   },
   outdir: out,
   format: 'esm',
   splitting: true,
   chunkNames: 'shared-[hash]',
+  outExtension: { '.js': '.mjs' },
+});
+// Workers start from one file each, which is easily served.
+await build({
+  ...options,
+  entryPoints: { worker: source('worker') },
+  outdir: out,
+  format: 'esm',
   outExtension: { '.js': '.mjs' },
 });
 await build({
@@ -91,9 +110,12 @@ await build({
   outfile: join(out, 'probust.iife.js'),
   format: 'iife',
   globalName: 'probust',
-  banner: { js: `${options.banner.js}\nvar probustScript = document.currentScript.src;` },
+  banner: {
+    js: `${options.banner.js}\nvar probustScript = typeof document === 'undefined' ? location.href : document.currentScript.src;`,
+  },
   define: { 'import.meta.url': 'probustScript' },
 });
+for (const folder of [out, join(out, 'threads')]) markForBundlers(folder);
 for (const name of ['probust.wasm', 'probust-scalar.wasm']) cpSync(join(modules, name), join(out, name));
 // Before version 3.1.58 Emscripten writes a script for threads beside the glue; later the glue is that script too.
 for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.m?js|wasm)$/.test(file))) {

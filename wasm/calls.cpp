@@ -160,10 +160,12 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
   return object;
 }
 
+constexpr std::int64_t kMostCopies = (std::int64_t{1} << 31) - 1;  // noise is keyed by 32-bit numbers of copies
+
 std::shared_ptr<Call> start_linearize(const Runner& runner, const Arguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
-  const std::int64_t samples = arguments.integer("samples", 0, 0);
+  const std::int64_t samples = arguments.integer("samples", 0, 0, kMostCopies);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
   return std::make_shared<Repeated>(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
@@ -199,7 +201,7 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const Arguments& argumen
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "give for example [0.1, 0.2]"};
   const Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
-  const EstimatorSpec estimator = read_estimators(arguments, "estimator")[0];
+  const EstimatorSpec estimator = read_estimator(arguments);
   require_answerable(*runner.executor, estimator);
   const bool smooth = arguments.flag("smooth");
   const std::int64_t passes = estimator.definition->passes(runner.executor->classes(), estimator.parameter);

@@ -28,7 +28,7 @@ std::vector<T> numbers_of(const val& value, const char* name) {
 }
 
 std::vector<std::int64_t> whole(const std::vector<double>& values, const std::string& name) {
-  constexpr double kExact = 9007199254740992;  // 2^53
+  constexpr auto kExact = static_cast<double>(kMostInteger);
   std::vector<std::int64_t> integers;
   for (const double value : values) {
     if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "holds a number that is not whole", "");
@@ -40,7 +40,7 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
 NoiseArray read_array(const val& entry, const std::string& name) {
   if (!is(entry, "object")) refuse("arrays", "has no '" + name + "'", "give {" + name + ": {data, shape}}");
   const Arguments array(entry);
-  NoiseArray result{whole(array.numbers("shape"), name), array.numbers("data"), name};
+  NoiseArray result{array.extents("shape"), array.numbers("data"), name};
   if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
     refuse(name, "holds " + std::to_string(result.values.size()) + " numbers", "its shape is " + to_string(result.shape));
   return result;
@@ -101,6 +101,26 @@ val write_list(const std::vector<Entry>& entries) {
   return list;
 }
 
+// The core names options as the command line does; here --input-shape is inputShape.
+std::string with_options_of_javascript(const std::string& text) {
+  const auto is_letter = [&](std::size_t i) { return i < text.size() && text[i] >= 'a' && text[i] <= 'z'; };
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.compare(i, 13, "--output-name") == 0) {
+      result += "output";
+      i += 12;
+    } else if (text.compare(i, 2, "--") == 0 && is_letter(i + 2)) {
+      for (i += 2; is_letter(i) || (text[i] == '-' && is_letter(i + 1)); ++i) {
+        result += text[i] == '-' ? static_cast<char>(text[++i] - 'a' + 'A') : text[i];
+      }
+      --i;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
 template <class T>
 val copy(const T* values, std::size_t count) {
   return val(emscripten::typed_memory_view(count, values)).template call<val>("slice");
@@ -119,9 +139,10 @@ double Arguments::number(const char* name, double otherwise) const {
   return object_[name].as<double>();
 }
 
-std::int64_t Arguments::integer(const char* name, std::int64_t otherwise, std::int64_t least) const {
+std::int64_t Arguments::integer(const char* name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
   const std::int64_t value = whole({number(name, static_cast<double>(otherwise))}, name)[0];
   if (value < least) refuse(name, "is " + std::to_string(value), "give " + std::to_string(least) + " or more");
+  if (value > most) refuse(name, "is " + std::to_string(value), "give at most " + std::to_string(most));
   return value;
 }
 
@@ -138,6 +159,14 @@ std::vector<double> Arguments::numbers(const char* name) const {
 }
 
 std::vector<std::int64_t> Arguments::integers(const char* name) const { return whole(numbers(name), name); }
+
+Shape Arguments::extents(const char* name) const {
+  Shape shape = integers(name);
+  for (const std::int64_t extent : shape) {
+    if (extent < 1) refuse(name, "is " + to_string(shape), "give extents of at least 1");
+  }
+  return shape;
+}
 
 std::vector<std::string> Arguments::texts(const char* name, const std::string& otherwise) const {
   if (!has(name) || !object_[name].isArray()) return {text(name, otherwise)};
@@ -164,12 +193,22 @@ Tensor read_points(const Arguments& arguments, const Shape& point) {
   return {std::move(shape), std::move(values)};
 }
 
+// Here the values that a text names are arguments as any, no files that cannot be read.
+Noise parsed(const std::string& text, const NoiseSource& source) {
+  try {
+    return parse_noise(text, source);
+  } catch (Error& error) {
+    if (error.code == ErrorCode::unreadable) error.code = ErrorCode::usage;
+    throw;
+  }
+}
+
 std::vector<Noise> read_noises(const Arguments& arguments) {
   std::vector<Noise> noises;
   if (!arguments.has("noise")) refuse("noise", "is missing", "give for example 'gaussian:0.1'");
   const NoiseSource source = named_values(arguments);
   for (const std::string& text : arguments.texts("noise", "")) {
-    noises.push_back(parse_noise(text, source));
+    noises.push_back(parsed(text, source));
     if (arguments.has("clip") || arguments.has("levels"))
       noises.back().shape = clipped(noises.back().shape, read_range(arguments));
   }
@@ -186,6 +225,12 @@ std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const cha
   std::vector<EstimatorSpec> estimators;
   for (const std::string& text : arguments.texts(name, "auto")) estimators.push_back(parse_estimator(text));
   return estimators;
+}
+
+EstimatorSpec read_estimator(const Arguments& arguments) {
+  const std::vector<EstimatorSpec> estimators = read_estimators(arguments, "estimator");
+  if (estimators.size() != 1) refuse("estimator", "names " + std::to_string(estimators.size()) + " estimators", "give one");
+  return estimators[0];
 }
 
 Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows) {
@@ -217,8 +262,8 @@ val write_matrix(const Eigen::MatrixXd& matrix) {
 val write(const Error& error) {
   val object = val::object();
   object.set("code", static_cast<int>(error.code));
-  object.set("message", error.message());
-  object.set("hint", error.hint);
+  object.set("message", with_options_of_javascript(error.message()));
+  object.set("hint", with_options_of_javascript(error.hint));
   object.set("op", error.op);
   object.set("node", error.node);
   return object;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Between JavaScript's values and the core's. Everything is copied, since memory moves when it grows. What a caller may give is
-// checked here and nowhere else; all `read` functions throw Error{usage} naming the argument.
+// Between JavaScript's values and the core's. Everything is copied, since memory moves when it grows. What values may be is
+// checked here and nowhere else (their kinds in src/arguments.ts); all `read` functions throw Error{usage} naming the argument.
 #pragma once
 
 #include <emscripten/val.h>
@@ -20,6 +20,9 @@ namespace probust::web {
 
 using emscripten::val;
 
+/// Beyond it JavaScript's numbers leave whole ones out.
+constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
+
 /// An object of arguments, as it came.
 class Arguments {
  public:
@@ -29,11 +32,12 @@ class Arguments {
   val operator[](const char* name) const { return object_[name]; }
 
   double number(const char* name, double otherwise) const;
-  std::int64_t integer(const char* name, std::int64_t otherwise, std::int64_t least) const;
+  std::int64_t integer(const char* name, std::int64_t otherwise, std::int64_t least, std::int64_t most = kMostInteger) const;
   bool flag(const char* name) const;
   std::string text(const char* name, const std::string& otherwise) const;
   std::vector<double> numbers(const char* name) const;
   std::vector<std::int64_t> integers(const char* name) const;
+  Shape extents(const char* name) const;
   std::vector<std::string> texts(const char* name, const std::string& otherwise) const;
 
  private:
@@ -48,6 +52,7 @@ std::vector<Noise> read_noises(const Arguments& arguments);
 Noise read_noise(const Arguments& arguments);
 
 std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const char* name);
+EstimatorSpec read_estimator(const Arguments& arguments);  ///< `estimator`
 
 /// Rows of a matrix, as a flat array of `rows` rows. Its length must be a multiple of that.
 Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows);

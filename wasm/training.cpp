@@ -78,7 +78,7 @@ class SaveCall final : public Call {
 
 // x as [N, ...point], N as many as there are labels.
 Tensor read_labelled_points(const Arguments& arguments, std::size_t labels) {
-  if (arguments.has("pointShape")) return read_points(arguments, arguments.integers("pointShape"));
+  if (arguments.has("pointShape")) return read_points(arguments, arguments.extents("pointShape"));
   const auto values = static_cast<std::int64_t>(arguments.numbers("x").size()), points = static_cast<std::int64_t>(labels);
   if (points == 0 || values % points != 0)
     throw Error{ErrorCode::usage, "x", "has " + std::to_string(values) + " numbers for " + std::to_string(points) + " labels",

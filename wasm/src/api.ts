@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+import { callNames, divided, floats, holding, list, optionsOf, texts, usage, type Names } from './arguments.js';
 import { dispose } from './dispose.js';
-import { disposed, ProbustError } from './errors.js';
+import { disposed } from './errors.js';
 import { readModel } from './platform.js';
 import type { Everywhere, Pool } from './pool.js';
-import type { Forward, Watch } from './protocol.js';
+import type { Forward } from './protocol.js';
 import { begin, Data, type Training } from './training.js';
 import type {
   CallOptions,
@@ -21,6 +22,7 @@ import type {
   MvnOptions,
   MvnResult,
   NearestBoundary,
+  NoiseOptions,
   Numbers,
   PointOptions,
   Row,
@@ -53,21 +55,28 @@ function release({ pool, model, outside }: Lease): void {
 
 const forgotten = new FinalizationRegistry<Lease>(release);
 
-/** Typed numbers: plain arrays cost a conversion. What is no array is left for the module to refuse. */
-const floats = (x: Numbers): Float32Array => {
-  if (x instanceof Float32Array) return x;
-  return Array.isArray(x) || ArrayBuffer.isView(x) ? Float32Array.from(x) : (x as Float32Array);
-};
-
 const elementsOf = ({ pointShape }: ModelInfo): number => pointShape.reduce((product, extent) => product * extent, 1);
 
-const list = (texts: string | readonly string[]): readonly string[] => (typeof texts === 'string' ? [texts] : texts);
-
-/** The options that go with the request, and those that watch it. */
-function divided<T extends CallOptions>(options: T, forward?: Forward): { args: Omit<T, keyof CallOptions>; watch: Watch } {
-  const { signal, onProgress, ...args } = options;
-  return { args, watch: { signal, onProgress, forward } };
-}
+const noiseNames: Names<NoiseOptions> = { arrays: true, categories: true, clip: true, levels: true };
+const pointNames: Names<PointOptions> = { ...callNames, seed: true, index: true, target: true };
+const { target: _, ...untargetedNames } = pointNames;
+const estimateNames: Names<EstimateOptions> = { ...noiseNames, ...pointNames, noise: true, estimators: true };
+const linearizeNames: Names<LinearizeOptions> = { ...noiseNames, ...pointNames, samples: true };
+const sweepNames: Names<SweepOptions> = {
+  ...noiseNames,
+  ...pointNames,
+  sigmas: true,
+  noise: true,
+  estimator: true,
+  smooth: true,
+};
+const sliceNames: Names<SliceOptions> = { ...pointNames, reach: true, resolution: true };
+const cloudNames: Names<CloudOptions> = { ...noiseNames, ...untargetedNames, noise: true, count: true };
+const verifyNames: Names<VerifyOptions> = { ...callNames, x: true };
+const mvnNames: Names<MvnOptions> = { abs: true, relFail: true, seed: true };
+const modelNames: Names<ModelOptions> = {
+  ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
+};
 
 /**
  * A classifier. All its methods are asynchronous: long ones work in steps, and the page lives on between them. They reject with
@@ -89,33 +98,34 @@ export class Model {
 
   /** Logits [N, C], row-major, at points x [N, ...]. */
   async logits(x: Numbers, options: CallOptions = {}): Promise<Float32Array> {
-    return (await this.#call('logits', { x: floats(x), ...options })) as Float32Array;
+    return (await this.#call('logits', x, optionsOf('logits', options, callNames))) as Float32Array;
   }
 
   /** Rows for points x [N, ...]: for each point, each noise and each estimator, in that order. */
   async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
     this.#live();
-    const { args, watch } = divided(options, this.#lease.outside?.forward);
-    const elements = elementsOf(this.info);
+    const { args, watch } = divided(optionsOf('estimate', options, estimateNames));
     const request = {
       ...args,
-      x: floats(x),
-      noise: list(args.noise),
-      estimators: list(args.estimators ?? 'auto'),
+      x: floats('x', x),
+      noise: texts(args.noise),
+      estimators: texts(args.estimators ?? 'auto'),
       index: args.index ?? 0,
-      target: args.target && Array.from(args.target),
+      target: list('target', args.target),
     };
-    return this.#lease.pool.estimate(this.#lease.model, elements, request, watch);
+    const { pool, model, outside } = this.#lease;
+    return holding(this, () => pool.estimate(model, elementsOf(this.info), request, { ...watch, forward: outside?.forward }));
   }
 
   /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that they pose. */
   async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
-    return (await this.#call('linearize', { x: floats(x), noise, ...options })) as Linearization;
+    const given = optionsOf('linearize', options, linearizeNames);
+    return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
   }
 
   /** p at one point x over scales of the noise. */
   async sweep(x: Numbers, options: SweepOptions): Promise<Curve> {
-    return (await this.#call('sweep', { x: floats(x), ...options })) as Curve;
+    return (await this.#call('sweep', x, optionsOf('sweep', options, sweepNames))) as Curve;
   }
 
   /**
@@ -123,12 +133,12 @@ export class Model {
    * gradients of the two smallest margins.
    */
   async slice(x: Numbers, u?: Numbers | null, v?: Numbers | null, options: SliceOptions = {}): Promise<Slice> {
-    return (await this.#call('slice', { x: floats(x), u, v, ...options })) as Slice;
+    return (await this.#call('slice', x, { ...optionsOf('slice', options, sliceNames), u, v })) as Slice;
   }
 
   /** Noisy copies of one point x with the class of each: the very ones that the estimator "mc:N" counts. */
   async cloud(x: Numbers, options: CloudOptions): Promise<Cloud> {
-    return (await this.#call('cloud', { x: floats(x), ...options })) as Cloud;
+    return (await this.#call('cloud', x, optionsOf('cloud', options, cloudNames))) as Cloud;
   }
 
   /**
@@ -136,7 +146,8 @@ export class Model {
    * random, which `seed` and `index` key.
    */
   async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target'> = {}): Promise<NearestBoundary> {
-    return (await this.#call('nearestBoundary', { x: floats(x), ...options })) as NearestBoundary;
+    const given = optionsOf('nearestBoundary', options, untargetedNames);
+    return (await this.#call('nearestBoundary', x, given)) as NearestBoundary;
   }
 
   /**
@@ -144,17 +155,17 @@ export class Model {
    * elements are uniform in [0, 1].
    */
   async verify(other: Pick<Model, 'info' | 'logits'>, options: VerifyOptions = {}): Promise<Verification> {
-    const { x, ...watched } = options;
+    const { x, ...watched } = optionsOf('verify', options, verifyNames);
     const points = x ?? uniformPoints(8, elementsOf(this.info));
+    if (typeof other?.logits !== 'function') throw usage('verify: the other is no model', 'give one of probust/ort');
     if (other.info.classes !== this.info.classes) {
-      const message = `verify: the other model has ${other.info.classes} classes, this one ${this.info.classes}`;
-      throw new ProbustError({ code: 'usage', message });
+      throw usage(`verify: the other model has ${other.info.classes} classes, this one ${this.info.classes}`);
     }
     const [own, others] = await Promise.all([this.logits(points, watched), other.logits(points, watched)]);
     return compared(own, others, this.info.classes);
   }
 
-  /** Frees its memory; calls after that reject with code `disposed`. */
+  /** Frees its memory. Calls after that reject with code `disposed`; those under way do so too, or come to their end. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -170,10 +181,13 @@ export class Model {
     if (this.#disposed) throw disposed('the model');
   }
 
-  async #call(operation: string, options: CallOptions & { x: Float32Array; [name: string]: unknown }): Promise<unknown> {
+  async #call<T extends CallOptions>(operation: string, x: Numbers, options: T): Promise<unknown> {
     this.#live();
-    const { args, watch } = divided(options, this.#lease.outside?.forward);
-    return this.#lease.pool.call(this.#lease.model, operation, args, watch);
+    const { args, watch } = divided(options);
+    const { pool, model, outside } = this.#lease;
+    return holding(this, () =>
+      pool.call(model, operation, { ...args, x: floats('x', x) }, { ...watch, forward: outside?.forward }),
+    );
   }
 }
 
@@ -205,7 +219,7 @@ export class Probust {
    * `node`), `usage` (options that do not fit), `resources` or `aborted`.
    */
   async loadModel(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
-    const { signal, ...given } = options;
+    const { signal, ...given } = optionsOf('loadModel', options, modelNames);
     const bytes = await readModel(source, signal);
     const { model, info } = await this.#pool.load(bytes, given);
     return new Model(this.#pool, model, info);
@@ -222,8 +236,10 @@ export class Probust {
    * Infinities in z are allowed.
    */
   async mvn(z: Numbers, R: Numbers | { U: Numbers }, options: MvnOptions = {}): Promise<MvnResult> {
+    const given = optionsOf('mvn', options, mvnNames);
+    if (typeof R !== 'object' || R === null) throw usage('R: is missing', 'give a matrix, or { U } of its factor');
     const matrix = 'U' in R ? { U: R.U } : { R };
-    return (await this.#pool.ask<'mvn'>(() => ({ kind: 'mvn', args: { z, ...matrix, ...options } }))) as MvnResult;
+    return (await this.#pool.ask<'mvn'>(() => ({ kind: 'mvn', args: { ...given, z, ...matrix } }))) as MvnResult;
   }
 
   /**

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The near end of a worker.
 import { aborted, disposed, ProbustError, toRecord } from './errors.js';
-import type { Port } from './platform.js';
+import { unlessAborted, type Port } from './platform.js';
 import type { Endpoint, Forward, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
+import type { Progress } from './types.js';
 
 interface Pending {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   watch: Watch;
+}
+
+export interface StartOptions {
+  threads?: number;
+  /** What to do where the worker does not start. */
+  hint?: string;
+  signal?: AbortSignal | undefined;
 }
 
 export class WorkerEndpoint implements Endpoint {
@@ -24,28 +32,28 @@ export class WorkerEndpoint implements Endpoint {
   static start(
     port: Port,
     module: WebAssembly.Module,
-    threads = 1,
-    hint = 'set workerUrl to where worker.mjs is served',
+    { threads = 1, hint = 'set workerUrl to where worker.mjs is served', signal }: StartOptions = {},
   ): Promise<WorkerEndpoint> {
     const endpoint = new WorkerEndpoint(port);
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => {
-        const fault = new ProbustError(
-          { code: 'environment', message: `the worker failed: ${String(error)}; ${hint}`, hint },
-          { cause: error },
-        );
+    const started = new Promise<WorkerEndpoint>((resolve, reject) => {
+      const end = (fault: ProbustError) => {
         endpoint.#end(fault);
         reject(fault);
+      };
+      const fail = (error: unknown) => {
+        const message = `the worker failed: ${String(error)}; ${hint}`;
+        end(new ProbustError({ code: 'environment', message, hint }, { cause: error }));
       };
       port.listen((message) => {
         if (message.type === 'ready') {
           port.hold(false);
           resolve(endpoint);
-        } else if (message.type === 'failed') fail(message.error.message);
+        } else if (message.type === 'failed') end(new ProbustError(message.error));
         else endpoint.#receive(message);
       }, fail);
       port.post({ type: 'start', module, threads });
     });
+    return unlessAborted(started, signal, () => endpoint.#end(aborted()));
   }
 
   async send<K extends Kind>(request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
@@ -86,9 +94,19 @@ export class WorkerEndpoint implements Endpoint {
     const pending = this.#pending.get(message.id);
     if (!pending) return;
     if (message.type === 'wants') void this.#answer(message.id, pending.watch.forward!, message.wants);
-    else if (message.type === 'progress') pending.watch.onProgress?.(message.progress);
+    else if (message.type === 'progress') this.#report(message.id, pending, message.progress);
     else if (message.type === 'value') pending.resolve(message.value);
     else pending.reject(new ProbustError(message.error));
+  }
+
+  /** What the caller's own function throws ends the call. */
+  #report(id: number, { watch, reject }: Pending, progress: Progress): void {
+    try {
+      watch.onProgress?.(progress);
+    } catch (error) {
+      this.#port.post({ type: 'abort', id });
+      reject(error);
+    }
   }
 
   async #answer(id: number, forward: Forward, wants: Wants): Promise<void> {

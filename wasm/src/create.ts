@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { Probust } from './api.js';
+import { optionsOf, usage, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
 import { Engine } from './engine.js';
-import { ProbustError } from './errors.js';
+import { aborted, ProbustError } from './errors.js';
 import { hasSimd, type Port } from './platform.js';
 import { Pool } from './pool.js';
 import type { Endpoint } from './protocol.js';
@@ -30,7 +31,10 @@ export function countOf(threads: number): number {
   throw new ProbustError({ code: 'usage', message: `threads: is ${threads}; ${hint}`, hint });
 }
 
+const names: Names<ProbustOptions> = { wasmUrl: true, worker: true, threads: true, workerUrl: true, signal: true };
+
 function workersOf({ worker, threads }: ProbustOptions): number {
+  if (worker !== undefined && typeof worker !== 'boolean') throw usage(`worker: is ${String(worker)}`, 'give true or false');
   return threads === undefined ? Number(worker ?? false) : countOf(threads);
 }
 
@@ -46,14 +50,37 @@ export function requireWebAssembly(): void {
   throw new ProbustError({ code: 'environment', message: 'WebAssembly: is not available here' });
 }
 
-export async function create(assets: Assets, options: ProbustOptions): Promise<Probust> {
+/** All of them, or none. */
+async function together(starting: Promise<Endpoint>[]): Promise<Endpoint[]> {
+  const results = await Promise.allSettled(starting);
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (!failed) return Promise.all(starting);
+  for (const result of results) if (result.status === 'fulfilled') result.value.close();
+  throw (failed as PromiseRejectedResult).reason;
+}
+
+export async function create(assets: Assets, given: ProbustOptions): Promise<Probust> {
+  const options = optionsOf('createProbust', given, names);
+  const { signal, workerUrl } = options;
   const workers = workersOf(options);
   requireWebAssembly();
+  if (signal?.aborted) throw aborted();
   const simd = hasSimd();
   const module = await assets.compile(simd, options);
-  const start = async (): Promise<Endpoint> =>
-    workers === 0
-      ? Engine.create(assets.factory, module, { stepMilliseconds, threads: 1 })
-      : WorkerEndpoint.start(await assets.spawn(options.workerUrl), module);
-  return assemble(await Promise.all(Array.from({ length: Math.max(1, workers) }, start)), { simd, workers });
+  const start = async (): Promise<Endpoint> => {
+    if (workers === 0) return Engine.create(assets.factory, module, { stepMilliseconds, threads: 1 });
+    const port = await assets.spawn(workerUrl).catch((error: unknown) => {
+      throw error instanceof ProbustError ? error : unstarted(error);
+    });
+    return WorkerEndpoint.start(port, module, { signal });
+  };
+  return assemble(await together(Array.from({ length: Math.max(1, workers) }, start)), { simd, workers });
+}
+
+function unstarted(cause: unknown): ProbustError {
+  const hint = 'set workerUrl to where worker.mjs is served';
+  return new ProbustError(
+    { code: 'environment', message: `the worker does not start (${String(cause)}); ${hint}`, hint },
+    { cause },
+  );
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Answers requests with a WebAssembly instance in the thread it runs in. Long calls go in steps, between which the thread is free.
+import { usage } from './arguments.js';
 import { aborted, disposed, ProbustError, type ProbustErrorCode } from './errors.js';
 import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
 import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule, RawTraining } from './raw.js';
@@ -32,6 +33,20 @@ function nextTurn(): Promise<void> {
   });
 }
 
+/** Why a module that was compiled does not start. */
+function notOurs(error: unknown): ProbustError {
+  const hint = 'set wasmUrl to the probust.wasm of this version';
+  const message = `the WebAssembly module does not start (${String(error)}); ${hint}`;
+  return new ProbustError({ code: 'environment', message, hint }, { cause: error });
+}
+
+/** JavaScript's own complaints come from arguments that do not convert, or do not fit; the module was left as any error leaves it. */
+function complaint(error: unknown): ProbustError | undefined {
+  if (error instanceof TypeError || error instanceof SyntaxError) return usage(`arguments: ${error.message}`, undefined, error);
+  if (!(error instanceof RangeError) || /stack/i.test(error.message)) return undefined;
+  return new ProbustError({ code: 'resources', message: `arguments: ${error.message}` }, { cause: error });
+}
+
 /** How an engine works. */
 export interface Pace {
   /** How long its thread may be kept busy at a time. */
@@ -55,9 +70,12 @@ export class Engine implements Endpoint {
   }
 
   static async create(factory: ModuleFactory, module: WebAssembly.Module, pace: Pace): Promise<Engine> {
-    const raw = await new Promise<RawModule>((resolve, reject) => {
+    const raw = await new Promise<RawModule>((resolve, fail) => {
+      const reject = (error: unknown) => fail(notOurs(error));
       const instantiateWasm: Parameters<ModuleFactory>[0]['instantiateWasm'] = (imports, receive) => {
-        WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module), reject);
+        WebAssembly.instantiate(module, imports)
+          .then((instance) => receive(instance, module))
+          .catch(reject);
         return {};
       };
       // What the glue resolves to has a `then` in some versions of Emscripten: it must not be awaited twice.
@@ -73,7 +91,7 @@ export class Engine implements Endpoint {
   close(): void {
     this.#closed = true;
     for (const handles of [this.#models, this.#trainings]) {
-      for (const handle of handles.values()) handle.delete();
+      for (const handle of handles.values()) this.#delete(handle);
       handles.clear();
     }
   }
@@ -125,7 +143,8 @@ export class Engine implements Endpoint {
 
   #release(id: number): void {
     for (const handles of [this.#models, this.#trainings]) {
-      handles.get(id)?.delete();
+      const handle = handles.get(id);
+      if (handle) this.#delete(handle);
       handles.delete(id);
     }
   }
@@ -147,8 +166,13 @@ export class Engine implements Endpoint {
         await nextTurn();
       }
     } finally {
-      call.delete();
+      this.#delete(call);
     }
+  }
+
+  /** Where the module has failed, so would this. */
+  #delete(handle: { delete(): void }): void {
+    if (!this.#fault) handle.delete();
   }
 
   /** A trap leaves the instance's memory in an unknown state: nothing more is asked of it. */
@@ -158,6 +182,8 @@ export class Engine implements Endpoint {
       return body();
     } catch (error) {
       if (error instanceof ProbustError) throw error;
+      const wrong = complaint(error);
+      if (wrong) throw wrong;
       this.#fault = new ProbustError(
         { code: 'internal', message: `the WebAssembly module failed: ${String(error)}; create a new instance` },
         { cause: error },

@@ -2,7 +2,8 @@
 // `probust/ort`: models that ONNX Runtime Web runs, operators unknown to probust included. Noise, counting and statistics stay
 // with probust, which asks for the logits of noisy inputs.
 import { Model, type Probust } from './api.js';
-import { aborted, ProbustError } from './errors.js';
+import { optionsOf, usage, type Names } from './arguments.js';
+import { aborted, disposed, ProbustError } from './errors.js';
 import { cutToLogits, endedIn, withOpenBatch, type Cut } from './onnx.js';
 import { readModel } from './platform.js';
 import type { Forward, Wants } from './protocol.js';
@@ -26,6 +27,11 @@ export interface OrtOptions extends ModelOptions {
   session?: object;
 }
 
+const names: Names<OrtOptions> = {
+  ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
+  ...{ ort: true, provider: true, batch: true, session: true },
+};
+
 type Provider = 'webgpu' | 'wasm';
 
 interface OrtMetadata {
@@ -43,6 +49,10 @@ interface OrtSession {
 }
 
 const reason = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!;
+
+/** Of an extent; one without a name is -1, which some versions show as an unsigned number. */
+const isGiven = (extent: number | string | undefined): extent is number =>
+  typeof extent === 'number' && extent > 0 && extent < 2 ** 31;
 
 const elementCount = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1);
 
@@ -86,6 +96,7 @@ class Session {
   readonly #session: OrtSession;
   readonly #input: string;
   #last: Promise<unknown> = Promise.resolve();
+  #released = false;
 
   private constructor(ort: OrtModule, session: OrtSession, wanted: readonly number[] | undefined) {
     this.#ort = ort;
@@ -93,7 +104,7 @@ class Session {
     const { name, shape } = onlyInput(session);
     const [first, ...rest] = shape;
     const inner = [...(wanted ?? (shape.length > 1 ? [1, ...rest] : shape))];
-    if (!inner.every((extent): extent is number => typeof extent === 'number' && extent > 0)) {
+    if (!inner.every(isGiven)) {
       const hint = 'give inputShape, as [1, 3, 224, 224]';
       throw new ProbustError({
         code: 'usage',
@@ -104,7 +115,7 @@ class Session {
     this.#input = name;
     this.shape = inner;
     if (shape.length === 1) this.group = 1;
-    else this.group = typeof first === 'number' && first > 0 ? first : undefined;
+    else this.group = isGiven(first) ? first : undefined;
   }
 
   static async create(ort: OrtModule, bytes: Uint8Array, provider: Provider, options: OrtOptions): Promise<Session> {
@@ -125,12 +136,16 @@ class Session {
 
   /** The output at inputs [count, d]. Sessions run one after the other. */
   run(wants: Wants): Promise<Float32Array> {
-    const result = this.#last.then(() => this.#run(wants));
+    const result = this.#last.then(() => {
+      if (this.#released) throw disposed('the model');
+      return this.#run(wants);
+    });
     this.#last = result.catch(() => undefined);
     return result;
   }
 
   release(): void {
+    this.#released = true;
     void this.#last.then(() => this.#session.release()).catch(() => undefined);
   }
 
@@ -288,7 +303,12 @@ function batchOf(batch: number | undefined, elements: number): number {
  * Rejects as `Probust.loadModel` does, and with `environment` where onnxruntime-web is not installed.
  */
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
-  const { mean, std, layout, shape, memory, signal } = options;
+  const { mean, std, layout, shape, memory, signal } = optionsOf('createOrtModel', options, names);
+  if (typeof probust?.loadOutside !== 'function')
+    throw usage('createOrtModel: its first argument is not what createProbust gives');
+  if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
+    throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
+  }
   const bytes = await readModel(source, signal);
   const cut = cutToLogits(bytes, options.output);
   const { session, provider, ...logits } = await firstThatRuns(options.ort ?? (await importOrt()), cut, options);

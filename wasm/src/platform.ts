@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What differs between browsers and node: reading files, compiling, starting workers.
+import { usage } from './arguments.js';
 import { aborted, ProbustError } from './errors.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import type { ModelSource } from './types.js';
@@ -11,14 +12,17 @@ interface NodeFiles {
   promises: { readFile(path: string | URL): Promise<Uint8Array> };
 }
 interface NodeWorker {
-  on(event: 'message' | 'error', listener: (value: never) => void): void;
+  on(event: 'message' | 'error' | 'exit', listener: (value: never) => void): void;
   postMessage(message: ToWorker, transfer?: readonly ArrayBuffer[]): void;
   terminate(): void;
   ref(): void;
   unref(): void;
 }
 interface NodeThreads {
-  Worker: new (url: URL) => NodeWorker;
+  Worker: new (url: URL, options: { execArgv: string[] }) => NodeWorker;
+}
+interface NodeUrls {
+  pathToFileURL(path: string): URL;
 }
 
 const nodeProcess = (globalThis as { process?: NodeProcess }).process;
@@ -35,15 +39,55 @@ const simdProbe = new Uint8Array([
 
 export const hasSimd = (): boolean => WebAssembly.validate(simdProbe);
 
-const unreachable = (what: string, cause: unknown) =>
-  new ProbustError({ code: 'unreadable', message: `${what}: cannot be loaded; is it there?` }, { cause });
+const unreachable = (what: string, cause: unknown) => {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ProbustError({ code: 'unreadable', message: `${what}: cannot be loaded (${reason}); is it there?` }, { cause });
+};
+
+/** What `work` comes to, or code `aborted` as soon as the signal says so, after `stop`. */
+export async function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal, stop?: () => void): Promise<T> {
+  if (!signal) return work;
+  let abort!: () => void;
+  const ended = new Promise<never>((_, reject) => {
+    abort = () => {
+      reject(aborted());
+      stop?.();
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([ended, work]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+const accepted = (response: Response, what: string): Response => {
+  if (response.ok) return response;
+  throw unreachable(what, `HTTP status ${response.status}`);
+};
 
 async function download(url: string | URL, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(url, signal ? { signal } : {}).catch((error: unknown) => {
     throw signal?.aborted ? aborted() : unreachable(String(url), error);
   });
-  if (!response.ok) throw unreachable(String(url), `HTTP status ${response.status}`);
-  return response;
+  return accepted(response, String(url));
+}
+
+/** The whole of a response or a file. */
+async function bodyOf(body: Response | Blob, what: string, signal?: AbortSignal): Promise<Uint8Array> {
+  const read = body.arrayBuffer().catch((error: unknown) => {
+    throw signal?.aborted ? aborted() : unreachable(what, error);
+  });
+  return new Uint8Array(await unlessAborted(read, signal));
+}
+
+/** The caller may go on with its own. */
+function copyOf(bytes: ArrayBuffer | ArrayBufferView): Uint8Array {
+  const view =
+    bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return view.slice();
 }
 
 /** Paths and file URLs, which fetch refuses there. */
@@ -56,7 +100,7 @@ function nodePath(source: string | URL): string | URL | undefined {
 
 async function readUrl(source: string | URL, signal?: AbortSignal): Promise<Uint8Array> {
   const path = nodePath(source);
-  if (path === undefined) return new Uint8Array(await (await download(source, signal)).arrayBuffer());
+  if (path === undefined) return bodyOf(await download(source, signal), String(source), signal);
   const { promises } = await builtin<NodeFiles>('node:fs');
   return promises.readFile(path).catch((error: unknown) => {
     throw unreachable(String(source), error);
@@ -66,14 +110,18 @@ async function readUrl(source: string | URL, signal?: AbortSignal): Promise<Uint
 /** The bytes of a model. */
 export async function readModel(source: ModelSource, signal?: AbortSignal): Promise<Uint8Array> {
   if (signal?.aborted) throw aborted();
-  if (source instanceof ArrayBuffer) return new Uint8Array(source);
-  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+  try {
+    if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return copyOf(source);
+  } catch (error) {
+    throw usage('model: its buffer was transferred', 'give it before it is sent elsewhere', error);
+  }
   if (typeof source === 'string' || source instanceof URL) return readUrl(source, signal);
   if (typeof Response !== 'undefined' && source instanceof Response) {
-    if (!source.ok) throw unreachable(source.url || 'model', `HTTP status ${source.status}`);
-    return new Uint8Array(await source.arrayBuffer());
+    if (source.bodyUsed) throw usage('model: the response was read already', 'give a clone of it');
+    return bodyOf(accepted(source, source.url || 'model'), source.url || 'model', signal);
   }
-  throw new ProbustError({ code: 'usage', message: 'model: is neither bytes, nor a URL, nor a Response' });
+  if (source instanceof Blob) return bodyOf(source, (source as File).name ?? 'model', signal);
+  throw usage('model: is neither bytes, nor a URL, nor a Response, nor a File');
 }
 
 /** Compiles while it downloads, where the server says application/wasm; after the download otherwise. */
@@ -83,6 +131,7 @@ export async function compile(
   hint = 'set wasmUrl to where probust.wasm is served',
 ): Promise<WebAssembly.Module> {
   try {
+    if (signal?.aborted) throw aborted();
     if (nodePath(source) !== undefined) return await WebAssembly.compile((await readUrl(source)) as BufferSource);
     const response = await download(source, signal);
     const typed = response.headers.get('content-type')?.startsWith('application/wasm');
@@ -119,15 +168,18 @@ export function browserPort(worker: Worker): Port {
   };
 }
 
-/** A worker thread of node. */
+/** A worker thread of node: without node's own options of this process, which may say that scripts are no files. */
 export async function nodePort(url: string | URL): Promise<Port> {
   const { Worker } = await builtin<NodeThreads>('node:worker_threads');
-  const worker = new Worker(new URL(url));
+  const { pathToFileURL } = await builtin<NodeUrls>('node:url');
+  const path = nodePath(url);
+  const worker = new Worker(typeof path === 'string' ? pathToFileURL(path) : (path ?? new URL(url)), { execArgv: [] });
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, fail) {
       worker.on('message', receive as (value: never) => void);
       worker.on('error', fail as (value: never) => void);
+      worker.on('exit', () => fail('it has ended'));
     },
     hold: (on) => (on ? worker.ref() : worker.unref()),
     stop: () => worker.terminate(),

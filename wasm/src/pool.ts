@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One engine or several that hold the same models. Calls go to the one with least to do; estimates are spread over all.
+import { usage } from './arguments.js';
 import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
 import type { ModelInfo, Progress, Row } from './types.js';
 
@@ -113,8 +114,9 @@ export class Pool {
     const points = args.x.length / elements;
     const divisible = Number.isInteger(points) && (args.target === undefined || args.target.length === points);
     if (this.size === 1 || !divisible) return (await this.call(model, 'estimate', args, watch)) as Row[];
-    const together = await this.ask<'together'>(() => ({ kind: 'together', args: { estimators: args.estimators } }));
-    const parts = divide(points, together, args.estimators.length);
+    const own = copied(args); // the caller may go on with its own
+    const together = await this.ask<'together'>(() => ({ kind: 'together', args: { estimators: own.estimators } }));
+    const parts = divide(points, together, own.estimators.length);
     const report = total(watch.onProgress);
     // The first part that fails ends the others.
     const stop = new AbortController();
@@ -128,7 +130,7 @@ export class Pool {
       const work = async () => {
         for (let next = queue.shift(); next; next = queue.shift()) {
           const { part, i } = next;
-          rows[i] = (await this.call(model, 'estimate', partOf(args, part, elements), {
+          rows[i] = (await this.call(model, 'estimate', partOf(own, part, elements), {
             ...watch,
             signal,
             onProgress: report(),
@@ -136,11 +138,19 @@ export class Pool {
         }
       };
       await Promise.all(Array.from({ length: this.size }, work));
-      return inOrder(parts, rows, points, args);
+      return inOrder(parts, rows, points, own);
     } finally {
       watch.signal?.removeEventListener('abort', forward);
       stop.abort();
     }
+  }
+}
+
+function copied(args: EstimateArguments): EstimateArguments {
+  try {
+    return structuredClone(args);
+  } catch (error) {
+    throw usage(`arguments: cannot be sent to a worker: ${String(error)}`, undefined, error);
   }
 }
 

@@ -2,6 +2,7 @@
 // `probust/threads`: one module whose models run on several threads that share its memory. Its files lie in threads/ and go to a
 // server as they are: threads start from scripts by name, which bundlers would tear apart.
 import type { Probust } from './api.js';
+import { optionsOf, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
 import { assemble, countOf, requireWebAssembly } from './create.js';
 import { ProbustError } from './errors.js';
@@ -9,6 +10,8 @@ import { browserPort, compile, hasSimd, isNode, type Port } from './platform.js'
 import type { ThreadsOptions } from './types.js';
 
 export * from './public.js';
+
+const names: Names<ThreadsOptions> = { threads: true, workerUrl: true, wasmUrl: true, signal: true };
 
 const coep = 'Cross-Origin-Embedder-Policy: require-corp';
 const hint = `set workerUrl to where the folder threads/ of the package is served; its files need ${coep} too`;
@@ -61,9 +64,13 @@ function started(worker: URL): Port {
  * call. Rejects with a ProbustError: `environment` where memory cannot be shared or a file is missing, `aborted`, `usage`.
  */
 export async function createProbust(options: ThreadsOptions = {}): Promise<Probust> {
+  const { signal } = optionsOf('createProbust', options, names);
   requireShared();
   const threads = countOf(options.threads ?? navigator.hardwareConcurrency ?? 1);
   const places = placesOf(options);
-  const module = await compile(places.module, options.signal, hint);
-  return assemble([await WorkerEndpoint.start(started(places.worker), module, threads, hint)], { simd: true, workers: 1 });
+  const module = await compile(places.module, signal, hint);
+  return assemble([await WorkerEndpoint.start(started(places.worker), module, { threads, hint, signal })], {
+    simd: true,
+    workers: 1,
+  });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Made data, and trainings: each lives in one engine.
 import type { Model } from './api.js';
+import { callNames, divided, holding, optionsOf, usage, type Names } from './arguments.js';
 import { dispose } from './dispose.js';
-import { disposed, ProbustError } from './errors.js';
+import { disposed } from './errors.js';
 import type { OneOf, Pool } from './pool.js';
 import type { Watch } from './protocol.js';
 import type {
@@ -15,6 +16,14 @@ import type {
   TrainingRates,
   TrainOptions,
 } from './types.js';
+
+const pictureNames: Names<PictureOptions> = { ...callNames, count: true, classes: true, noise: true, seed: true, side: true };
+const rateNames: Names<TrainingRates> = { rate: true, sigma: true, lambda: true, decay: true };
+const runNames: Names<RunOptions> = { ...rateNames, ...callNames };
+const trainNames: Names<TrainOptions> = {
+  ...rateNames,
+  ...{ hidden: true, activation: true, optimizer: true, batch: true, seed: true, memory: true },
+};
 
 /**
  * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
@@ -59,8 +68,8 @@ export class Data {
   }
 
   async #make(kind: string, options: PictureOptions = {}): Promise<Dataset> {
-    const { signal, onProgress, ...args } = options;
-    return this.#pool.ask<'data'>(() => ({ kind: 'data', args: { kind, ...args } }), { signal, onProgress });
+    const { args, watch } = divided(optionsOf(kind, options, pictureNames));
+    return this.#pool.ask<'data'>(() => ({ kind: 'data', args: { ...args, kind } }), watch);
   }
 }
 
@@ -98,8 +107,8 @@ export class Training {
    */
   async run(epochs = 1, options: RunOptions = {}): Promise<Score> {
     this.#live();
-    if (this.#running) throw new ProbustError({ code: 'usage', message: 'run: another run is under way; await it first' });
-    const { signal, onProgress, ...given } = options;
+    if (this.#running) throw usage('run: another run is under way', 'await it first');
+    const { signal, onProgress, ...given } = optionsOf('run', options, runNames);
     const stop = new AbortController();
     const abort = () => stop.abort();
     if (signal?.aborted) abort();
@@ -153,7 +162,9 @@ export class Training {
 
   #ask(operation: string, args: object, watch: Watch): Promise<unknown> {
     const { engine, id } = this.#lease.place;
-    return this.#lease.pool.askOne<'training'>(engine, { kind: 'training', training: id, operation, args }, watch);
+    return holding(this, () =>
+      this.#lease.pool.askOne<'training'>(engine, { kind: 'training', training: id, operation, args }, watch),
+    );
   }
 }
 
@@ -164,8 +175,10 @@ export async function begin(
   options: TrainOptions,
   load: (onnx: Uint8Array) => Promise<Model>,
 ): Promise<Training> {
-  const { rate, sigma, lambda, decay } = options;
+  const given = optionsOf('train', options, trainNames);
+  if (typeof data !== 'object' || data === null) throw usage('train: the data are missing', 'give { x, labels }');
+  const { rate, sigma, lambda, decay } = given;
   const { x, labels, classes, pointShape } = data;
-  const place = await pool.train({ ...options, x, labels, classes, pointShape });
+  const place = await pool.train({ ...given, x, labels, classes, pointShape });
   return new Training(pool, place, { rate, sigma, lambda, decay }, load);
 }

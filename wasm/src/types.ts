@@ -28,7 +28,7 @@ export interface ProbustOptions {
   threads?: number;
   /** Where worker.mjs is; beside the script by default. */
   workerUrl?: string | URL;
-  /** Ends the download. */
+  /** Ends the download, and the start of workers. */
   signal?: AbortSignal;
 }
 
@@ -40,12 +40,12 @@ export interface ThreadsOptions {
   workerUrl?: string | URL;
   /** Where probust-threads.wasm is; beside the worker by default. */
   wasmUrl?: string | URL;
-  /** Ends the download. */
+  /** Ends the download, and the start of workers. */
   signal?: AbortSignal;
 }
 
-/** An ONNX model: its bytes, where they are, or a response that brings them. */
-export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Response;
+/** An ONNX model: its bytes, where they are, a response that brings them, or a file that somebody chose. */
+export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Response | Blob;
 
 /** How data become the model's input. x, noise, gradients and distances are all in units of the data before mean and std. */
 export interface ModelOptions {

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// What callers do wrong, or at a bad moment: a typed error, and everything else goes on.
+import { readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EstimateOptions, Model, Probust } from '../../build/wasm/npm/types/index.js';
+import { digits, errorOf, everywhere, expectRefusal, load, point, staged } from './support.js';
+
+const { createProbust, ProbustError } = await load();
+const noise = 'gaussian:0.1';
+const wrong = <T>(value: unknown): T => value as T;
+
+/** A buffer that was sent elsewhere. */
+function transferred(x: Float32Array): Float32Array {
+  structuredClone(x, { transfer: [x.buffer as ArrayBuffer] });
+  return x;
+}
+
+describe.each(everywhere)('%s', (_, options) => {
+  let probust: Probust;
+  let model: Model;
+  beforeAll(async () => {
+    probust = await createProbust(options);
+    model = await probust.loadModel(digits);
+  });
+  afterAll(() => probust.dispose());
+
+  it.each<[string, (m: Model) => Promise<unknown>]>([
+    ['no options', (m) => m.estimate(point(0), wrong(undefined))],
+    ['options that are null', (m) => m.sweep(point(0), wrong(null))],
+    ['no x', (m) => m.estimate(wrong(null), { noise })],
+    ['x of bigints', (m) => m.logits(wrong(new BigInt64Array(256)))],
+    ['a plain array of bigints', (m) => m.logits(wrong(Array(256).fill(1n)))],
+    ['a plain array of strings', (m) => m.logits(wrong(Array(256).fill('0.5')))],
+    ['nested arrays', (m) => m.logits(wrong([Array(256).fill(0.5)]))],
+    ['x that was sent elsewhere', (m) => m.logits(transferred(point(0)))],
+    ['a misspelt option', (m) => m.estimate(point(0), wrong({ noise, estimator: 'mc:10' }))],
+    ['an option of another call', (m) => m.sweep(point(0), wrong({ sigmas: [0.1], estimators: 'mc:10' }))],
+    ['x among the options', (m) => m.logits(point(0), wrong({ x: point(1) }))],
+    ['a target that is no list', (m) => m.estimate(point(0), { noise, target: wrong(3) })],
+    ['a target of bigints', (m) => m.linearize(point(0), noise, { target: wrong([1n]) })],
+    ['scales of bigints', (m) => m.sweep(point(0), { sigmas: wrong([1n]) })],
+    ['no scales', (m) => m.sweep(point(0), { sigmas: [] })],
+    ['no estimator to sweep with', (m) => m.sweep(point(0), { sigmas: [0.1], estimator: wrong([]) })],
+    ['two estimators to sweep with', (m) => m.sweep(point(0), { sigmas: [0.1], estimator: wrong(['taylor', 'mc:10']) })],
+    ['a named array that is null', (m) => m.estimate(point(0), { noise: 'gaussian:std=c', arrays: wrong({ c: null }) })],
+    ['a category that is null', (m) => m.estimate(point(0), { noise: 'categorical:g', categories: wrong({ g: [null] }) })],
+    [
+      'a negative standard deviation',
+      (m) => m.estimate(point(0), { noise: 'gaussian:std=c', arrays: { c: { data: Array(256).fill(-1), shape: [256] } } }),
+    ],
+    ['more copies than noise has numbers for', (m) => m.linearize(point(0), noise, { samples: 2 ** 32 })],
+    ['far more copies than that', (m) => m.linearize(point(0), noise, { samples: 2 ** 53 })],
+    ['a signal that is none', (m) => m.estimate(point(0), { noise, signal: wrong(5) })],
+    ['a listener that is none', (m) => m.estimate(point(0), { noise, onProgress: wrong(5) })],
+    ['no other model to compare with', (m) => m.verify(wrong(undefined))],
+  ])('refuses %s, and works on', (_what, call) => expectRefusal(ProbustError, model, 'usage', call));
+
+  it.each<[string, string, (p: Probust) => Promise<unknown>]>([
+    ['a matrix that is missing', 'usage', (p) => p.mvn([0, 1], wrong(undefined))],
+    ['limits of bigints', 'usage', (p) => p.mvn(wrong([0n]), [1])],
+    ['means of bigints', 'usage', (p) => p.loadModel(digits, { mean: wrong([1n]) })],
+    ['a misspelt option of models', 'usage', (p) => p.loadModel(digits, wrong({ standard: 1 }))],
+    ['a negative extent', 'usage', (p) => p.loadModel(digits, { shape: [-1, 256] })],
+    ['bytes that were sent elsewhere', 'usage', (p) => p.loadModel(transferred(new Float32Array(10)))],
+    ['nothing to train on', 'usage', (p) => p.train(wrong(undefined))],
+    ['labels of bigints', 'usage', (p) => p.train({ x: [1, 2], labels: wrong([0n, 1n]) })],
+    ['a misspelt option of data', 'usage', (p) => p.data.moons(wrong({ points: 10 }))],
+  ])('refuses %s, and works on', async (_what, code, call) => {
+    const error = await errorOf(call(probust));
+    expect(error).toBeInstanceOf(ProbustError);
+    expect(error.code).toBe(code);
+    expect(await model.logits(point(0))).toHaveLength(10);
+  });
+
+  it('goes on with other calls while one is refused', async () => {
+    const going = model.estimate(point(0), { noise, estimators: 'mc:20000' });
+    expect((await errorOf(model.linearize(point(0), noise, { target: wrong([1n]) }))).code).toBe('usage');
+    expect((await going)[0]!.status).toMatch(/^ok/);
+  });
+
+  it('speaks of options by their names here', async () => {
+    const { message } = await errorOf(model.estimate(point(0), { noise, clip: [1, 0] }));
+    expect(message).toMatch(/^clip: /);
+    expect(message).not.toContain('--');
+    expect((await errorOf(probust.loadModel(digits, { output: 'none' }))).message).toMatch(/^output: /);
+    expect((await errorOf(probust.loadModel(digits, { inputShape: [3] }))).message).toMatch(/^inputShape: /);
+  });
+
+  it('has its own copy of what it was given', async () => {
+    const given: EstimateOptions = { noise: ['gaussian:0.2'], estimators: ['mc:500', 'taylor'], target: [8] };
+    const expected = await model.estimate(point(0), given);
+    const x = point(0);
+    const call = model.estimate(x, given);
+    x.fill(0);
+    (given.estimators as string[]).fill('softmax');
+    (given.noise as string[]).fill('gaussian:9');
+    (given.target as number[]).fill(0);
+    expect(await call).toEqual(expected);
+
+    const bytes = new Uint8Array(readFileSync(digits));
+    const loading = probust.loadModel(bytes);
+    bytes.fill(0);
+    expect(await (await loading).logits(point(0))).toEqual(await model.logits(point(0)));
+  });
+
+  it('keeps a model that is forgotten until its calls have ended', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const collecting = setInterval(gc, 5);
+    const forgetful = async () =>
+      (await probust.loadModel(digits)).estimate(point(0), {
+        noise,
+        estimators: ['mc:100000', 'mc:90000', 'mc:80000', 'mc:70000'],
+      });
+    try {
+      expect(await forgetful()).toHaveLength(4);
+    } finally {
+      clearInterval(collecting);
+    }
+  });
+
+  it('ends a call with what its listener throws', async () => {
+    const onProgress = () => {
+      throw new Error('mine');
+    };
+    await expect(model.estimate(point(0), { noise, estimators: 'mc:50000', onProgress })).rejects.toThrow('mine');
+    expect(await model.logits(point(0))).toHaveLength(10);
+  });
+
+  it('does not start where it was aborted', async () => {
+    expect((await errorOf(createProbust({ ...options, signal: AbortSignal.abort() }))).code).toBe('aborted');
+  });
+});
+
+describe('sources', () => {
+  const bytes = readFileSync(digits);
+  let server: Server;
+  let address: string;
+  let probust: Probust;
+  beforeAll(async () => {
+    probust = await createProbust();
+    // Each stops half way: /stalls for ever, /breaks at once.
+    server = createServer((request, response) => {
+      response.writeHead(200, { 'content-length': bytes.length });
+      response.write(bytes.subarray(0, 1000));
+      if (request.url === '/breaks') setTimeout(() => response.destroy(), 20);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    probust.dispose();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('that stall end on an abort', async () => {
+    expect((await errorOf(probust.loadModel(`${address}/stalls`, { signal: AbortSignal.timeout(100) }))).code).toBe('aborted');
+    const response = await fetch(`${address}/stalls`);
+    expect((await errorOf(probust.loadModel(response, { signal: AbortSignal.timeout(100) }))).code).toBe('aborted');
+  });
+
+  it('that break are unreadable', async () => {
+    expect((await errorOf(probust.loadModel(`${address}/breaks`))).code).toBe('unreadable');
+    expect((await errorOf(probust.loadModel(await fetch(`${address}/breaks`)))).code).toBe('unreadable');
+  });
+
+  it('say what the server said', async () => {
+    const missing = new Response('', { status: 404 });
+    expect((await errorOf(probust.loadModel(missing))).message).toContain('HTTP status 404');
+  });
+
+  it('are read once', async () => {
+    const response = new Response(bytes);
+    await response.arrayBuffer();
+    expect((await errorOf(probust.loadModel(response))).code).toBe('usage');
+  });
+
+  it('may be files that somebody chose', async () => {
+    const model = await probust.loadModel(new File([bytes], 'digits.onnx'));
+    expect(model.info.classes).toBe(10);
+  });
+});
+
+describe('workers', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'probust-misuse-'));
+  const script = (text: string): string => {
+    const path = join(folder, `${text.length}.mjs`);
+    writeFileSync(path, text);
+    return path;
+  };
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('may be named by a path', async () => {
+    const probust = await createProbust({ worker: true, workerUrl: join(staged, 'worker.mjs') });
+    expect((await probust.mvn([0], [1])).p).toBe(0.5);
+    probust.dispose();
+  });
+
+  it('that end are told of', async () => {
+    const error = await errorOf(createProbust({ worker: true, workerUrl: script('process.exit(0);') }));
+    expect(error.code).toBe('environment');
+    expect(error.hint).toContain('workerUrl');
+  });
+
+  it('that never answer end on an abort', async () => {
+    const workerUrl = script('setInterval(() => undefined, 1000);');
+    expect((await errorOf(createProbust({ worker: true, workerUrl, signal: AbortSignal.timeout(200) }))).code).toBe('aborted');
+  });
+
+  it('start from a script without a file', () => {
+    const text = `import { createProbust } from ${JSON.stringify(join(staged, 'probust.mjs'))};
+      const probust = await createProbust({ worker: true });
+      console.log((await probust.mvn([0], [1])).p);`;
+    expect(execFileSync(process.execPath, ['--input-type=module', '-e', text], { encoding: 'utf8' })).toBe('0.5\n');
+  });
+});
+
+it('refuses what it cannot start with', async () => {
+  // A module of the right kind that is another's.
+  const other = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 2, 7, 1, 1, 97, 1, 98, 0, 0]);
+  const path = join(mkdtempSync(join(tmpdir(), 'probust-other-')), 'other.wasm');
+  writeFileSync(path, other);
+  for (const options of [{}, { worker: true }]) {
+    const error = await errorOf(createProbust({ ...options, wasmUrl: path }));
+    expect(error.code).toBe('environment');
+    expect(error.hint).toContain('wasmUrl');
+  }
+  expect((await errorOf(createProbust(wrong(null)))).code).toBe('usage');
+  expect((await errorOf(createProbust(wrong({ workers: 2 })))).code).toBe('usage');
+  expect((await errorOf(createProbust({ worker: wrong('yes') }))).code).toBe('usage');
+});
