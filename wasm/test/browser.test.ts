@@ -168,6 +168,38 @@ describe('threads that share memory', () => {
   });
 });
 
+// As from a content delivery network.
+it.each([
+  ['a module', (url: string) => `import { createProbust } from '${url}/probust.mjs';`],
+  ['the inlined module', (url: string) => `import { createProbust } from '${url}/compat.mjs';`],
+])('starts workers of another origin by %s', async (_, from) => {
+  const elsewhere = await serve([staged], { 'access-control-allow-origin': '*' });
+  try {
+    const answer = await run({}, script(from(elsewhere.url), estimate('{ threads: 2 }')));
+    expect(answer).toMatchObject({ workers: 2, rows: expected });
+    const refused = await run(
+      { 'content-security-policy': `${strictPolicy} ${elsewhere.url}` },
+      script(from(elsewhere.url), estimate('{ worker: true }')),
+    );
+    expect(refused).toMatchObject({ code: 'environment' });
+  } finally {
+    elsewhere.close();
+  }
+});
+
+it('works in a classic worker', async () => {
+  writeFileSync(
+    join(pages, 'classic.js'),
+    `importScripts('/probust.iife.js');
+    (async () => {
+      const model = await (await probust.createProbust()).loadModel('/digits.onnx');
+      postMessage(await model.estimate(${JSON.stringify(x)}, ${JSON.stringify(options)}));
+    })().catch((error) => postMessage(String(error)));`,
+  );
+  const answer = await run({}, script('', "new Worker('/classic.js').onmessage = ({ data }) => result({ rows: data });"));
+  expect(answer).toEqual({ rows: expected });
+});
+
 it('keeps the page alive and stops on an abort', async () => {
   const answer = (await run(
     {},

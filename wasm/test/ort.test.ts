@@ -5,6 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Model, ModelOptions, Probust, Row } from '../../build/wasm/npm/types/index.js';
 import type { OrtModule, OrtOptions } from '../../build/wasm/npm/types/ort.js';
@@ -164,6 +166,31 @@ describe.each([
     expect(await Promise.all([model.estimate(point(0), options), model.estimate(point(1), options)])).toEqual(alone);
   });
 
+  it('ends the calls of a model that is disposed', async () => {
+    const other = await createOrtModel(probust, digits, { ort });
+    const call = errorOf(other.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:1000000' }));
+    setTimeout(() => other.dispose(), 50);
+    expect((await call).code).toBe('disposed');
+  });
+
+  it('keeps a model that is forgotten until its calls have ended', async () => {
+    setFlagsFromString('--expose-gc');
+    const collecting = setInterval(runInNewContext('gc') as () => void, 5);
+    const forgetful = async () =>
+      (await createOrtModel(probust, digits, { ort })).estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:20000' });
+    try {
+      expect(await forgetful()).toHaveLength(1);
+    } finally {
+      clearInterval(collecting);
+    }
+  });
+
+  it('refuses what is not ONNX Runtime, or not probust', async () => {
+    expect((await errorOf(createOrtModel(probust, digits, { ort: {} as never }))).code).toBe('usage');
+    expect((await errorOf(createOrtModel({} as never, digits, { ort }))).code).toBe('usage');
+    expect((await errorOf(createOrtModel(probust, digits, { ort, batches: 2 } as never))).code).toBe('usage');
+  });
+
   it('refuses disposed models', async () => {
     const other = await createOrtModel(probust, digits, { ort });
     other.dispose();
@@ -254,6 +281,26 @@ describe('models by hand', () => {
     expect(other.info.notes[0]).toContain('one by one');
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
     expect((await own.verify(other)).largest).toBeLessThan(1e-5);
+  });
+
+  it('may leave their batch without a name', async () => {
+    const graph = (batch: number | string) =>
+      onnx({
+        inputs: [port('x', [batch, 8])],
+        outputs: [port('y', [batch, 3])],
+        constants: [
+          floats(
+            'W',
+            [8, 3],
+            Array.from({ length: 24 }, (_, i) => Math.sin(i)),
+          ),
+        ],
+        nodes: [matmul],
+      });
+    const [own, model] = await both(graph(-1));
+    const points = [...x, ...x.map((value) => -value)];
+    expect(await model.logits(points)).toEqual(await (await both(graph('N')))[1].logits(points));
+    expect((await own.verify(model)).argmaxAgrees).toBe(true);
   });
 
   it('are run in groups of the batch that they have', async () => {

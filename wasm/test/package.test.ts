@@ -163,6 +163,25 @@ it('leaves threads alone with webpack', async () => {
 });
 
 it.each([
+  ['esbuild', ['main.js', '--bundle', '--format=esm', '--target=es2022', '--outfile=dist/main.js', '--log-level=error']],
+  ['rollup', ['main.js', '--format', 'es', '--dir', 'dist', '--silent']],
+])('works in a worker with %s, whose one file lies beside', async (tool, args) => {
+  const folder = project(`${tool}-worker`, { 'main.js': app('./node_modules/probust/probust.mjs', '{ worker: true }') });
+  run(join(tools, tool), args, folder);
+  for (const file of ['probust.wasm', 'worker.mjs']) cpSync(join(staged, file), join(folder, 'dist', file));
+  writeFileSync(join(folder, 'dist/index.html'), html('<script type="module" src="main.js"></script>'));
+  expect(await page(join(folder, 'dist'))).toEqual(expected);
+});
+
+it('gives bundlers nothing to warn of', () => {
+  const folder = project('warnings', { 'main.js': app('probust') });
+  const said = run(join(tools, 'webpack'), ['--mode', 'production', '--entry', './main.js'], folder);
+  expect(said.replace(/WARNING in (asset|entrypoint) size limit|WARNING in webpack performance/g, '')).not.toMatch(
+    /WARNING|Critical/,
+  );
+});
+
+it.each([
   ['esbuild', 'probust/compat', ['main.js', '--bundle', '--format=esm', '--outfile=dist/main.js', '--log-level=error']],
   ['rollup', './node_modules/probust/compat.mjs', ['main.js', '--format', 'es', '--file', 'dist/main.js', '--silent']],
 ])('is one file with %s and the module inlined', async (tool, entry, args) => {
@@ -183,7 +202,7 @@ it('has types that a strict compiler takes, for every entry', () => {
     const p: number | null = row.p;
     export { p, other, compat, shared, ProbustError };`;
   const folder = project('types', { 'main.ts': text });
-  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom,esnext.disposable'];
+  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
   run(join(tools, 'tsc'), [...flags, 'main.ts'], folder);
   writeFileSync(join(folder, 'main.ts'), text.replace('number | null', 'string'));
   expect(() => run(join(tools, 'tsc'), [...flags, 'main.ts'], folder)).toThrow();
