@@ -284,6 +284,52 @@ TEST(Estimators, AutoChoosesByBudgetAndRarity) {
   EXPECT_LE(rare.forwards, 5000);
 }
 
+// What a hint says to write, where it does.
+std::string example_in(const std::string& refused) {
+  try {
+    ADD_FAILURE() << refused << " is " << parse_estimator(refused).text();
+  } catch (const Error& error) {
+    const std::string& hint = error.hint;
+    for (const std::string mark : {"write for example ", "write "}) {
+      if (hint.rfind(mark, 0) == 0) return hint.substr(mark.size());
+    }
+    ADD_FAILURE() << error.message();
+  }
+  return "taylor";
+}
+
+TEST(Estimators, WhatAHintSaysToWriteIsRead) {
+  using Parameter = EstimatorDefinition::Parameter;
+  for (const EstimatorDefinition& entry : all_estimators()) {
+    const std::string name(entry.name), variant = entry.variant.empty() ? "" : ":" + std::string(entry.variant);
+    std::vector<std::string> refused = {name + ":magic" + variant, name + "::", name + ":"};
+    if (entry.parameter == Parameter::samples) refused.push_back(name + ":0" + variant);
+    if (entry.parameter == Parameter::samples && !entry.default_parameter && variant.empty()) refused.push_back(name);
+    if (entry.parameter == Parameter::half_width) refused.push_back(name + ":±7");
+    if (entry.parameter == Parameter::threshold) refused.push_back(name + ":p>7");
+    for (const std::string& text : refused) {
+      const std::string example = example_in(text);
+      EXPECT_NO_THROW(EXPECT_EQ(parse_estimator(example).definition->name, entry.name)) << example;
+    }
+    if (entry.least < 2) continue;
+    const std::string example = example_in(name + ":1" + variant);
+    EXPECT_NO_THROW(EXPECT_EQ(parse_estimator(example).definition, &entry)) << example;
+  }
+}
+
+TEST(Estimators, TooManySamplesAreToldTheMost) {
+  for (const char* text : {"2147483649", "4294967296", "99999999999999999999999"}) {
+    try {
+      parse_estimator(std::string("mc:") + text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what, "'" + std::string(text) + "' is too many samples");
+      EXPECT_EQ(error.hint, "at most 2147483648");
+    }
+  }
+  EXPECT_EQ(parse_estimator("mc:2147483648").parameter, 2147483648.0);
+}
+
 TEST(Estimators, TextsAreReadAndWritten) {
   for (const char* text : {"mc:200000", "taylor", "taylor_mvs", "mmse:10", "mmse_mvs:5", "softmax", "softmax:2", "probit:2",
                            "regression:8", "probit:24:pooled", "regression:25:pooled", "regression:25:adf", "mmse:10:centered",

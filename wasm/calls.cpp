@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "probust/analysis/boundary.h"
 #include "probust/analysis/cloud.h"
@@ -76,15 +77,19 @@ class EstimateCall final : public ModelCall {
   EstimateRun run_;
 };
 
-/// A question that is asked from its beginning at each attempt (stepwise.h).
+/// A question that is asked from its beginning at each attempt (stepwise.h), or from where its body last called forget().
 class Repeated final : public ModelCall {
  public:
-  using Body = std::function<val(Executor&)>;
+  using Body = std::function<val(StepwiseExecutor&)>;
+  using Planned = std::function<std::int64_t()>;
 
   Repeated(const Runner& runner, std::int64_t planned, Body body)
+      : Repeated(
+            runner, [planned] { return planned; }, std::move(body)) {}
+  Repeated(const Runner& runner, Planned planned, Body body)
       : ModelCall(runner),
         stepwise_(*runner.executor, runner.outside.get(), runner.pace.get()),
-        planned_(planned),
+        planned_(std::move(planned)),
         body_(std::move(body)) {}
 
  private:
@@ -98,10 +103,10 @@ class Repeated final : public ModelCall {
     }
   }
 
-  std::int64_t planned() const override { return planned_; }
+  std::int64_t planned() const override { return planned_(); }
 
   StepwiseExecutor stepwise_;
-  std::int64_t planned_;
+  Planned planned_;
   Body body_;
 };
 
@@ -251,8 +256,15 @@ std::shared_ptr<Call> start_cloud(const Runner& runner, const Arguments& argumen
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
-  return std::make_shared<Repeated>(
-      runner, count, [=](Executor& of) { return write_cloud(noisy_cloud(of, point.at(of).points, noise, count).value()); });
+  const auto maker = std::make_shared<std::optional<CloudMaker>>();  // from attempt to attempt
+  return std::make_shared<Repeated>(runner, 1 + count, [=](StepwiseExecutor& of) {
+    if (!*maker) {
+      maker->emplace(of, point.at(of).points, noise, count);
+      of.forget();
+    }
+    while ((*maker)->advance()) of.forget();
+    return write_cloud((*maker)->take());
+  });
 }
 
 val write_nearest(const NearestBoundary& nearest) {
@@ -265,14 +277,31 @@ val write_nearest(const NearestBoundary& nearest) {
   return object;
 }
 
+std::shared_ptr<Call> start_nearest_by_gradients(const Runner& runner, const PointArguments& point) {
+  constexpr std::int64_t kSteps = 6, kHalvings = 42;  // few networks take more
+  const std::int64_t planned = kSteps * (1 + runner.executor->classes()) + kHalvings;
+  return std::make_shared<Repeated>(
+      runner, planned, [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });
+}
+
+std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointArguments& point) {
+  const auto search = std::make_shared<std::optional<BoundarySearch>>();  // from attempt to attempt
+  const auto planned = [search] { return 1 + (*search ? (*search)->planned() : 0); };
+  return std::make_shared<Repeated>(runner, planned, [=](StepwiseExecutor& of) {
+    if (!*search) {
+      search->emplace(of, point.at(of).points);
+      of.forget();
+    }
+    while ((*search)->advance()) of.forget();
+    return write_nearest((*search)->nearest());
+  });
+}
+
 std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const Arguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   if (!point.target.empty()) throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
   const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
-  return std::make_shared<Repeated>(runner, 1, [=](Executor& of) {
-    const Points points = point.at(of).points;
-    return write_nearest((gradients ? nearest_boundary(of, points) : nearest_boundary_black_box(of, points)).value()[0]);
-  });
+  return gradients ? start_nearest_by_gradients(runner, point) : start_nearest_by_search(runner, point);
 }
 
 struct Operation {

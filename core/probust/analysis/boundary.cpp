@@ -55,6 +55,8 @@ class Place {
     return result;
   }
 
+  bool changed(std::int64_t answer) const { return answer >= 0 && answer != target_; }  // NaN is no answer
+
   std::int64_t forwards = 0;
 
  private:
@@ -64,31 +66,75 @@ class Place {
   Shape shape_;
 };
 
-// Shortens displacements whose answer has changed, all at once, by bisection towards x: what is left of each, from 0 to 1.
-std::vector<double> shortened(Place& place, const std::vector<VectorXd>& steps, int halvings) {
-  std::vector<double> low(steps.size(), 0.0), high(steps.size(), 1.0);
-  for (int round = 0; round < halvings; ++round) {
-    std::vector<VectorXd> middle;
-    middle.reserve(steps.size());
-    for (std::size_t k = 0; k < steps.size(); ++k) middle.emplace_back(0.5 * (low[k] + high[k]) * steps[k]);
-    const auto answers = place.answers(middle);
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      const bool other = answers[k] >= 0 && answers[k] != place.target();  // NaN is no answer
-      (other ? high : low)[k] = 0.5 * (low[k] + high[k]);
+// Displacements whose answer has changed, shortened by bisection towards x, all at once.
+class Bisection {
+ public:
+  struct Candidate {
+    VectorXd step;
+    double length;
+    double low = 0, high = 1;  // the answer changes between these shares of the step
+
+    VectorXd shortened() const { return high * step; }
+  };
+
+  void add(VectorXd step) {
+    const double length = step.norm();
+    left_.push_back({std::move(step), length});
+  }
+
+  const std::vector<Candidate>& left() const { return left_; }
+
+  std::vector<VectorXd> middles() const {
+    std::vector<VectorXd> result;
+    result.reserve(left_.size());
+    for (const Candidate& candidate : left_) result.emplace_back(middle(candidate) * candidate.step);
+    return result;
+  }
+
+  // Given the answers at the middles.
+  void halve(const Place& place, const std::vector<std::int64_t>& answers) {
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      const double half = middle(left_[k]);
+      (place.changed(answers[k]) ? left_[k].high : left_[k].low) = half;
     }
   }
-  return high;
+
+  // Drops what will be longer than `limit`, or than another, however it goes on: what is left of it stays above its lower end by
+  // more than rounding, so that the shortest is the same, and the first among equals.
+  void drop_losers(double limit) {
+    for (const Candidate& candidate : left_) limit = std::min(limit, candidate.high * candidate.length);
+    std::erase_if(left_, [limit](const Candidate& candidate) {
+      return candidate.low * candidate.length >= limit && candidate.high * candidate.length > limit;
+    });
+  }
+
+ private:
+  static double middle(const Candidate& candidate) { return 0.5 * (candidate.low + candidate.high); }
+
+  std::vector<Candidate> left_;
+};
+
+VectorXd shortened(Place& place, const VectorXd& step, int halvings) {
+  Bisection bisection;
+  bisection.add(step);
+  for (int round = 0; round < halvings; ++round) bisection.halve(place, place.answers(bisection.middles()));
+  return bisection.left()[0].shortened();
+}
+
+NearestBoundary boundary_at(const Place& place, const VectorXd& step, std::int64_t rival) {
+  NearestBoundary nearest;
+  nearest.distance = step.norm();
+  nearest.step.assign(step.begin(), step.end());
+  nearest.rival = rival;
+  nearest.forwards = place.forwards;
+  return nearest;
 }
 
 // What stands at a step, as float32 numbers have it.
 NearestBoundary found(Place& place, const VectorXd& step) {
-  NearestBoundary nearest;
   const VectorXd exact = place.rounded(step);
-  nearest.distance = exact.norm();
-  nearest.step.assign(exact.begin(), exact.end());
-  nearest.rival = place.answers({exact})[0];
-  nearest.forwards = place.forwards;
-  return nearest;
+  const std::int64_t rival = place.answers({exact})[0];
+  return boundary_at(place, exact, rival);
 }
 
 NearestBoundary nothing(const Place& place) {
@@ -96,6 +142,12 @@ NearestBoundary nothing(const Place& place) {
   nearest.distance = std::numeric_limits<double>::infinity();
   nearest.step.assign(static_cast<std::size_t>(place.size()), 0.0F);
   nearest.forwards = place.forwards;
+  return nearest;
+}
+
+NearestBoundary undefined(const Place& place) {
+  NearestBoundary nearest = nothing(place);
+  nearest.distance = std::numeric_limits<double>::quiet_NaN();
   return nearest;
 }
 
@@ -123,14 +175,10 @@ NearestBoundary by_gradients(Executor& executor, const Points& points, std::int6
   for (int round = 0; round < most_steps; ++round) {
     const Tensor x = place.at({step}), logits = executor.logits(x).value();
     ++place.forwards;
-    if (argmax(logits.row(0)) < 0) {
-      NearestBoundary undefined = nothing(place);
-      undefined.distance = std::numeric_limits<double>::quiet_NaN();
-      return undefined;
-    }
+    if (argmax(logits.row(0)) < 0) return undefined(place);
     if (argmax(logits.row(0)) != place.target()) {
       // The last stretch may have gone too far, and a straight way may be shorter than a bent one.
-      NearestBoundary nearest = found(place, step * shortened(place, {step}, kHalvings)[0]);
+      NearestBoundary nearest = found(place, shortened(place, step, kHalvings));
       nearest.backwards = backwards;
       return nearest;
     }
@@ -145,54 +193,56 @@ NearestBoundary by_gradients(Executor& executor, const Points& points, std::int6
   return none;
 }
 
-class BlackBox {
- public:
-  BlackBox(Executor& executor, const Points& points, std::int64_t i, const BlackBoxSearch& search)
-      : place_(executor, points, i),
-        search_(search),
-        random_(points.seed, static_cast<std::uint32_t>(points.index[i]), 0, kStream) {}
+void check_search(const BlackBoxSearch& search) {
+  if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "no directions, tries or reach",
+                "all must be positive and finite"};
+}
 
-  NearestBoundary run() {
-    const VectorXd nowhere = VectorXd::Zero(place_.size());
-    if (place_.answers({nowhere})[0] < 0) {
-      NearestBoundary undefined = nothing(place_);
-      undefined.distance = std::numeric_limits<double>::quiet_NaN();
-      return undefined;
+}  // namespace
+
+class BoundarySearch::BlackBox {
+ public:
+  BlackBox(Executor& executor, const Points& point, const BlackBoxSearch& search)
+      : place_(executor, point, 0),
+        search_(search),
+        random_(point.seed, static_cast<std::uint32_t>(point.index[0]), 0, kStream),
+        reach_(search.reach / kFarthest),
+        drawn_{nowhere()},
+        planned_(1 + left()) {}
+
+  // Nothing changes before all answers to a question are there, and what is random is drawn once: a question that was interrupted
+  // is asked again as it was.
+  bool advance() {
+    if (asks_ == Asks::nothing) return false;
+    const auto answers = place_.answers(asks_ == Asks::middles ? bisection_.middles() : drawn_);
+    switch (asks_) {
+      case Asks::here:
+        if (answers[0] < 0) return end(undefined(place_));
+        return draw();
+      case Asks::drawn:
+        return shorten(answers);
+      case Asks::middles:
+        return halve(answers);
+      default:
+        return end(boundary_at(place_, drawn_[0], answers[0]));
     }
-    // The answer may change and change back: look along each direction at growing distances.
-    const std::int64_t at_once = std::max<std::int64_t>(1, kMostNumbers / place_.size());
-    for (double reach = search_.reach / 256; reach <= search_.reach && best_.size() == 0; reach *= 2) {
-      for (std::int64_t first = 0; first < search_.directions; first += at_once) {
-        std::vector<VectorXd> steps;
-        const std::int64_t last = std::min(search_.directions, first + at_once);
-        for (std::int64_t k = first; k < last; ++k) steps.push_back(of_length(reach, nowhere, 1.0));
-        take_shortest(steps);
-      }
-    }
-    if (best_.size() == 0) return nothing(place_);
-    double spread = 0.5;
-    for (int round = 0; round < search_.rounds; ++round) {
-      const double before = best_.norm();
-      std::vector<VectorXd> steps;
-      for (std::int64_t k = 0; k < search_.tries; ++k) steps.push_back(of_length(before * 0.999, best_, spread));
-      // Trees decide on single elements: what is left of the step without one of them, or with one alone.
-      for (Index e = 0; e < std::min(place_.size(), kSingle); ++e) {
-        VectorXd without = best_, alone = nowhere;
-        without[e] = 0;
-        alone[e] = best_[e];
-        steps.push_back(without);
-        steps.push_back(alone);
-      }
-      take_shortest(steps);
-      if (best_.norm() > 0.99 * before) spread *= 0.7;
-    }
-    return found(place_, best_);
   }
+
+  const NearestBoundary& nearest() const { return nearest_; }
+
+  std::int64_t planned() const { return planned_; }
 
  private:
   static constexpr std::uint32_t kStream = 0xb0a7;
   static constexpr std::int64_t kMostNumbers = 1 << 22;  ///< of displacements held at once
   static constexpr Index kSingle = 64;                   ///< elements that are tried by themselves
+  static constexpr double kFarthest = 256;               ///< the last look's reach, of the first's
+  static constexpr int kHalvings = 26;
+
+  enum class Asks { here, drawn, middles, there, nothing };
+
+  VectorXd nowhere() const { return VectorXd::Zero(place_.size()); }
 
   // A vector of a length in a direction at random about that of `centre`.
   VectorXd of_length(double length, const VectorXd& centre, double spread) {
@@ -202,28 +252,127 @@ class BlackBox {
     return direction * (length / direction.norm());
   }
 
+  // Forward passes that are left, at most but for odd cases: of the displacements that are shortened about half go at each
+  // halving, and few stay.
+  std::int64_t left() const {
+    constexpr std::int64_t kStay = 4;
+    const auto with_shortening = [](std::int64_t drawn) { return 2 * drawn + kStay * kHalvings; };
+    const std::int64_t a_round = with_shortening(search_.tries + 2 * std::min(place_.size(), kSingle));
+    std::int64_t passes = (search_.rounds - round_) * a_round + 1;
+    if (!looking()) return passes;
+    for (double reach = 2 * reach_; best_.size() == 0 && reach <= search_.reach; reach *= 2) passes += search_.directions;
+    return passes + with_shortening(search_.directions - looked_);
+  }
+
+  bool looking() const { return looked_ > 0 || (best_.size() == 0 && reach_ <= search_.reach); }
+
+  bool end(NearestBoundary nearest) {
+    nearest_ = std::move(nearest);
+    planned_ = place_.forwards;
+    asks_ = Asks::nothing;
+    return false;
+  }
+
+  // What is asked next: more directions, what is about the best, and at last what stands there.
+  bool draw() {
+    if (!looking() && best_.size() == 0) return end(nothing(place_));
+    planned_ = place_.forwards + left();
+    asks_ = Asks::drawn;
+    drawn_.clear();
+    if (looking()) {
+      look();
+    } else if (round_ < search_.rounds) {
+      refine();
+    } else {
+      drawn_.push_back(place_.rounded(best_));
+      asks_ = Asks::there;
+    }
+    return true;
+  }
+
+  // The answer may change and change back: look along each direction at growing distances.
+  void look() {
+    const std::int64_t at_once = std::max<std::int64_t>(1, kMostNumbers / place_.size());
+    const std::int64_t last = std::min(search_.directions, looked_ + at_once);
+    for (; looked_ < last; ++looked_) drawn_.push_back(of_length(reach_, nowhere(), 1.0));
+  }
+
+  void refine() {
+    for (std::int64_t k = 0; k < search_.tries; ++k) drawn_.push_back(of_length(best_.norm() * 0.999, best_, spread_));
+    // Trees decide on single elements: what is left of the step without one of them, or with one alone.
+    for (Index e = 0; e < std::min(place_.size(), kSingle); ++e) {
+      VectorXd without = best_, alone = nowhere();
+      without[e] = 0;
+      alone[e] = best_[e];
+      drawn_.push_back(std::move(without));
+      drawn_.push_back(std::move(alone));
+    }
+  }
+
   // Of the displacements that change the answer, the one that can be shortened most becomes the best if it beats it.
-  void take_shortest(const std::vector<VectorXd>& steps) {
-    constexpr int kHalvings = 26;
-    const auto answers = place_.answers(steps);
-    std::vector<VectorXd> changed;
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      if (answers[k] >= 0 && answers[k] != place_.target()) changed.push_back(steps[k]);
+  bool shorten(const std::vector<std::int64_t>& answers) {
+    bisection_ = {};
+    halvings_ = 0;
+    for (std::size_t k = 0; k < drawn_.size(); ++k) {
+      if (place_.changed(answers[k])) bisection_.add(std::move(drawn_[k]));
     }
-    if (changed.empty()) return;
-    const std::vector<double> left = shortened(place_, changed, kHalvings);
-    for (std::size_t k = 0; k < changed.size(); ++k) {
-      if (best_.size() == 0 || left[k] * changed[k].norm() < best_.norm()) best_ = left[k] * changed[k];
+    if (bisection_.left().empty()) return take_shortest();
+    asks_ = Asks::middles;
+    return true;
+  }
+
+  bool halve(const std::vector<std::int64_t>& answers) {
+    bisection_.halve(place_, answers);
+    bisection_.drop_losers(best_.size() == 0 ? std::numeric_limits<double>::infinity() : best_.norm());
+    const bool more = ++halvings_ < kHalvings && !bisection_.left().empty();
+    return more || take_shortest();
+  }
+
+  bool take_shortest() {
+    const double before = best_.norm();
+    for (const Bisection::Candidate& candidate : bisection_.left()) {
+      if (best_.size() == 0 || candidate.high * candidate.length < best_.norm()) best_ = candidate.shortened();
     }
+    if (looked_ == 0) {
+      ++round_;
+      if (best_.norm() > 0.99 * before) spread_ *= 0.7;
+    } else if (looked_ == search_.directions) {
+      looked_ = 0;
+      reach_ *= 2;
+    }
+    return draw();
   }
 
   Place place_;
   BlackBoxSearch search_;
   NoiseStream random_;
   VectorXd best_;
+  Asks asks_ = Asks::here;
+  double reach_, spread_ = 0.5;
+  std::int64_t looked_ = 0;  // directions at this reach; 0 where it is refined
+  int round_ = 0, halvings_ = 0;
+  std::vector<VectorXd> drawn_;
+  std::int64_t planned_;
+  Bisection bisection_;
+  NearestBoundary nearest_;
 };
 
-}  // namespace
+BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search) {
+  check(executor, point);
+  check_search(search);
+  if (point.size() != 1)
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "is asked of " + std::to_string(point.size()) + " points",
+                "ask for one"};
+  search_ = std::make_unique<BlackBox>(executor, point, search);
+}
+
+BoundarySearch::~BoundarySearch() = default;
+BoundarySearch::BoundarySearch(BoundarySearch&&) noexcept = default;
+BoundarySearch& BoundarySearch::operator=(BoundarySearch&&) noexcept = default;
+
+bool BoundarySearch::advance() { return search_->advance(); }
+const NearestBoundary& BoundarySearch::nearest() const { return search_->nearest(); }
+std::int64_t BoundarySearch::planned() const { return search_->planned(); }
 
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps) {
   return guarded("nearest_boundary", [&] {
@@ -238,12 +387,14 @@ Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const 
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search) {
   return guarded("nearest_boundary_black_box", [&] {
-    if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
-      throw Error{ErrorCode::usage, "nearest_boundary_black_box", "no directions, tries or reach",
-                  "all must be positive and finite"};
     check(executor, points);
+    check_search(search);
     std::vector<NearestBoundary> all;
-    for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(BlackBox(executor, points, i, search).run());
+    for (std::int64_t i = 0; i < points.size(); ++i) {
+      BoundarySearch one(executor, slice(points, i, 1), search);
+      while (one.advance()) continue;
+      all.push_back(one.nearest());
+    }
     return all;
   });
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "probust/exec/executor.h"
@@ -36,5 +37,29 @@ struct BlackBoxSearch {
 /// Deterministic for given points and seed.
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
+
+/// The same for one point, question by question, for callers that may not be kept waiting: a StepwiseExecutor can forget what
+/// was answered after each.
+class BoundarySearch {
+ public:
+  /// Asks nothing yet. `executor` must outlive it. Throws Error where point or search are wrong.
+  BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search = {});
+  ~BoundarySearch();
+  BoundarySearch(BoundarySearch&&) noexcept;
+  BoundarySearch& operator=(BoundarySearch&&) noexcept;
+
+  /// Asks for logits once; whether there is more to ask. Throws the executor's Error, and then the same is asked the next time.
+  bool advance();
+
+  /// What was found, once there is no more to ask.
+  const NearestBoundary& nearest() const;
+
+  /// Forward passes that all of it takes, as they are known so far: hardly fewer than it will.
+  std::int64_t planned() const;
+
+ private:
+  class BlackBox;
+  std::unique_ptr<BlackBox> search_;
+};
 
 }  // namespace probust

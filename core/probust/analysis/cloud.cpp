@@ -1,30 +1,64 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/cloud.h"
 
+#include <algorithm>
+
 #include "probust/estimators/counts.h"
 #include "probust/exec/checks.h"
 
 namespace probust {
+namespace {
+
+void check_count(const Points& points, std::int64_t count) {
+  if (points.size() != 1 || count < 1)
+    throw Error{ErrorCode::usage, "cloud", std::to_string(count) + " copies of " + std::to_string(points.size()) + " points",
+                "ask for at least one copy of one point"};
+  const std::int64_t elements = points.x.size();
+  if (count > kMaxElements / elements)
+    throw Error{ErrorCode::resources, "cloud",
+                std::to_string(count) + " copies of " + std::to_string(elements) + " elements are too many to keep",
+                "ask for fewer"};
+}
+
+}  // namespace
+
+CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count)
+    : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), count_(count) {
+  check(executor_, points_, *noise_.shape);
+  check_count(points_, count_);
+  cloud_.x.shape = points_.x.shape;
+  cloud_.x.shape[0] = 0;
+  cloud_.x.data.reserve(static_cast<std::size_t>(count_ * points_.x.size()));
+  cloud_.predicted.reserve(static_cast<std::size_t>(count_));
+}
+
+// Whole batches: as many as are drawn in a few milliseconds, one at least.
+std::int64_t CloudMaker::next_count() const {
+  constexpr std::int64_t kNumbers = 1 << 18;
+  const std::int64_t batch = std::max<std::int64_t>(1, executor_.forward_batch().examples * executor_.options().threads);
+  return std::min(count_ - done(), std::max<std::int64_t>(1, kNumbers / points_.x.size() / batch) * batch);
+}
+
+bool CloudMaker::advance() {
+  if (done() == count_) return false;
+  const std::int64_t elements = points_.x.size();
+  const auto make_noisy = [&](const NoiseLanes& lanes, float* x) {
+    noise_.shape->add(lanes, elements, static_cast<float>(noise_.scale), x);
+  };
+  if (drawn_.data.empty()) drawn_ = noisy_rows(points_, done(), next_count(), executor_.options().threads, make_noisy);
+  const Tensor logits = executor_.logits(drawn_).value();
+  for (std::int64_t j = 0; j < logits.shape[0]; ++j) cloud_.predicted.push_back(argmax(logits.row(j)));
+  cloud_.x.data.insert(cloud_.x.data.end(), drawn_.data.begin(), drawn_.data.end());
+  cloud_.x.shape[0] = done();
+  drawn_ = {};
+  return done() < count_;
+}
 
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count) {
   return guarded("cloud", [&] {
-    check(executor, points, *noise.shape);
-    if (points.size() != 1 || count < 1)
-      throw Error{ErrorCode::usage, "cloud", std::to_string(count) + " copies of " + std::to_string(points.size()) + " points",
-                  "ask for at least one copy of one point"};
-    const std::int64_t elements = points.x.size();
-    if (count > kMaxElements / elements)
-      throw Error{ErrorCode::resources, "cloud",
-                  std::to_string(count) + " copies of " + std::to_string(elements) + " elements are too many to keep",
-                  "ask for fewer"};
-    const auto make_noisy = [&](const NoiseLanes& lanes, float* x) {
-      noise.shape->add(lanes, elements, static_cast<float>(noise.scale), x);
-    };
-    Cloud cloud{noisy_rows(points, 0, count, executor.options().threads, make_noisy), {}};
-    const Tensor logits = executor.logits(cloud.x).value();
-    cloud.predicted.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t j = 0; j < count; ++j) cloud.predicted.push_back(argmax(logits.row(j)));
-    return cloud;
+    CloudMaker maker(executor, points, noise, count);
+    while (maker.advance()) continue;
+    return maker.take();
   });
 }
 

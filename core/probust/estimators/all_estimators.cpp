@@ -195,7 +195,7 @@ constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // the noise is ke
 
 std::string example(const EstimatorDefinition& entry) {
   std::string text(entry.name);
-  if (entry.parameter == Parameter::samples) text += ":100";
+  if (entry.parameter == Parameter::samples) text += ":" + std::to_string(std::max<std::int64_t>(100, entry.least));
   if (entry.parameter == Parameter::temperature) text += ":1";
   if (entry.parameter == Parameter::half_width) text += ":±0.01";
   if (entry.parameter == Parameter::threshold) text += ":p>0.95";
@@ -230,6 +230,9 @@ Written read_kind(const std::string& text) {
 double parse_samples(const EstimatorDefinition& entry, const std::string& text, const std::string& where) {
   const auto samples = parse_integer(text);
   if (samples && *samples >= entry.least && *samples <= kMostSamples) return static_cast<double>(*samples);
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // as many digits as one likes
+    throw Error{ErrorCode::usage, where, "'" + text + "' is too many samples", "at most " + std::to_string(kMostSamples)};
   const std::string least = entry.least > 1 ? " of at least " + std::to_string(entry.least) : "";
   throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples" + least,
               "write for example " + example(entry)};
