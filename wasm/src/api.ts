@@ -61,7 +61,8 @@ const noiseNames: Names<NoiseOptions> = { arrays: true, categories: true, clip: 
 const pointNames: Names<PointOptions> = { ...callNames, seed: true, index: true, target: true };
 const { target: _, ...untargetedNames } = pointNames;
 const estimateNames: Names<EstimateOptions> = { ...noiseNames, ...pointNames, noise: true, estimators: true };
-const linearizeNames: Names<LinearizeOptions> = { ...noiseNames, ...pointNames, samples: true };
+/** What calls share may name the noise, which here has a place of its own. */
+const linearizeNames: Names<LinearizeOptions & { noise: string }> = { ...noiseNames, ...pointNames, noise: true, samples: true };
 const sweepNames: Names<SweepOptions> = {
   ...noiseNames,
   ...pointNames,
@@ -119,7 +120,7 @@ export class Model {
 
   /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that they pose. */
   async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
-    const given = optionsOf('linearize', options, linearizeNames);
+    const given = optionsOf<LinearizeOptions>('linearize', options, linearizeNames);
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
   }
 
