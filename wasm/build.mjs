@@ -36,16 +36,18 @@ const options = {
   external: ['onnxruntime-web'],
   logLevel: 'warning',
 };
-/** The one import of what only node has: bundlers must leave it alone, and minifying takes away the words that tell them. */
+/** The import of what only node has: bundlers must leave it alone, and minifying takes away the words that tell them. */
 function markForBundlers(folder) {
+  let marked = 0;
   for (const name of readdirSync(folder).filter((file) => file.endsWith('js'))) {
     const path = join(folder, name);
-    const marked = readFileSync(path, 'utf8').replace(
-      /\bimport\((\w+)\)/g,
-      'import(/* webpackIgnore: true */ /* @vite-ignore */ $1)',
-    );
-    writeFileSync(path, marked);
+    const text = readFileSync(path, 'utf8').replace(/\bimport\(([\w$]+)\)/g, (_, module) => {
+      ++marked;
+      return `import(/* webpackIgnore: true */ /* @vite-ignore */ ${module})`;
+    });
+    writeFileSync(path, text);
   }
+  if (marked === 0) throw new Error(`${folder}: nothing to mark for bundlers was found`);
 }
 
 const source = (name) => join(here, 'src', `${name}.ts`);

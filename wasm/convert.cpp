@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "probust/ops/op.h"
 
@@ -101,24 +102,18 @@ val write_list(const std::vector<Entry>& entries) {
   return list;
 }
 
-// The core names options as the command line does; here --input-shape is inputShape.
-std::string with_options_of_javascript(const std::string& text) {
-  const auto is_letter = [&](std::size_t i) { return i < text.size() && text[i] >= 'a' && text[i] <= 'z'; };
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 13, "--output-name") == 0) {
-      result += "output";
-      i += 12;
-    } else if (text.compare(i, 2, "--") == 0 && is_letter(i + 2)) {
-      for (i += 2; is_letter(i) || (text[i] == '-' && is_letter(i + 1)); ++i) {
-        result += text[i] == '-' ? static_cast<char>(text[++i] - 'a' + 'A') : text[i];
-      }
-      --i;
-    } else {
-      result += text[i];
+// The core names options as the command line does.
+std::string with_options_of_javascript(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"--input-shape", "inputShape"}, {"--output-name", "output"}, {"--memory", "memory"}, {"--threads", "threads"},
+      {"--layout", "layout"},          {"--mean", "mean"},          {"--std", "std"},       {"--clip", "clip"},
+      {"--levels", "levels"}};
+  for (const auto& [theirs, ours] : kNames) {
+    for (std::size_t at = text.find(theirs); at != std::string::npos; at = text.find(theirs, at + 1)) {
+      if (at == 0 || text[at - 1] == ' ') text.replace(at, theirs.size(), ours);
     }
   }
-  return result;
+  return text;
 }
 
 template <class T>

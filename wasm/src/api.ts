@@ -22,7 +22,6 @@ import type {
   MvnOptions,
   MvnResult,
   NearestBoundary,
-  NoiseOptions,
   Numbers,
   PointOptions,
   Row,
@@ -57,22 +56,20 @@ const forgotten = new FinalizationRegistry<Lease>(release);
 
 const elementsOf = ({ pointShape }: ModelInfo): number => pointShape.reduce((product, extent) => product * extent, 1);
 
-const noiseNames: Names<NoiseOptions> = { arrays: true, categories: true, clip: true, levels: true };
-const pointNames: Names<PointOptions> = { ...callNames, seed: true, index: true, target: true };
-const { target: _, ...untargetedNames } = pointNames;
-const estimateNames: Names<EstimateOptions> = { ...noiseNames, ...pointNames, noise: true, estimators: true };
-/** What calls share may name the noise, which here has a place of its own. */
-const linearizeNames: Names<LinearizeOptions & { noise: string }> = { ...noiseNames, ...pointNames, noise: true, samples: true };
-const sweepNames: Names<SweepOptions> = {
-  ...noiseNames,
-  ...pointNames,
-  sigmas: true,
-  noise: true,
-  estimator: true,
-  smooth: true,
+/** What calls of a model are asked with: each takes those of the others too, so that they can share an object of options. */
+const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & SliceOptions & CloudOptions> = {
+  ...callNames,
+  ...{ arrays: true, categories: true, clip: true, levels: true },
+  ...{ seed: true, index: true, target: true, noise: true, estimators: true, estimator: true },
+  ...{ samples: true, sigmas: true, smooth: true, reach: true, resolution: true, count: true },
 };
-const sliceNames: Names<SliceOptions> = { ...pointNames, reach: true, resolution: true };
-const cloudNames: Names<CloudOptions> = { ...noiseNames, ...untargetedNames, noise: true, count: true };
+
+/** ... but not the one for the other: it would be ignored, and another estimator would answer. */
+function notFor(where: string, options: object, name: string, other: string): void {
+  if (name in options || !(other in options)) return;
+  throw usage(`${where}: '${other}' is for another call`, `write ${name}`);
+}
+
 const verifyNames: Names<VerifyOptions> = { ...callNames, x: true };
 const mvnNames: Names<MvnOptions> = { abs: true, relFail: true, seed: true };
 const modelNames: Names<ModelOptions> = {
@@ -99,13 +96,14 @@ export class Model {
 
   /** Logits [N, C], row-major, at points x [N, ...]. */
   async logits(x: Numbers, options: CallOptions = {}): Promise<Float32Array> {
-    return (await this.#call('logits', x, optionsOf('logits', options, callNames))) as Float32Array;
+    return (await this.#call('logits', x, optionsOf('logits', options, askedNames))) as Float32Array;
   }
 
   /** Rows for points x [N, ...]: for each point, each noise and each estimator, in that order. */
   async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
     this.#live();
-    const { args, watch } = divided(optionsOf('estimate', options, estimateNames));
+    const { args, watch } = divided(optionsOf('estimate', options, askedNames));
+    notFor('estimate', options, 'estimators', 'estimator');
     const request = {
       ...args,
       x: floats('x', x),
@@ -120,13 +118,15 @@ export class Model {
 
   /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that they pose. */
   async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
-    const given = optionsOf<LinearizeOptions>('linearize', options, linearizeNames);
+    const given = optionsOf('linearize', options, askedNames);
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
   }
 
   /** p at one point x over scales of the noise. */
   async sweep(x: Numbers, options: SweepOptions): Promise<Curve> {
-    return (await this.#call('sweep', x, optionsOf('sweep', options, sweepNames))) as Curve;
+    const given = optionsOf('sweep', options, askedNames);
+    notFor('sweep', given, 'estimator', 'estimators');
+    return (await this.#call('sweep', x, given)) as Curve;
   }
 
   /**
@@ -134,12 +134,12 @@ export class Model {
    * gradients of the two smallest margins.
    */
   async slice(x: Numbers, u?: Numbers | null, v?: Numbers | null, options: SliceOptions = {}): Promise<Slice> {
-    return (await this.#call('slice', x, { ...optionsOf('slice', options, sliceNames), u, v })) as Slice;
+    return (await this.#call('slice', x, { ...optionsOf('slice', options, askedNames), u, v })) as Slice;
   }
 
   /** Noisy copies of one point x with the class of each: the very ones that the estimator "mc:N" counts. */
   async cloud(x: Numbers, options: CloudOptions): Promise<Cloud> {
-    return (await this.#call('cloud', x, optionsOf('cloud', options, cloudNames))) as Cloud;
+    return (await this.#call('cloud', x, optionsOf('cloud', options, askedNames))) as Cloud;
   }
 
   /**
@@ -147,7 +147,7 @@ export class Model {
    * random, which `seed` and `index` key.
    */
   async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target'> = {}): Promise<NearestBoundary> {
-    const given = optionsOf('nearestBoundary', options, untargetedNames);
+    const given = optionsOf('nearestBoundary', options, askedNames);
     return (await this.#call('nearestBoundary', x, given)) as NearestBoundary;
   }
 
@@ -158,7 +158,8 @@ export class Model {
   async verify(other: Pick<Model, 'info' | 'logits'>, options: VerifyOptions = {}): Promise<Verification> {
     const { x, ...watched } = optionsOf('verify', options, verifyNames);
     const points = x ?? uniformPoints(8, elementsOf(this.info));
-    if (typeof other?.logits !== 'function') throw usage('verify: the other is no model', 'give one of probust/ort');
+    if (typeof other?.logits !== 'function' || !other.info)
+      throw usage('verify: the other is no model', 'give one of probust/ort');
     if (other.info.classes !== this.info.classes) {
       throw usage(`verify: the other model has ${other.info.classes} classes, this one ${this.info.classes}`);
     }

@@ -15,12 +15,12 @@ export function usage(message: string, hint?: string, cause?: unknown): ProbustE
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : value === null ? 'null' : typeof value);
 
 /** The options of `where`. A misspelt name is an error: what it stands for would be ignored otherwise. */
-export function optionsOf<T extends CallOptions | object>(where: string, given: T, names: Names<T>): T {
+export function optionsOf<T extends object>(where: string, given: T, names: Readonly<Record<string, true>>): T {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
     throw usage(`${where}: its options are ${shown(given)}`, 'give an object, as { seed: 1 }');
   }
   for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(names, name))
+    if (!Object.keys(names).includes(name))
       throw usage(`${where}: '${name}' is no option`, `there are ${Object.keys(names).join(', ')}`);
   }
   const { signal, onProgress } = given as CallOptions;
@@ -33,9 +33,9 @@ export function optionsOf<T extends CallOptions | object>(where: string, given: 
   return given;
 }
 
-/** Numbers as the module takes points: plain arrays cost a conversion. */
+/** Numbers as the module takes points, with nothing around them: plain arrays cost a conversion, parts of a whole a copy. */
 export function floats(name: string, given: Numbers): Float32Array {
-  if (given instanceof Float32Array) return given;
+  if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
   const plain = Array.isArray(given);
   if (!plain && (!ArrayBuffer.isView(given) || given instanceof DataView)) {
     throw usage(`${name}: is ${shown(given)}`, 'give an array or a typed array of numbers');
@@ -45,11 +45,33 @@ export function floats(name: string, given: Numbers): Float32Array {
   try {
     return Float32Array.from(given);
   } catch (error) {
-    throw usage(`${name}: holds no numbers`, 'give an array or a typed array of numbers', error);
+    throw unfit(name, 'give an array or a typed array of numbers', error);
   }
 }
 
-/** Whole numbers, if any; a number alone stands for a list of one nowhere. */
+/** Of what cannot be copied: it is too large, or no longer there, or not made of numbers. */
+export function unfit(name: string, hint: string, cause: unknown): ProbustError {
+  if (!(cause instanceof RangeError)) return usage(`${name}: cannot be copied (${String(cause)})`, hint, cause);
+  return new ProbustError({ code: 'resources', message: `${name}: there is no memory for a copy` }, { cause });
+}
+
+/** A copy that is nobody else's, with nothing around its numbers. */
+export function copied<T>(value: T): T {
+  try {
+    return copyOf(value) as T;
+  } catch (error) {
+    throw unfit('arguments', 'give plain values', error);
+  }
+}
+
+function copyOf(value: unknown): unknown {
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return (value as Float32Array).slice();
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copyOf(each)]));
+}
+
+/** A list of its own, if any is given; a number alone stands for a list of one nowhere. */
 export function list(name: string, given: Numbers | null | undefined): number[] | undefined {
   if (given == null) return undefined;
   if (Array.isArray(given) || (ArrayBuffer.isView(given) && !(given instanceof DataView))) return Array.from(given);

@@ -51,7 +51,11 @@ export class WorkerEndpoint implements Endpoint {
         } else if (message.type === 'failed') end(new ProbustError(message.error));
         else endpoint.#receive(message);
       }, fail);
-      port.post({ type: 'start', module, threads });
+      try {
+        port.post({ type: 'start', module, threads });
+      } catch (error) {
+        fail(error);
+      }
     });
     return unlessAborted(started, signal, () => endpoint.#end(aborted()));
   }

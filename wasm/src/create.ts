@@ -34,15 +34,20 @@ export function countOf(threads: number): number {
 const names: Names<ProbustOptions> = { wasmUrl: true, worker: true, threads: true, workerUrl: true, signal: true };
 
 function workersOf({ worker, threads }: ProbustOptions): number {
-  if (worker !== undefined && typeof worker !== 'boolean') throw usage(`worker: is ${String(worker)}`, 'give true or false');
-  return threads === undefined ? Number(worker ?? false) : countOf(threads);
+  if (worker != null && typeof worker !== 'boolean') throw usage(`worker: is ${String(worker)}`, 'give true or false');
+  return threads == null ? Number(worker ?? false) : countOf(threads);
 }
 
 /** The library around engines that have started. */
 export async function assemble(endpoints: readonly Endpoint[], facts: { simd: boolean; workers: number }): Promise<Probust> {
   const pool = new Pool(endpoints);
-  const about = await pool.ask<'describe'>(() => ({ kind: 'describe' }));
-  return new Probust(pool, { ...about, ...facts });
+  try {
+    const about = await pool.ask<'describe'>(() => ({ kind: 'describe' }));
+    return new Probust(pool, { ...about, ...facts });
+  } catch (error) {
+    pool.close();
+    throw error;
+  }
 }
 
 export function requireWebAssembly(): void {
@@ -51,12 +56,29 @@ export function requireWebAssembly(): void {
 }
 
 /** All of them, or none. */
-async function together(starting: Promise<Endpoint>[]): Promise<Endpoint[]> {
-  const results = await Promise.allSettled(starting);
-  const failed = results.find(({ status }) => status === 'rejected');
-  if (!failed) return Promise.all(starting);
-  for (const result of results) if (result.status === 'fulfilled') result.value.close();
-  throw (failed as PromiseRejectedResult).reason;
+async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoint[]> {
+  try {
+    return await Promise.all(starting);
+  } catch (error) {
+    for (const each of starting) {
+      each.then(
+        (endpoint) => endpoint.close(),
+        () => undefined,
+      );
+    }
+    throw error;
+  }
+}
+
+/** What a browser throws becomes an error of `environment`. */
+function typed(what: string, hint: string): (error: unknown) => never {
+  return (cause) => {
+    if (cause instanceof ProbustError) throw cause;
+    throw new ProbustError(
+      { code: 'environment', message: `${what} does not start (${String(cause)}); ${hint}`, hint },
+      { cause },
+    );
+  };
 }
 
 export async function create(assets: Assets, given: ProbustOptions): Promise<Probust> {
@@ -66,21 +88,12 @@ export async function create(assets: Assets, given: ProbustOptions): Promise<Pro
   requireWebAssembly();
   if (signal?.aborted) throw aborted();
   const simd = hasSimd();
-  const module = await assets.compile(simd, options);
+  const compile = async () => assets.compile(simd, options);
+  const module = await compile().catch(typed('the WebAssembly module', 'set wasmUrl to where probust.wasm is served'));
   const start = async (): Promise<Endpoint> => {
     if (workers === 0) return Engine.create(assets.factory, module, { stepMilliseconds, threads: 1 });
-    const port = await assets.spawn(workerUrl).catch((error: unknown) => {
-      throw error instanceof ProbustError ? error : unstarted(error);
-    });
+    const port = await assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to where worker.mjs is served'));
     return WorkerEndpoint.start(port, module, { signal });
   };
   return assemble(await together(Array.from({ length: Math.max(1, workers) }, start)), { simd, workers });
-}
-
-function unstarted(cause: unknown): ProbustError {
-  const hint = 'set workerUrl to where worker.mjs is served';
-  return new ProbustError(
-    { code: 'environment', message: `the worker does not start (${String(cause)}); ${hint}`, hint },
-    { cause },
-  );
 }

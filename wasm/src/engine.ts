@@ -40,11 +40,21 @@ function notOurs(error: unknown): ProbustError {
   return new ProbustError({ code: 'environment', message, hint }, { cause: error });
 }
 
-/** JavaScript's own complaints come from arguments that do not convert, or do not fit; the module was left as any error leaves it. */
-function complaint(error: unknown): ProbustError | undefined {
-  if (error instanceof TypeError || error instanceof SyntaxError) return usage(`arguments: ${error.message}`, undefined, error);
-  if (!(error instanceof RangeError) || /stack/i.test(error.message)) return undefined;
-  return new ProbustError({ code: 'resources', message: `arguments: ${error.message}` }, { cause: error });
+const isTrap = (error: unknown): boolean =>
+  error instanceof WebAssembly.RuntimeError ||
+  Object.prototype.toString.call(error) === '[object WebAssembly.Exception]' ||
+  /stack|recursion/i.test((error as Error | undefined)?.message ?? '') ||
+  /BindingError|UnboundTypeError/.test((error as Error | undefined)?.name ?? '');
+
+/**
+ * What is no fault of the module. While it reads arguments JavaScript complains of those that do not convert, or throws what their
+ * getters throw; later of results that do not fit. Either way the module is left as by any error.
+ */
+function complaint(error: unknown, reading: boolean): ProbustError | undefined {
+  if (isTrap(error)) return undefined;
+  const what = error instanceof Error ? error.message : String(error);
+  if (error instanceof RangeError) return new ProbustError({ code: 'resources', message: `memory: ${what}` }, { cause: error });
+  return reading ? usage(`arguments: ${what}`, undefined, error) : undefined;
 }
 
 /** How an engine works. */
@@ -102,13 +112,13 @@ export class Engine implements Endpoint {
       case 'describe':
         return this.#guarded(() => ({ version: this.#module.version, estimators: this.#module.estimators() }));
       case 'load':
-        return this.#guarded(() => this.#load(request));
+        return this.#guarded(() => this.#load(request), true);
       case 'release':
         return this.#release(request.handle);
       case 'mvn':
-        return this.#guarded(() => valueOf(this.#module.mvn(request.args)));
+        return this.#guarded(() => valueOf(this.#module.mvn(request.args)), true);
       case 'together':
-        return this.#guarded(() => valueOf(this.#module.pointsTogether(request.args)));
+        return this.#guarded(() => valueOf(this.#module.pointsTogether(request.args)), true);
       case 'call': {
         const model = this.#models.get(request.model);
         if (!model) throw disposed('the model');
@@ -117,7 +127,7 @@ export class Engine implements Endpoint {
       case 'data':
         return this.#run(() => this.#module.data(request.args), watch);
       case 'train':
-        return this.#guarded(() => this.#train(request.args));
+        return this.#guarded(() => this.#train(request.args), true);
       case 'training': {
         const training = this.#trainings.get(request.training);
         if (!training) throw disposed('the training');
@@ -150,7 +160,7 @@ export class Engine implements Endpoint {
   }
 
   async #run(start: () => Outcome<RawCall>, watch: Watch): Promise<unknown> {
-    const call = this.#guarded(() => valueOf(start()));
+    const call = this.#guarded(() => valueOf(start()), true);
     try {
       for (;;) {
         if (watch.signal?.aborted) throw aborted();
@@ -176,13 +186,13 @@ export class Engine implements Endpoint {
   }
 
   /** A trap leaves the instance's memory in an unknown state: nothing more is asked of it. */
-  #guarded<T>(body: () => T): T {
+  #guarded<T>(body: () => T, reading = false): T {
     if (this.#fault) throw this.#fault;
     try {
       return body();
     } catch (error) {
       if (error instanceof ProbustError) throw error;
-      const wrong = complaint(error);
+      const wrong = complaint(error, reading);
       if (wrong) throw wrong;
       this.#fault = new ProbustError(
         { code: 'internal', message: `the WebAssembly module failed: ${String(error)}; create a new instance` },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What differs between browsers and node: reading files, compiling, starting workers.
-import { usage } from './arguments.js';
+import { unfit, usage } from './arguments.js';
 import { aborted, ProbustError } from './errors.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import type { ModelSource } from './types.js';
@@ -113,11 +113,11 @@ export async function readModel(source: ModelSource, signal?: AbortSignal): Prom
   try {
     if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return copyOf(source);
   } catch (error) {
-    throw usage('model: its buffer was transferred', 'give it before it is sent elsewhere', error);
+    throw unfit('model', 'give its bytes, or where they are', error);
   }
   if (typeof source === 'string' || source instanceof URL) return readUrl(source, signal);
   if (typeof Response !== 'undefined' && source instanceof Response) {
-    if (source.bodyUsed) throw usage('model: the response was read already', 'give a clone of it');
+    if (source.bodyUsed || source.body?.locked) throw usage('model: the response was read already', 'give a clone of it');
     return bodyOf(accepted(source, source.url || 'model'), source.url || 'model', signal);
   }
   if (source instanceof Blob) return bodyOf(source, (source as File).name ?? 'model', signal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One engine or several that hold the same models. Calls go to the one with least to do; estimates are spread over all.
-import { usage } from './arguments.js';
+import { copied } from './arguments.js';
 import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
 import type { ModelInfo, Progress, Row } from './types.js';
 
@@ -143,14 +143,6 @@ export class Pool {
       watch.signal?.removeEventListener('abort', forward);
       stop.abort();
     }
-  }
-}
-
-function copied(args: EstimateArguments): EstimateArguments {
-  try {
-    return structuredClone(args);
-  } catch (error) {
-    throw usage(`arguments: cannot be sent to a worker: ${String(error)}`, undefined, error);
   }
 }
 

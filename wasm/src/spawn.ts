@@ -6,24 +6,31 @@ import { browserPort, isNode, nodePort, type Port } from './platform.js';
 const here = (): string => import.meta.url;
 const beside = (): URL => new URL('worker.mjs', here());
 
-const named = (error: unknown, name: string): boolean => (error as Error | undefined)?.name === name;
+function addressOf(url: string | URL): URL {
+  try {
+    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  } catch (error) {
+    throw usage(`workerUrl: '${String(url)}' is no address`, 'give for example /worker.mjs', error);
+  }
+}
+
+const isElsewhere = ({ protocol, origin }: URL): boolean => /^https?:$/.test(protocol) && origin !== globalThis.location.origin;
 
 /** Scripts of other origins, such as a content delivery network, do not start as workers; a script of our own may import them. */
-function importing(url: string | URL): Worker {
-  const script = `import ${JSON.stringify(new URL(url, globalThis.document?.baseURI).href)};`;
-  return new Worker(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })), { type: 'module' });
+function importing(url: URL): Worker {
+  const script = new Blob([`import ${JSON.stringify(url.href)};`], { type: 'text/javascript' });
+  const own = URL.createObjectURL(script);
+  const worker = new Worker(own, { type: 'module' });
+  for (const sign of ['message', 'error']) worker.addEventListener(sign, () => URL.revokeObjectURL(own), { once: true });
+  return worker;
 }
 
 /** Bundlers know the words new Worker(new URL(...)). */
-function started(url: string | URL | undefined): Worker {
-  try {
-    if (url !== undefined) return new Worker(url, { type: 'module' });
-    return new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module' });
-  } catch (error) {
-    if (named(error, 'SecurityError')) return importing(url ?? beside());
-    if (named(error, 'SyntaxError')) throw usage(`workerUrl: '${String(url)}' is no address`, undefined, error);
-    throw error;
-  }
+function started(given: string | URL | undefined): Worker {
+  const url = given === undefined ? beside() : addressOf(given);
+  if (isElsewhere(url)) return importing(url);
+  if (given !== undefined) return new Worker(url, { type: 'module' });
+  return new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module' });
 }
 
 /** A worker from worker.mjs, which lies beside this file. */

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 /** Numbers: a typed array, or a plain one. */
-export type Numbers = ArrayLike<number>;
+export type Numbers =
+  | readonly number[]
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array;
 
 /** How far a call is. */
 export interface Progress {

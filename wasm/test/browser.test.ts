@@ -177,11 +177,12 @@ it.each([
   try {
     const answer = await run({}, script(from(elsewhere.url), estimate('{ threads: 2 }')));
     expect(answer).toMatchObject({ workers: 2, rows: expected });
-    const refused = await run(
-      { 'content-security-policy': `${strictPolicy} ${elsewhere.url}` },
-      script(from(elsewhere.url), estimate('{ worker: true }')),
-    );
-    expect(refused).toMatchObject({ code: 'environment' });
+    const policy = (workers: string) => ({
+      'content-security-policy': `${strictPolicy} ${elsewhere.url}; connect-src 'self' ${elsewhere.url}; worker-src ${workers}`,
+    });
+    const text = script(from(elsewhere.url), estimate('{ worker: true }'));
+    expect(await run(policy(`blob: ${elsewhere.url}`), text)).toMatchObject({ workers: 1, rows: expected });
+    expect(await run(policy("'self'"), text)).toMatchObject({ code: 'environment' });
   } finally {
     elsewhere.close();
   }

@@ -42,6 +42,20 @@ describe.each(everywhere)('%s', (_, options) => {
     ['x that was sent elsewhere', (m) => m.logits(transferred(point(0)))],
     ['a misspelt option', (m) => m.estimate(point(0), wrong({ noise, estimator: 'mc:10' }))],
     ['an option of another call', (m) => m.sweep(point(0), wrong({ sigmas: [0.1], estimators: 'mc:10' }))],
+    ['an array that is only like one', (m) => m.logits(wrong({ length: 256 }))],
+    [
+      'a getter that throws',
+      (m) =>
+        m.estimate(point(0), {
+          noise: 'gaussian:std=c',
+          arrays: {
+            get c(): never {
+              throw new Error('boom');
+            },
+          },
+        }),
+    ],
+    ['another model without its facts', (m) => m.verify(wrong({ logits: () => [] }))],
     ['x among the options', (m) => m.logits(point(0), wrong({ x: point(1) }))],
     ['a target that is no list', (m) => m.estimate(point(0), { noise, target: wrong(3) })],
     ['a target of bigints', (m) => m.linearize(point(0), noise, { target: wrong([1n]) })],
@@ -91,6 +105,34 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(message).not.toContain('--');
     expect((await errorOf(probust.loadModel(digits, { output: 'none' }))).message).toMatch(/^output: /);
     expect((await errorOf(probust.loadModel(digits, { inputShape: [3] }))).message).toMatch(/^inputShape: /);
+  });
+
+  it('leaves names that others chose as they are', async () => {
+    expect((await errorOf(probust.loadModel(digits, { output: 'head--relu' }))).message).toContain("'head--relu'");
+  });
+
+  it('takes options that calls share', async () => {
+    const shared = { noise, seed: 1, clip: [0, 1] as const, estimators: 'mc:10', estimator: 'mc:10', sigmas: [0.1] };
+    const [row] = await model.estimate(point(0), shared);
+    const curve = await model.sweep(point(0), shared);
+    expect(curve.p[0]).toBe(row!.p);
+    expect((await model.slice(point(0), null, null, shared)).resolution).toBe(64);
+    expect((await model.cloud(point(0), { ...shared, count: 3 })).predicted).toHaveLength(3);
+    expect((await model.nearestBoundary(point(0), shared)).distance).toBeGreaterThan(0);
+    expect((await model.linearize(point(0), noise, shared)).target).toBe(row!.target);
+    expect(await model.logits(point(0), shared)).toHaveLength(10);
+  });
+
+  it('takes a part of a large array, and no more than that', async () => {
+    const all = new Float32Array(3e7);
+    all.set(point(0), 1e6);
+    const begun = performance.now();
+    for (let i = 0; i < 20; ++i) {
+      const x = all.subarray(1e6, 1e6 + 256);
+      expect(await model.logits(x)).toHaveLength(10);
+      expect(await model.estimate(x, { noise, estimators: 'mc:10' })).toHaveLength(1);
+    }
+    expect(performance.now() - begun).toBeLessThan(2000);
   });
 
   it('has its own copy of what it was given', async () => {
