@@ -305,7 +305,7 @@ TEST(Cli, ATotalBudgetIsSharedAndSaysWhatEachGot) {
   const std::string base = "estimate " + kDigits + " --sigma 0.3,0.6 --estimator auto,mc:10 --quiet --total-budget ";
   const Finished expected = test::probust(base + "2000 --threads 1");
   ASSERT_EQ(expected.status, 0) << expected.err;
-  for (const char* options : {"--threads 3", "--threads 1 --memory 600K"})
+  for (const char* options : {"--threads 3", "--threads 1 --memory 2M"})
     EXPECT_EQ(test::probust(base + "2000 " + options).out, expected.out) << options;
   const auto all = rows(expected.out);
   std::int64_t spent = 0;
@@ -379,13 +379,10 @@ TEST(Cli, AnUnsupportedOperatorIsStatus4AndInspectSaysWhich) {
   EXPECT_FALSE(info["operators"][1]["runs"]);
 }
 
-TEST(Cli, VersionAndBench) {
+TEST(Cli, VersionNamesWhatItWasBuiltWith) {
   const json version = json::parse(test::probust("version --json").out);
   EXPECT_TRUE(version.contains("cuda"));
   EXPECT_TRUE(version["devices"].is_array());
-  const json bench = json::parse(test::probust("bench '" + digits("digits.onnx") + "' --json --threads 1").out);
-  for (const char* key : {"forward_us", "jacobian_us", "batch", "threads"}) EXPECT_GT(bench[key].get<double>(), 0) << key;
-  EXPECT_EQ(bench["device"], "cpu");
 }
 
 // The benchmark at equal cost, on the digits: errors repeat, references are kept, and Monte Carlo's own ratio is about one.

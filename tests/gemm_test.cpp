@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <vector>
+#include <utility>
 
 namespace probust::cpu {
 namespace {
@@ -20,19 +20,39 @@ Eigen::MatrixXf numbers(Eigen::Index rows, Eigen::Index columns) {
 
 Eigen::MatrixXf product(const Eigen::MatrixXf& a, std::int64_t rows, const Weights& w, const float* bias = nullptr) {
   Eigen::MatrixXf out = Eigen::MatrixXf::Constant(rows, w.cols(), NAN);
-  std::vector<float> scratch(static_cast<std::size_t>(multiply_scratch(rows, w)), NAN);
-  multiply(rows, a.data(), a.rows(), w, bias, out.data(), rows, scratch.data());
+  Stretch packed;
+  multiply(rows, a.data(), a.rows(), w, bias, out.data(), rows, packed);
+  EXPECT_TRUE(packed.intact()) << rows << " rows, k = " << w.rows() << ", n = " << w.cols();
   return out;
 }
 
+constexpr Weights::Rest kRests[] = {Weights::Rest::padded, Weights::Rest::turned};
+
 TEST(Gemm, ARowsProductDoesNotDependOnTheOthers) {
   for (const std::int64_t k : {1, 3, 8, 27, 256, 257, 784}) {
-    for (const std::int64_t n : {1, 3, 4, 10, 33}) {
-      const Eigen::MatrixXf a = numbers(kMostRows, k);
-      const Weights w(numbers(k, n));
-      const Eigen::MatrixXf all = product(a, kMostRows, w);
-      for (std::int64_t rows = 1; rows < kMostRows; rows += rows < 60 ? 1 : 13)
-        ASSERT_EQ(product(a, rows, w), all.topRows(rows)) << rows << " rows, k = " << k << ", n = " << n;
+    for (const std::int64_t n : {1, 3, 4, 10, 33, 50}) {
+      const Eigen::MatrixXf a = numbers(kMostRows, k), w = numbers(k, n);
+      const Eigen::MatrixXf all = product(a, kMostRows, Weights(w, Weights::Rest::padded));
+      for (const Weights::Rest rest : kRests) {
+        const Weights packed(w, rest);
+        for (std::int64_t rows = 1; rows < kMostRows; rows += rows < 60 ? 1 : 13)
+          ASSERT_EQ(product(a, rows, packed), all.topRows(rows)) << rows << " rows, k = " << k << ", n = " << n;
+      }
+    }
+  }
+}
+
+// The widest layers of real networks, where the kernel's blocks and what is left of them are largest.
+TEST(Gemm, RowsAreIndependentAtRealSizes) {
+  for (const auto& [k, n] : {std::pair{4608, 512}, {513, 2048}, {2304, 261}}) {
+    const Eigen::MatrixXf a = numbers(kMostRows, k), w = numbers(k, n);
+    const Weights padded(w, Weights::Rest::padded), turned(w, Weights::Rest::turned);
+    const Eigen::MatrixXf all = product(a, kMostRows, padded);
+    const Eigen::MatrixXd wanted = a.topRows(4).cast<double>() * w.cast<double>();
+    EXPECT_LT((all.topRows(4).cast<double>() - wanted).cwiseAbs().maxCoeff(), 2e-6 * k) << k << ", " << n;
+    for (const std::int64_t rows : {1, 3, 11, 12, 13, 31, 47, 48, 49, 80, 95, 144 + 32}) {
+      ASSERT_EQ(product(a, rows, padded), all.topRows(rows)) << rows << " rows, k = " << k << ", n = " << n;
+      ASSERT_EQ(product(a, rows, turned), all.topRows(rows)) << rows << " rows, k = " << k << ", n = " << n;
     }
   }
 }
@@ -40,7 +60,8 @@ TEST(Gemm, ARowsProductDoesNotDependOnTheOthers) {
 TEST(Gemm, ProductsAreRight) {
   const Eigen::MatrixXf a = numbers(kMostRows, 300), w = numbers(300, 21);
   const Eigen::MatrixXd wanted = a.cast<double>() * w.cast<double>();
-  EXPECT_LT((product(a, kMostRows, Weights(w)).cast<double>() - wanted).cwiseAbs().maxCoeff(), 1e-4);
+  for (const Weights::Rest rest : kRests)
+    EXPECT_LT((product(a, kMostRows, Weights(w, rest)).cast<double>() - wanted).cwiseAbs().maxCoeff(), 1e-4);
 }
 
 // Of rows in whole groups and of those left over alike.
@@ -48,12 +69,31 @@ TEST(Gemm, BeginsWithTheBias) {
   const Eigen::MatrixXf a = numbers(kMostRows, 300), w = numbers(300, 21), bias = numbers(21, 1);
   const Eigen::MatrixXd wanted =
       (a.cast<double>() * w.cast<double>()).rowwise() + bias.cast<double>().reshaped<Eigen::RowMajor>().transpose();
-  for (const std::int64_t rows : {1, 11, 49, 200})
-    EXPECT_LT((product(a, rows, Weights(w), bias.data()).cast<double>() - wanted.topRows(rows)).cwiseAbs().maxCoeff(), 1e-4);
+  for (const Weights::Rest rest : kRests) {
+    const Weights packed(w, rest);
+    for (const std::int64_t rows : {1, 11, 49, 200})
+      EXPECT_LT((product(a, rows, packed, bias.data()).cast<double>() - wanted.topRows(rows)).cwiseAbs().maxCoeff(), 1e-4);
+  }
 }
 
 TEST(Gemm, NoColumnsToSumMakeZero) {
-  EXPECT_EQ(product(numbers(5, 1), 5, Weights(Eigen::MatrixXf(0, 3))), Eigen::MatrixXf::Zero(5, 3));
+  for (const Weights::Rest rest : kRests)
+    EXPECT_EQ(product(numbers(5, 1), 5, Weights(Eigen::MatrixXf(0, 3), rest)), Eigen::MatrixXf::Zero(5, 3));
+}
+
+TEST(Gemm, WeightsOfAConstantArePackedOnceInEachOrder) {
+  const auto constant = std::make_shared<const Tensor>(Shape{2, 2}, std::vector<float>{1, 2, 3, 4});
+  int packed = 0;
+  const auto weights = [&](std::int64_t order) {
+    return shared_weights(constant, {order}, [&] {
+      ++packed;
+      return std::make_shared<const Weights>(numbers(2, 2), Weights::Rest::padded);
+    });
+  };
+  const auto first = weights(0), again = weights(0), other = weights(1);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, other);
+  EXPECT_EQ(packed, 2);
 }
 
 }  // namespace

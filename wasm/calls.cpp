@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "probust/analysis/boundary.h"
@@ -158,7 +159,9 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
   object.set("scale", noise.scale);
   object.set("margins", write(std::span(linear.margins.data(), static_cast<std::size_t>(linear.margins.size()))));
   object.set("gradients", write(std::span(U.data(), static_cast<std::size_t>(U.size()))));
-  object.set("gram", write_matrix(linear.gram));
+  std::vector<std::int64_t> every(static_cast<std::size_t>(linear.rivals()));
+  std::iota(every.begin(), every.end(), 0);
+  object.set("gram", write_matrix(linear.covariance(every)));
   object.set("rivals", write_ints(problem.rows));
   object.set("z", write(std::span<const double>(problem.z)));
   object.set("R", write_matrix(problem.R));

@@ -26,8 +26,8 @@ struct DataArguments {
 struct DeviceArguments {
   std::string device = "cpu";
   std::string precision = "float32";
-  int threads = 0;  ///< 0: one per core
-  std::string memory = "2G";
+  int threads = 0;     ///< 0: one per core
+  std::string memory;  ///< for all, the weights included; empty: 2G beside the weights
 };
 
 /// Everything that the commands can be told; each command reads what concerns it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust bench: what a forward and a full margin Jacobian cost, measured through the calls that `estimate` makes: a forward is
-// a noisy copy of mc:N with its noise and its count, a Jacobian a linearization of taylor with its Gram matrix.
+// a noisy copy of mc:N with its noise and its count, a Jacobian a linearization of taylor with its Gram matrix. Then where the
+// time goes, by the kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,13 +20,23 @@
 namespace probust::cli {
 namespace {
 
-constexpr double kSeconds = 0.25;  // per measurement
-constexpr int kRepeats = 5;
+using Clock = std::chrono::steady_clock;
 
-// Seconds of one call: the median over several measurements, each as many calls as fill kSeconds / kRepeats.
+constexpr double kSeconds = 0.25;     // per measurement
+constexpr int kRepeats = 5;           // of which the median counts
+constexpr double kSecondsOfAll = 12;  // for the batch sizes of the forward; as much again for the Jacobian
+constexpr double kSlowestCall = 1.5;  // seconds: batch sizes that are expected to take longer are passed over
+constexpr double kKindsShown = 0.01;  // of the time
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Seconds of one call: the median over several measurements, each as many calls as fill kSeconds / kRepeats; of the first call
+// where that took long enough by itself.
 double seconds_per_call(const std::function<void()>& call) {
-  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
   call();
+  const double first = seconds_since(begin);
+  if (first > 4 * kSeconds) return first;
   std::vector<double> times;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const auto start = Clock::now();
@@ -34,7 +45,7 @@ double seconds_per_call(const std::function<void()>& call) {
     do {
       call();
       ++calls;
-      elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+      elapsed = seconds_since(start);
     } while (elapsed < kSeconds / kRepeats);
     times.push_back(elapsed / calls);
   }
@@ -65,89 +76,182 @@ Points random_points(const Shape& shape, std::int64_t count) {
   return points;
 }
 
+// What one batch size takes for an example.
 struct Measurement {
-  double microseconds = 0;
   std::int64_t batch = 0;
-  void keep_better(double us, std::int64_t at) {
-    if (batch != 0 && us >= microseconds) return;
-    microseconds = us;
-    batch = at;
+  double microseconds = 0;
+};
+
+// The measurements of several batch sizes, and the executor that was fastest.
+struct Measurements {
+  std::vector<Measurement> all;
+  Measurement best;
+  std::unique_ptr<Executor> executor;
+
+  double least_seconds() const { return all.empty() ? 0 : 1e-6 * best.microseconds; }  // for one example
+
+  void add(std::unique_ptr<Executor> made, const Measurement& measured) {
+    all.push_back(measured);
+    if (executor && measured.microseconds >= best.microseconds) return;
+    best = measured;
+    executor = std::move(made);
   }
 };
 
-// Candidates that do not fit the memory are passed over.
-std::unique_ptr<Executor> try_executor(const Model& model, const Shape& shape, const Arguments& arguments, std::int64_t batch) {
-  try {
-    return load_executor(model, shape, arguments, batch);
-  } catch (const Error& error) {
-    if (error.code == ErrorCode::resources && batch > 1) return nullptr;
-    throw;
+// Measures the batch sizes that fit the memory and the time, each with an executor of its own; 0 is the size that an executor
+// chooses itself. measure(executor) gives what it took.
+Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)>& make,
+                     std::initializer_list<std::int64_t> batches, const std::function<Measurement(Executor&)>& measure_one) {
+  Measurements result;
+  const auto start = Clock::now();
+  for (const std::int64_t batch : batches) {
+    if (!result.all.empty() && seconds_since(start) > kSecondsOfAll) break;
+    if (static_cast<double>(batch) * result.least_seconds() > kSlowestCall) break;
+    const bool measured =
+        std::any_of(result.all.begin(), result.all.end(), [&](const Measurement& m) { return m.batch == batch; });
+    if (measured) continue;
+    try {
+      auto executor = make(batch);
+      const Measurement one = measure_one(*executor);
+      result.add(std::move(executor), one);
+    } catch (const Error& error) {
+      if (error.code != ErrorCode::resources || batch == 0) throw;
+    }
   }
+  return result;
+}
+
+// What is measured of a model, and how.
+class Bench {
+ public:
+  explicit Bench(const Arguments& arguments)
+      : arguments_(arguments),
+        model_(load_model(arguments, true)),
+        shape_(model_.input_shape),
+        threads_(thread_count(arguments.device)) {
+    if (shape_.size() > 1) shape_.erase(shape_.begin());
+  }
+
+  Measurements forward() const {
+    return measure([this](std::int64_t batch) { return make(batch); }, {0, 4, 12, 48, 96, 192, 384, 768, 1536},
+                   [&](Executor& executor) {
+                     const std::int64_t lanes = executor.forward_batch().examples, samples = lanes * threads_;
+                     const Points one = random_points(shape_, 1);
+                     const double seconds = seconds_per_call([&] { (void)executor.sample(one, noise_, samples).value(); });
+                     return Measurement{lanes, 1e6 * seconds / static_cast<double>(samples)};
+                   });
+  }
+
+  Measurements jacobian() const {
+    return measure([this](std::int64_t batch) { return make(batch); }, {0, 1, 3, 8, 16, 32, 64, 128},
+                   [&](Executor& executor) {
+                     (void)executor.linearize(random_points(shape_, 1), *noise_.shape).value();  // it chooses its batch
+                     const std::int64_t examples = executor.gradient_batch().examples, count = examples * threads_;
+                     const Points points = random_points(shape_, count);
+                     const double seconds = seconds_per_call([&] { (void)executor.linearize(points, *noise_.shape).value(); });
+                     return Measurement{examples, 1e6 * seconds / static_cast<double>(count)};
+                   });
+  }
+
+  std::vector<KindTime> kinds(Executor& executor, bool gradients) const {
+    const std::int64_t examples = gradients ? executor.gradient_batch().examples : executor.forward_batch().examples;
+    return executor.profile(random_points(shape_, examples), gradients).value();
+  }
+
+  const Model& model() const { return model_; }
+  int threads() const { return threads_; }
+
+ private:
+  std::unique_ptr<Executor> make(std::int64_t batch) const { return load_executor(model_, shape_, arguments_, batch); }
+
+  const Arguments& arguments_;
+  Model model_;
+  Shape shape_;
+  int threads_;
+  Noise noise_{isotropic_gaussian(), 0.1};
+};
+
+// ---- output
+
+nlohmann::ordered_json batches_json(const Measurements& measurements) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Measurement& one : measurements.all) list.push_back({{"batch", one.batch}, {"us", one.microseconds}});
+  return list;
+}
+
+nlohmann::ordered_json kinds_json(const std::vector<KindTime>& kinds) {
+  auto list = nlohmann::ordered_json::array();
+  for (const KindTime& kind : kinds)
+    list.push_back({{"kind", kind.kind},
+                    {"steps", kind.steps},
+                    {"us", 1e6 * kind.seconds},
+                    {"gflops", kind.seconds > 0 ? 1e-9 * kind.flops / kind.seconds : 0}});
+  return list;
+}
+
+void print_kinds(const char* of, const std::vector<KindTime>& kinds, double gemm) {
+  double total = 0;
+  for (const KindTime& kind : kinds) total += kind.seconds;
+  if (total == 0) return;
+  fmt::print("\n  {:<28} {:>6} {:>12} {:>7} {:>9} {:>8}\n", of, "steps", "us a batch", "time", "GFLOP/s", "of GEMM");
+  double rest = 0;
+  for (const KindTime& kind : kinds) {
+    if (kind.seconds < kKindsShown * total) {
+      rest += kind.seconds;
+      continue;
+    }
+    const double rate = 1e-9 * kind.flops / kind.seconds;
+    fmt::print("  {:<28} {:>6} {:>12.0f} {:>6.1f}% {:>9.1f} {:>7.0f}%\n", kind.kind, kind.steps, 1e6 * kind.seconds,
+               100 * kind.seconds / total, rate, 100 * rate / gemm);
+  }
+  if (rest > 0) fmt::print("  {:<28} {:>6} {:>12.0f} {:>6.1f}%\n", "others", "", 1e6 * rest, 100 * rest / total);
 }
 
 }  // namespace
 
 int run_bench(const Arguments& arguments) {
   if (arguments.frontier) return run_frontier(arguments);
-  const Model model = load_model(arguments, true);
-  Shape shape = model.input_shape;
-  if (shape.size() > 1) shape.erase(shape.begin());
-  const int threads = thread_count(arguments.device);
-  const Noise noise{isotropic_gaussian(), 0.1};
-  Measurement forward, jacobian;
-  std::string device;
-  for (const std::int64_t batch : {0, 48, 96, 192, 384, 768, 1536}) {
-    const auto executor = try_executor(model, shape, arguments, batch);
-    if (!executor) continue;
-    device = executor->name();
-    const std::int64_t lanes = executor->forward_batch().examples, samples = lanes * threads;
-    const Points one = random_points(shape, 1);
-    forward.keep_better(
-        1e6 * seconds_per_call([&] { (void)executor->sample(one, noise, samples).value(); }) / static_cast<double>(samples),
-        lanes);
-  }
-  for (const std::int64_t batch : {0, 4, 8, 16, 32, 64, 128}) {
-    const auto executor = try_executor(model, shape, arguments, batch);
-    if (!executor) continue;
-    (void)executor->linearize(random_points(shape, 1), *noise.shape).value();
-    const std::int64_t examples = executor->gradient_batch().examples, count = examples * threads;
-    const Points points = random_points(shape, count);
-    jacobian.keep_better(
-        1e6 * seconds_per_call([&] { (void)executor->linearize(points, *noise.shape).value(); }) / static_cast<double>(count),
-        examples);
-  }
-  const double forward_gflops = 1e-3 * flops(model.graph) / forward.microseconds;
-  nlohmann::ordered_json json;
-  json["model"] = arguments.model;
-  json["device"] = device;
-  json["threads"] = threads;
-  json["batch"] = forward.batch;
-  json["forward_us"] = forward.microseconds;
-  json["jacobian_batch"] = jacobian.batch;
-  json["jacobian_us"] = jacobian.microseconds;
-  json["jacobian_forwards"] = jacobian.microseconds / forward.microseconds;
-  json["forward_gflops"] = forward_gflops;
+  const Bench bench(arguments);
+  const Measurements forward = bench.forward(), jacobian = bench.jacobian();
+  const double forward_us = forward.best.microseconds, jacobian_us = jacobian.best.microseconds;
+  const double forward_gflops = 1e-3 * flops(bench.model().graph) / forward_us;
   const std::optional<DeviceRates> rates = device_rates(arguments);
+  const double gemm = rates ? 1e-9 * rates->product : gemm_gflops();
+  const auto forward_kinds = bench.kinds(*forward.executor, false), jacobian_kinds = bench.kinds(*jacobian.executor, true);
+  if (arguments.json) {
+    nlohmann::ordered_json json;
+    json["model"] = arguments.model;
+    json["device"] = std::string(forward.executor->name());
+    json["threads"] = bench.threads();
+    json["batch"] = forward.best.batch;
+    json["forward_us"] = forward_us;
+    json["jacobian_batch"] = jacobian.best.batch;
+    json["jacobian_us"] = jacobian_us;
+    json["jacobian_forwards"] = jacobian_us / forward_us;
+    json["forward_gflops"] = forward_gflops;
+    json["gemm_gflops"] = gemm;
+    if (rates) json["copy_gbytes"] = 1e-9 * rates->copy;
+    json["forward_batches"] = batches_json(forward);
+    json["jacobian_batches"] = batches_json(jacobian);
+    json["forward_kinds"] = kinds_json(forward_kinds);
+    json["jacobian_kinds"] = kinds_json(jacobian_kinds);
+    fmt::print("{}\n", json.dump());
+    return 0;
+  }
   const std::string product = rates ? "cuBLAS's product of 8192 x 8192 matrices on " + rates->device
                                     : std::string("Eigen's product of 768 x 768 matrices");
-  json["gemm_gflops"] = rates ? 1e-9 * rates->product : gemm_gflops();
-  const double copied = rates ? 1e6 * traffic(model.graph) / forward.microseconds / rates->copy : 0;
-  if (rates) json["copy_gbytes"] = 1e-9 * rates->copy;
-  if (arguments.json) {
-    fmt::print("{}\n", json.dump());
-  } else {
-    fmt::print("{}, {} thread{}\n", arguments.model, threads, threads == 1 ? "" : "s");
-    fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward.microseconds, forward.batch);
-    const auto best = json["gemm_gflops"].get<double>();
-    fmt::print("                   {:10.0f} GFLOP/s, {:.0f}% of the {:.0f} that {} reaches{}\n", forward_gflops,
-               100 * forward_gflops / best, best, product, rates ? "" : " on one thread");
-    if (rates) {
-      fmt::print("                   its values are moved at {:.0f}% of the {:.0f} GB/s that a copy reaches\n", 100 * copied,
-                 1e-9 * rates->copy);
-    }
-    fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian.microseconds,
-               jacobian.batch, jacobian.microseconds / forward.microseconds);
+  fmt::print("{}, {} thread{}\n", arguments.model, bench.threads(), bench.threads() == 1 ? "" : "s");
+  fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward_us, forward.best.batch);
+  fmt::print("                   {:10.0f} GFLOP/s, {:.0f}% of the {:.0f} that {} reaches{}\n", forward_gflops,
+             100 * forward_gflops / gemm, gemm, product, rates ? "" : " on one thread");
+  if (rates) {
+    fmt::print("                   its values are moved at {:.0f}% of the {:.0f} GB/s that a copy reaches\n",
+               100e6 * traffic(bench.model().graph) / forward_us / rates->copy, 1e-9 * rates->copy);
   }
+  fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian_us, jacobian.best.batch,
+             jacobian_us / forward_us);
+  print_kinds("forward, one thread", forward_kinds, gemm);
+  print_kinds("margin Jacobian, one thread", jacobian_kinds, gemm);
   return 0;
 }
 

@@ -95,7 +95,10 @@ std::optional<DeviceRates> device_rates(const Arguments& arguments) {
 std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch) {
   ExecutorOptions options;
   options.threads = thread_count(arguments.device);
-  options.memory = parse_memory(arguments.device.memory);
+  if (!arguments.device.memory.empty()) {
+    options.memory = parse_memory(arguments.device.memory);
+    options.weights_included = true;
+  }
   options.batch = batch;
   const std::string& device = arguments.device.device;
   if (device == "auto") {

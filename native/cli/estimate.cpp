@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include "cli/commands.h"
 #include "cli/events.h"
@@ -155,6 +156,7 @@ class Run {
       if (!block(first, std::min(kBlock, n - first))) return kInterrupted;
     }
     if (arguments_.calibrate) calibrate_all();
+    if (computed_ == 0 && !refused_.empty()) throw refused_.begin()->second;
     return computed_ > 0 ? 0 : static_cast<int>(ErrorCode::numerical);
   }
 
@@ -206,6 +208,19 @@ class Run {
     if (!waiting_.empty()) write_points(0, waiting_);
   }
 
+  // What an estimator gave; where it cannot answer for this model, rows that say why, so that those of others are not lost.
+  std::vector<Estimate> answered(const EstimatorSpec& estimator, Result<std::vector<Estimate>> estimates, std::int64_t points) {
+    if (estimates || !concerns_one_estimator(estimates.error())) return std::move(estimates).value();
+    const Error& error = estimates.error();
+    const bool told = refused_.count(plan_.text(estimator)) != 0;
+    if (!told) refused_.emplace(plan_.text(estimator), error);
+    if (!told && !arguments_.quiet && plan_.estimators.size() > 1) {  // alone, it ends the run with this error
+      const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + plan_.text(estimator) + ": ";
+      fmt::print(stderr, "probust: {}{} (its rows have no p)\n", whose, error.message());
+    }
+    return refused_estimates(error, points);
+  }
+
   Columns one_by_one(std::int64_t first, const Points& points, const Tensor& logits) {
     Evaluation evaluation(executor_, points, logits, event_);
     Columns columns;
@@ -218,7 +233,7 @@ class Run {
         }
         auto estimates = estimate(evaluation, problem_.noises[k], estimator);
         if (!estimates && executor_.progress.stop) return {};
-        columns.push_back(std::move(estimates).value());
+        columns.push_back(answered(estimator, std::move(estimates), points.size()));
       }
     }
     return columns;
@@ -236,9 +251,10 @@ class Run {
       for (std::size_t e = 0; e < plan_.estimators.size(); ++e) {
         auto curve = estimate_curve(executor_, points, logits, noises[first].shape, sigmas, plan_.estimators[e], event_);
         if (!curve && executor_.progress.stop) return {};
-        auto estimates = std::move(curve).value();
-        for (std::size_t s = 0; s < sigmas.size(); ++s)
-          columns[(first + s) * plan_.estimators.size() + e] = std::move(estimates[s]);
+        for (std::size_t s = 0; s < sigmas.size(); ++s) {
+          Result<std::vector<Estimate>> own = curve ? Result(std::move(curve.value()[s])) : curve.error();
+          columns[(first + s) * plan_.estimators.size() + e] = answered(plan_.estimators[e], std::move(own), points.size());
+        }
       }
     }
     return columns;
@@ -273,8 +289,9 @@ class Run {
   Tensor logits_;
   Points points_;
   Event event_;
-  Columns scheduled_;  // [noise][point], with a total budget
-  Columns waiting_;    // of all points, to be calibrated
+  Columns scheduled_;                     // [noise][point], with a total budget
+  Columns waiting_;                       // of all points, to be calibrated
+  std::map<std::string, Error> refused_;  // by estimator, what it cannot do
   std::int64_t computed_ = 0, written_ = 0;
 };
 
@@ -283,8 +300,9 @@ class Run {
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
   Problem problem = load_problem(arguments, plan.noises);
-  const StopOnSignal stop(problem.executor->progress);
+  Progress& progress = problem.executor->progress;
   Run run(std::move(plan), std::move(problem));
+  const StopOnSignal stop(progress);
   const int status = run.go();
   if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
   if (status == static_cast<int>(ErrorCode::numerical)) {

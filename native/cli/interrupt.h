@@ -5,6 +5,9 @@
 
 namespace probust::cli {
 
+/// From now on, SIGINT and SIGTERM end the program with the status kInterrupted.
+void end_on_signals();
+
 /// While it lives, SIGINT and SIGTERM ask the executor to stop instead of ending the program at once; a second signal ends it.
 class StopOnSignal {
  public:

@@ -3,8 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "probust/base/error.h"
 
@@ -25,7 +29,8 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 }
 
 void describe_bench(CLI::App& app, Arguments& arguments, Command& chosen) {
-  CLI::App* bench = add_command(app, "bench", "microseconds per forward and per margin Jacobian", run_bench, chosen);
+  CLI::App* bench =
+      add_command(app, "bench", "microseconds per forward and per margin Jacobian, and where the time goes", run_bench, chosen);
   add_model(*bench, arguments);
   add_device_options(*bench, arguments);
   bench->add_flag("--json", arguments.json, "one JSON object; with --frontier, one per estimator");
@@ -143,4 +148,11 @@ int run(int argc, char** argv) {
 
 }  // namespace probust::cli
 
-int main(int argc, char** argv) { return probust::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+#ifdef __GLIBC__
+  // Otherwise glibc keeps large blocks that were freed, once there was a larger one: the copies of weights that an import makes.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+#endif
+  probust::cli::end_on_signals();
+  return probust::cli::run(argc, argv);
+}

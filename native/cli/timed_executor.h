@@ -35,6 +35,7 @@ class TimedExecutor final : public Executor {
   bool differentiable() const override { return executor_->differentiable(); }
   Batch forward_batch() const override { return executor_->forward_batch(); }
   Batch gradient_batch() const override { return executor_->gradient_batch(); }
+  std::int64_t backwards_to_linearize() const override { return executor_->backwards_to_linearize(); }
   const ExecutorOptions& options() const override { return executor_->options(); }
 
   Result<Tensor> logits(const Tensor& x) override {

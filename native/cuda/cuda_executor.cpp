@@ -745,8 +745,6 @@ class CudaExecutor final : public Executor {
       Linearization& out = result[b];
       out.margins = out.sampled.rowwise().mean();
       out.gram = std::move(gram[b]);
-      const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
-      out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
     }
     return result;
   }

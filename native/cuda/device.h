@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "probust/base/error.h"
 #include "probust/graph/attributes.h"
@@ -81,6 +82,11 @@ inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCod
 /// How many devices there are; 0 where no driver is.
 int device_count();
 
+/// Part of some memory of a device, in floats from its beginning.
+struct Zone {
+  std::int64_t first = 0, count = 0;
+};
+
 /// One device and its two streams of work: the main one and, within beside(), the side. Calls return before the work is done, but
 /// for copies to and from the host's memory, which wait for their stream.
 class Device {
@@ -108,6 +114,10 @@ class Device {
   void copy(void* to, const void* from, std::int64_t bytes);  ///< both on the device
   void clear(void* memory, std::int64_t bytes);
   void wait();  ///< for the stream
+
+  /// Work that follows must leave these zones of a block of memory alone, and the block's earlier ones no longer. The emulated
+  /// device looks after each piece of work whether it did; a GPU does nothing: compute-sanitizer is its tool.
+  void fence(float* block, std::vector<Zone> zones);
 
   /// What `work` asks for goes to the side: it runs beside the main stream, in no order with it but that of events. Kernels,
   /// copies and clearing only: products and convolutions have one workspace.

@@ -10,7 +10,10 @@ namespace {
 
 constexpr int kNoSlot = -1;
 
-std::int64_t padded(std::int64_t floats) { return (floats + 63) / 64 * 64; }  // 256 bytes, as the libraries like it
+constexpr std::int64_t kUnit = 64;  // floats: 256 bytes, as the libraries like it
+
+// What a slot takes: its floats, and a zone of at least one unit that nobody may write to.
+std::int64_t fenced(std::int64_t floats) { return (floats + kUnit - 1) / kUnit * kUnit + kUnit; }
 
 // All that the addresses of a run follow from.
 Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
@@ -64,17 +67,20 @@ void Program::plan() {
 
 std::int64_t Program::workspace_bytes(const Batch& batch) const {
   std::int64_t floats = 0;
-  for (const Slot& slot : slots_) floats += padded(slot.elements * batch.lanes(slot.extent));
+  for (const Slot& slot : slots_) floats += fenced(slot.elements * batch.lanes(slot.extent));
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
 
 std::vector<Program::Value> Program::run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const {
   float* next = arena.grown(device_, workspace_bytes(batch) / static_cast<std::int64_t>(sizeof(float)));
   std::vector<float*> slots;
+  std::vector<Zone> zones;
   slots.reserve(slots_.size());
   for (const Slot& slot : slots_) {
+    const std::int64_t floats = slot.elements * batch.lanes(slot.extent), taken = fenced(floats);
     slots.push_back(next);
-    next += padded(slot.elements * batch.lanes(slot.extent));
+    zones.push_back({next - arena.data() + floats, taken - floats});
+    next += taken;
   }
   std::vector<float*> addresses(lowered_.storages.size(), nullptr);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -84,6 +90,7 @@ std::vector<Program::Value> Program::run(const Batch& batch, std::span<const flo
     addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<float*>(fixed);
   }
   const auto all_steps = [&] {
+    device_.fence(arena.data(), zones);
     for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
   };
   if (on_the_host().empty()) {

@@ -20,6 +20,7 @@ inline std::vector<Tensor> run_one(const Program& program, const Graph& graph, c
   for (const ValueId id : graph.outputs) outputs.emplace_back(graph[id].shape);
   for (Tensor& output : outputs) out.push_back(output.data.data());
   Workspace workspace;
+  workspace.verify = true;
   program.run({1, 1}, in, out, workspace);
   return outputs;
 }

@@ -50,7 +50,7 @@ inline Graph with_constants(const OpCase& row, const std::vector<Extent>& extent
   return graph;
 }
 
-// Inputs and outputs laid out [elements][lanes].
+// Inputs and outputs laid out [elements][lanes]. Kernels that write beyond their memory are found out.
 inline std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch,
                                            const std::vector<std::vector<float>>& inputs) {
   Extent largest = Extent::example;
@@ -63,6 +63,7 @@ inline std::vector<std::vector<float>> run(const Program& program, const Graph& 
     outputs.emplace_back(static_cast<std::size_t>(element_count(graph[id].shape) * batch.lanes(largest)));
   for (auto& output : outputs) out.push_back(output.data());
   Workspace workspace;
+  workspace.verify = true;
   program.run(batch, in, out, workspace);
   return outputs;
 }

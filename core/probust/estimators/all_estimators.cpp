@@ -322,22 +322,41 @@ void require_answerable(const Executor& executor, const EstimatorSpec& estimator
               "needs gradients, which " + std::string(executor.name()) + " does not give", "use one of " + known_forms(true)};
 }
 
-const std::vector<Linearization>& Evaluation::linearized(const Noise& noise) {
-  auto [entry, fresh] = linearized_.try_emplace(noise.shape->name());
-  if (fresh) entry->second = executor_.linearize(points_, *noise.shape).value();
-  return entry->second;
+Linearizing at_points(const Noise& noise) {
+  return {"at the points, " + noise.shape->name(), 0,
+          [noise](Executor& executor, const Points& points) { return executor.linearize(points, *noise.shape).value(); }};
 }
 
-const std::vector<Linearization>& Evaluation::smoothed(const Noise& noise) {
-  auto [entry, fresh] = smoothed_.try_emplace(noise.text());
-  if (fresh) entry->second = executor_.linearize_smoothed(points_, noise).value();
-  return entry->second;
+Linearizing under_noise(const Noise& noise) {
+  return {"under the noise, " + noise.text(), 0,
+          [noise](Executor& executor, const Points& points) { return executor.linearize_smoothed(points, noise).value(); }};
 }
 
-const std::vector<Linearization>& Evaluation::averaged(const Noise& noise, std::int64_t samples) {
-  auto [entry, fresh] = averaged_.try_emplace({noise.text(), samples});
-  if (fresh) entry->second = executor_.linearize_averaged(points_, noise, samples).value();
-  return entry->second;
+Linearizing over_copies(const Noise& noise, std::int64_t samples) {
+  return {"over " + std::to_string(samples) + " copies, " + noise.text(), samples,
+          [noise, samples](Executor& executor, const Points& points) {
+            return executor.linearize_averaged(points, noise, samples).value();
+          }};
+}
+
+void Evaluation::each_linearized(const Linearizing& how,
+                                 const std::function<void(std::span<const Linearization>, std::int64_t)>& use) {
+  const auto known = known_.find(how.key);
+  if (known != known_.end()) return use(known->second, 0);
+  const std::int64_t n = points_.size(), gradients = executor_.backwards_to_linearize(), budget = executor_.options().memory / 4;
+  const std::int64_t numbers = gradients * gradients + executor_.classes() * (2 + 3 * how.samples);
+  const std::int64_t bytes = numbers * static_cast<std::int64_t>(sizeof(double));
+  if (bytes > budget)
+    throw Error{ErrorCode::resources, "--memory",
+                "the products of one point's margin gradients take " + std::to_string(bytes >> 10) + "K",
+                "give at least " + std::to_string((bytes >> 8) + 1) + "K, or use mc:N"};
+  if (known_bytes_ + n * bytes <= budget) {
+    known_bytes_ += n * bytes;
+    return use(known_[how.key] = how.ask(executor_, points_), 0);
+  }
+  const std::int64_t step = budget / bytes;
+  for (std::int64_t first = 0; first < n; first += step)
+    use(how.ask(executor_, slice(points_, first, std::min(step, n - first))), first);
 }
 
 namespace {
@@ -362,6 +381,9 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
   if (event.top > 1 && !definition.counts)
     throw Error{ErrorCode::usage, where, "does not know whether a class stays among the largest logits",
                 "use mc:N, mc:±H, mc:p>TAU or auto"};
+  if (event.per_class && !definition.counts && classes > static_cast<std::int64_t>(kMostRivals))
+    throw Error{ErrorCode::usage, where, "would take a normal probability for each of " + std::to_string(classes) + " classes",
+                "use mc:N"};
   const bool answers = definition.knows_events || (definition.counts && !event.per_class);
   if (!event.plain() && !answers)
     throw Error{ErrorCode::usage, where, "answers for the target alone, not for groups or each class",
@@ -388,6 +410,17 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
 
 }  // namespace
 
+bool concerns_one_estimator(const Error& error) {
+  return error.code == ErrorCode::unsupported || error.code == ErrorCode::resources || error.code == ErrorCode::numerical;
+}
+
+std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points) {
+  const std::string_view word = error.code == ErrorCode::unsupported ? "unsupported"
+                                : error.code == ErrorCode::resources ? "resources"
+                                                                     : "numerical";
+  return unanswered(points, std::string(word) + ": " + error.message());
+}
+
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
     const Points& points = evaluation.points();
@@ -396,6 +429,7 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
     std::vector<Estimate> estimates = estimator.definition->needs_gradients
                                           ? analytical(evaluation, noise, estimator)
                                           : estimator.definition->estimate(evaluation, noise, estimator.parameter);
+    stop_if_asked(&evaluation.executor().progress.stop);  // what was stopped half way means nothing
     for (std::int64_t i = 0; i < points.size(); ++i) {
       if (finite_at(points, evaluation.logits(), i)) continue;
       Estimate replaced = nonfinite_estimate();

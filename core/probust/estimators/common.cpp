@@ -16,6 +16,8 @@
 namespace probust {
 namespace {
 
+constexpr double kNegligibleLeftOut = 1e-4;  // of p_fail: what the normal CDF itself is asked for
+
 Estimate certain(double p) {
   Estimate estimate;
   estimate.p = p;
@@ -54,13 +56,11 @@ Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
 // by about the dimension of the input and left out.
 double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
                        double sigma, std::int64_t samples) {
+  const Eigen::MatrixXd covariance = linearization.sample_covariance(problem.rows);
   double variance = 0;
   for (Eigen::Index a = 0; a < dp_dz.size(); ++a) {
-    for (Eigen::Index b = 0; b < dp_dz.size(); ++b) {
-      const std::int64_t i = problem.rows[a], j = problem.rows[b];
-      variance += dp_dz[a] * dp_dz[b] * linearization.sample_covariance(i, j) / std::sqrt(linearization.gram(i, i)) /
-                  std::sqrt(linearization.gram(j, j));
-    }
+    for (Eigen::Index b = 0; b < dp_dz.size(); ++b)
+      variance += dp_dz[a] * dp_dz[b] * covariance(a, b) / problem.deviations[a] / problem.deviations[b];
   }
   return std::sqrt(std::max(0.0, variance / static_cast<double>(samples))) / sigma;
 }
@@ -90,6 +90,9 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
   estimate.p_fail = probability.p_fail;
   if (probability.status == normal::Status::not_reached)
     estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
+  if (problem.left_out > kNegligibleLeftOut)
+    estimate.status = "inexact: rivals beyond the " + std::to_string(problem.rows.size()) + " nearest may add " +
+                      short_text(problem.left_out) + " to p_fail";
   if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
   return estimate;
 }
@@ -121,11 +124,11 @@ Estimate nonfinite_estimate() {
 }
 
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
-                            std::int64_t samples) {
+                            std::int64_t samples, const std::atomic<bool>* stop) {
   const NormalProblem problem = normal_problem(linearization, target, sigma);
   if (const auto estimate = settled(problem, samples)) return *estimate;
   if (cdf == NormalCdf::exact)
-    return with_probability(problem, normal::mvn_cdf(problem.z, problem.R), linearization, sigma, samples);
+    return with_probability(problem, normal::mvn_cdf(problem.z, problem.R, {.stop = stop}), linearization, sigma, samples);
   Estimate estimate;
   const normal::MvSigmoid probability = normal::mv_sigmoid(problem.z);
   estimate.p = probability.p;
@@ -140,7 +143,10 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
   const auto count = static_cast<std::int64_t>(linearizations.size());
   const int threads = executor.options().threads;
   std::vector<NormalProblem> problems(linearizations.size());
-  parallel_for(count, threads, [&](std::int64_t i, int) { problems[i] = normal_problem(linearizations[i], targets[i], sigma); });
+  parallel_for(count, threads, [&](std::int64_t i, int) {
+    stop_if_asked(&executor.progress.stop);
+    problems[i] = normal_problem(linearizations[i], targets[i], sigma);
+  });
 
   std::vector<Estimate> estimates(linearizations.size());
   std::vector<normal::Problem> open;  // those that are not settled, and whose they are
@@ -154,6 +160,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
     }
   }
   const std::vector<normal::Probability> answers = executor.normal_probabilities(open);
+  stop_if_asked(&executor.progress.stop);
   parallel_for(static_cast<std::int64_t>(owner.size()), threads, [&](std::int64_t k, int) {
     const std::int64_t i = owner[k];
     estimates[i] = with_probability(problems[i], answers[k], linearizations[i], sigma, samples);

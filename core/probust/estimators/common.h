@@ -29,9 +29,9 @@ enum class NormalCdf { exact, mv_sigmoid };
 
 /// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid; certain, degenerate and
 /// non-finite linearizations have their defined answers. Where margins were sampled, also the standard error of p that their
-/// scatter causes, by the delta method.
+/// scatter causes, by the delta method. Where `stop` is set meanwhile, the answer means nothing.
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
-                            std::int64_t samples);
+                            std::int64_t samples, const std::atomic<bool>* stop = nullptr);
 
 /// The same linearised classifier with another class as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
@@ -50,8 +50,7 @@ struct Reading {
 
 /// One estimate a point, of what the evaluation asks for: for groups, the sum over the classes that count as kept (and those that
 /// do not, for p_fail); for per_class, each class's own probability.
-std::vector<Estimate> read(Evaluation& evaluation, const std::vector<Linearization>& linearizations, double sigma,
-                           const Reading& reading);
+std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading);
 
 /// From this budget on a pilot of auto:N looks at which points failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;

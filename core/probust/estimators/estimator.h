@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -40,6 +41,22 @@ struct Estimate {
   std::vector<double> classes;  ///< [C] the probability that each class wins, where the event asks for it
 };
 
+/// A way to linearise a classifier around points.
+struct Linearizing {
+  std::string key;           ///< tells what differs apart
+  std::int64_t samples = 0;  ///< noisy copies of each point that it averages over
+  std::function<std::vector<Linearization>(Executor&, const Points&)> ask;
+};
+
+/// At the points themselves, for one noise shape (any scale).
+Linearizing at_points(const Noise& noise);
+
+/// Of the classifier's mean under the noise, by moment propagation.
+Linearizing under_noise(const Noise& noise);
+
+/// Averaged over `samples` noisy copies.
+Linearizing over_copies(const Noise& noise, std::int64_t samples);
+
 /// A block of points under evaluation: what estimators share is computed once.
 class Evaluation {
  public:
@@ -53,22 +70,17 @@ class Evaluation {
   const Tensor& logits() const { return logits_; }
   const Event& event() const { return event_; }
 
-  /// Linearizations at the points, for one noise shape (any scale).
-  const std::vector<Linearization>& linearized(const Noise& noise);
-
-  /// Linearizations of the classifier's mean under the noise, by moment propagation.
-  const std::vector<Linearization>& smoothed(const Noise& noise);
-
-  /// Linearizations averaged over `samples` noisy copies.
-  const std::vector<Linearization>& averaged(const Noise& noise, std::int64_t samples);
+  /// Calls use(some, first) with the linearizations of the points from `first` on, a part at a time. They are kept for the next
+  /// call where they do not take too much of the executor's memory. Throws Error{resources} where those of one point do.
+  void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
 
  private:
   Executor& executor_;
   Points points_;
   Tensor logits_;
   Event event_;
-  std::map<std::string, std::vector<Linearization>> linearized_, smoothed_;
-  std::map<std::pair<std::string, std::int64_t>, std::vector<Linearization>> averaged_;
+  std::map<std::string, std::vector<Linearization>> known_;
+  std::int64_t known_bytes_ = 0;
 };
 
 /// One entry of the list of estimators.
@@ -133,5 +145,12 @@ void require_answerable(const Executor& executor, const EstimatorSpec& estimator
 /// the noise is nothing like a Gaussian, and "approximate: ..." beside their answer where it was taken as one. Points whose
 /// numbers are not finite get NaN and the status "nonfinite"; the others are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
+
+/// Whether an Error of `estimate` is about what this estimator needs of the model or the machine: others may do without. Not so
+/// where it was asked for something wrong, or stopped.
+bool concerns_one_estimator(const Error& error);
+
+/// The estimates of `points` points where `error` is all there is: NaN, with a status that gives its code and message.
+std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points);
 
 }  // namespace probust

@@ -6,6 +6,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
+#include "probust/exec/last_layer.h"
 
 namespace probust {
 
@@ -14,28 +15,38 @@ namespace {
 // Row of class c among the rivals of `target`.
 std::int64_t row_of(std::int64_t c, std::int64_t target) { return c < target ? c : c - 1; }
 
-// Margins of `other` as a matrix on those of `target`: (f_t - f_i) - (f_t - f_c), and -(f_t - f_c) where i = t.
-Eigen::MatrixXd change_of_target(Eigen::Index rivals, std::int64_t target, std::int64_t other) {
-  Eigen::MatrixXd change = Eigen::MatrixXd::Zero(rivals, rivals);
+// The margins of class `other`, f_c - f_i = (f_t - f_i) - (f_t - f_c), as differences of rows of those of `target`: the row that
+// is subtracted from (none where i = t: the margin is 0) and, always, the row of c.
+std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std::int64_t other) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(rivals), -1);
   for (std::int64_t i = 0; i <= rivals; ++i) {
-    if (i == other) continue;
-    const std::int64_t row = row_of(i, other);
-    if (i != target) change(row, row_of(i, target)) = 1;
-    change(row, row_of(other, target)) = -1;
+    if (i != other && i != target) rows[row_of(i, other)] = row_of(i, target);
   }
-  return change;
+  return rows;
+}
+
+// Those rows, less the row of c, of a matrix with a column for every copy.
+Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<std::int64_t>& from, std::int64_t subtracted) {
+  Eigen::MatrixXd result(rows.rows(), rows.cols());
+  for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+    result.row(i) = -rows.row(subtracted);
+    if (from[i] >= 0) result.row(i) += rows.row(from[i]);
+  }
+  return result;
 }
 
 Estimate of_event(const Event& event, const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
-                  std::int64_t samples) {
-  Estimate own = from_linearization(linearization, target, sigma, cdf, samples);
+                  std::int64_t samples, const std::atomic<bool>* stop) {
+  Estimate own = from_linearization(linearization, target, sigma, cdf, samples, stop);
   if (event.plain() || own.status.starts_with("nonfinite")) return own;
-  const std::int64_t classes = linearization.margins.size() + 1;
+  const std::int64_t classes = linearization.rivals() + 1;
   Estimate whole = own;
   whole.p = whole.p_fail = 0;
   if (!event.group.empty()) whole.std_error.reset();  // the classes' errors are not independent
   for (std::int64_t c = 0; c < classes; ++c) {
-    const Estimate wins = c == target ? own : from_linearization(retargeted(linearization, target, c), c, sigma, cdf, samples);
+    stop_if_asked(stop);
+    const Estimate wins =
+        c == target ? own : from_linearization(retargeted(linearization, target, c), c, sigma, cdf, samples, stop);
     (event.same_group(c, target) ? whole.p : whole.p_fail) += wins.p;
     if (event.per_class) whole.classes.push_back(wins.p);
     if (wins.status != "ok" && whole.status == "ok") whole.status = wins.status;
@@ -56,45 +67,54 @@ std::vector<Estimate> read_some(Evaluation& evaluation, std::span<const Lineariz
     return from_linearizations(evaluation.executor(), some, targets, sigma, reading.samples);
   std::vector<Estimate> estimates(some.size());
   parallel_for(static_cast<std::int64_t>(some.size()), evaluation.executor().options().threads, [&](std::int64_t i, int) {
-    estimates[i] = of_event(evaluation.event(), some[i], targets[i], sigma, reading.cdf, reading.samples);
+    estimates[i] = of_event(evaluation.event(), some[i], targets[i], sigma, reading.cdf, reading.samples,
+                            &evaluation.executor().progress.stop);
   });
   return estimates;
 }
 
 }  // namespace
 
-std::vector<Estimate> read(Evaluation& evaluation, const std::vector<Linearization>& linearizations, double sigma,
-                           const Reading& reading) {
-  const auto count = static_cast<std::int64_t>(linearizations.size());
-  const std::int64_t rivals = std::max<std::int64_t>(1, evaluation.executor().classes() - 1);
+std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading) {
+  const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
   const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // of a point at once
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
-  for (std::int64_t first = 0; first < count; first += step) {
-    std::span<const Linearization> some = std::span(linearizations).subspan(first, std::min(step, count - first));
-    std::vector<Linearization> repaired;
-    if (reading.repair != nullptr) {
-      std::transform(some.begin(), some.end(), std::back_inserter(repaired), reading.repair);
-      some = repaired;
+  evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {
+    const auto count = static_cast<std::int64_t>(part.size());
+    for (std::int64_t first = 0; first < count; first += step) {
+      std::span<const Linearization> some = part.subspan(first, std::min(step, count - first));
+      std::vector<Linearization> repaired;
+      if (reading.repair != nullptr) {
+        std::transform(some.begin(), some.end(), std::back_inserter(repaired), reading.repair);
+        some = repaired;
+      }
+      for (Estimate& estimate : read_some(evaluation, some, begin + first, sigma, reading)) {
+        estimate.forwards = reading.forwards;
+        estimate.backwards = reading.backwards;
+        estimates.push_back(std::move(estimate));
+      }
     }
-    for (Estimate& estimate : read_some(evaluation, some, first, sigma, reading)) {
-      estimate.forwards = reading.forwards;
-      estimate.backwards = reading.backwards;
-      estimates.push_back(std::move(estimate));
-    }
-  }
+  });
   return estimates;
 }
 
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other) {
   if (other == target) return linearization;
-  const Eigen::VectorXd& margins = linearization.margins;
-  const Eigen::MatrixXd &gram = linearization.gram, &covariance = linearization.sample_covariance;
-  const Eigen::MatrixXd change = change_of_target(margins.size(), target, other);
+  const std::vector<std::int64_t> from = minuends(linearization.rivals(), target, other);
+  const std::int64_t subtracted = row_of(other, target);
   Linearization result;
-  result.margins = change * margins;
-  result.gram = change * gram * change.transpose();
-  if (covariance.size() > 0) result.sample_covariance = change * covariance * change.transpose();
+  result.margins = retargeted_rows(linearization.margins, from, subtracted);
+  if (linearization.sampled.size() > 0) result.sampled = retargeted_rows(linearization.sampled, from, subtracted);
+  if (linearization.last) {
+    result.last = linearization.last;
+    result.target = other;
+    result.gram = linearization.gram;
+    result.margin_variances = margin_variances(*result.last, result.gram, other, nullptr);
+    return result;
+  }
+  result.gram = retargeted_rows(linearization.gram, from, subtracted);
+  result.gram = retargeted_rows(result.gram.transpose(), from, subtracted).eval();
   return result;
 }
 

@@ -3,32 +3,80 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "probust/normal/univariate.h"
 
 namespace probust {
+namespace {
+
+constexpr std::size_t kAlwaysKept = 64;
+constexpr double kNegligible = 1e-5, kNegligibleShare = 1e-3;  // of failure: absolute, and of the most probable rival's
+
+// What is left of the rivals, ascending by z, whose failure probabilities beyond add up to next to nothing; of many, those that
+// threaten most.
+struct Kept {
+  std::size_t count;
+  double left_out;  // the sum of the others' probabilities
+};
+
+Kept that_matter(const std::vector<double>& z) {
+  const double most = normal::complement(z.front()), negligible = std::min(kNegligible, kNegligibleShare * most);
+  Kept kept{z.size(), 0};
+  while (kept.count > kAlwaysKept) {
+    const double with_next = kept.left_out + normal::complement(z[kept.count - 1]);
+    if (with_next > negligible && kept.count <= kMostRivals) break;
+    kept.left_out = with_next;
+    --kept.count;
+  }
+  return kept;
+}
+
+// Drops rivals that cannot matter, where there are many: z and rows alike. Returns what that may add to the failure.
+double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) {
+  std::vector<std::size_t> order(z.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return z[a] < z[b]; });
+  std::vector<double> ascending;
+  ascending.reserve(z.size());
+  for (const std::size_t i : order) ascending.push_back(z[i]);
+  const Kept kept = that_matter(ascending);
+  order.resize(kept.count);
+  std::sort(order.begin(), order.end());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    z[k] = z[order[k]];
+    rows[k] = rows[order[k]];
+  }
+  z.resize(kept.count);
+  rows.resize(kept.count);
+  return kept.left_out;
+}
+
+}  // namespace
 
 NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma) {
   const Eigen::VectorXd& margins = linearization.margins;
-  const Eigen::MatrixXd& gram = linearization.gram;
+  const Eigen::VectorXd variances = linearization.variances();
   NormalProblem problem;
-  problem.finite = margins.allFinite() && gram.allFinite();
+  problem.finite = margins.allFinite() && variances.allFinite() && linearization.gram.allFinite();
   if (!problem.finite) return problem;
   for (Eigen::Index i = 0; i < margins.size(); ++i) {
-    if (gram(i, i) > 0) {
+    if (variances[i] > 0) {
       problem.rows.push_back(i);
+      problem.z.push_back(margins[i] / (sigma * std::sqrt(variances[i])));
     } else {
       const bool rival_wins_ties = i < target;  // row i is class i below the target and class i + 1 above it
       problem.always_fails = problem.always_fails || margins[i] < 0 || (margins[i] == 0 && rival_wins_ties);
     }
   }
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
+  if (linearization.last || problem.rows.size() > kMostRivals) problem.left_out = drop_negligible(problem.z, problem.rows);
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
-  problem.R.resize(m, m);
+  problem.R = linearization.covariance(problem.rows);
+  problem.deviations = problem.R.diagonal().cwiseSqrt();
   for (Eigen::Index a = 0; a < m; ++a) {
-    const std::int64_t i = problem.rows[a];
-    problem.z.push_back(margins[i] / (sigma * std::sqrt(gram(i, i))));
     for (Eigen::Index b = 0; b < m; ++b) {
-      const std::int64_t j = problem.rows[b];
-      const double correlation = gram(i, j) / std::sqrt(gram(i, i)) / std::sqrt(gram(j, j));
+      const double correlation = problem.R(a, b) / problem.deviations[a] / problem.deviations[b];
       problem.R(a, b) = a == b ? 1.0 : std::min(1.0, std::max(-1.0, correlation));
     }
   }

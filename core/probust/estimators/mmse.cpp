@@ -15,10 +15,11 @@ namespace {
 Linearization without(const Linearization& linearization, const Eigen::MatrixXd& moved) {
   Linearization result;
   result.gram = linearization.gram;
-  const Eigen::MatrixXd rest = linearization.sampled - moved;
-  result.margins = rest.rowwise().mean();
-  const Eigen::MatrixXd scatter = rest.colwise() - result.margins;
-  result.sample_covariance = scatter * scatter.transpose() / std::max(1.0, static_cast<double>(rest.cols() - 1));
+  result.last = linearization.last;
+  result.target = linearization.target;
+  result.margin_variances = linearization.margin_variances;
+  result.sampled = linearization.sampled - moved;
+  result.margins = result.sampled.rowwise().mean();
   return result;
 }
 
@@ -33,8 +34,8 @@ using Repair = Linearization (*)(const Linearization&);
 
 std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, double samples, NormalCdf cdf, Repair repair) {
   const auto count = static_cast<std::int64_t>(samples);
-  const std::int64_t backwards = count * (evaluation.executor().classes() - 1);
-  return read(evaluation, evaluation.averaged(noise, count), noise.scale,
+  const std::int64_t backwards = count * evaluation.executor().backwards_to_linearize();
+  return read(evaluation, over_copies(noise, count), noise.scale,
               {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
 }
 

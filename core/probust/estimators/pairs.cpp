@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kGroups = 25;          // of the jackknife
 constexpr std::int64_t kAlwaysKept = 64;      // rivals
 constexpr std::int64_t kJackknifed = 24;      // rivals, which is enough for a standard error
+constexpr double kLeftOut = 1e-3;             // of failure, by rivals that are not looked at
 constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
 constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
 constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
@@ -147,21 +148,30 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
   return {{pairs.plus(rows, Eigen::all), pairs.minus(rows, Eigen::all)}, std::move(rows), before};
 }
 
+void tell_left_out(Estimate& estimate, const Rivals& rivals) {
+  if (rivals.left_out <= kLeftOut || std::isnan(estimate.p)) return;
+  estimate.status = "inexact: rivals beyond the " + std::to_string(rivals.rows.size()) + " nearest may add " +
+                    short_text(rivals.left_out) + " to p_fail";
+}
+
 Rivals all_rivals(const Pairs& pairs, std::int64_t target) { return {pairs, every_rival(pairs), target}; }
 
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must) {
-  constexpr double kLeftOut = 1e-3;
   if (pairs.rivals() <= kAlwaysKept) return all_rivals(pairs, target);
   const Eigen::VectorXd z = scores(pairs);
   const std::vector<std::int64_t> order = ascending(pairs, z);
   std::size_t kept = order.size();
-  for (double left = 0; static_cast<std::int64_t>(kept) > kAlwaysKept; --kept) {
-    left += normal::complement(z[order[kept - 1]]);
-    if (!(left <= kLeftOut)) break;  // NaN stays
+  double left_out = 0;
+  for (; static_cast<std::int64_t>(kept) > kAlwaysKept; --kept) {
+    const double with_next = left_out + normal::complement(z[order[kept - 1]]);
+    if (!(with_next <= kLeftOut) && kept <= kMostRivals) break;  // NaN stays
+    left_out = with_next;
   }
   std::vector<std::int64_t> rows(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
   rows.insert(rows.end(), must.begin(), must.end());
-  return some_rivals(pairs, target, std::move(rows));
+  Rivals rivals = some_rivals(pairs, target, std::move(rows));
+  rivals.left_out = left_out;
+  return rivals;
 }
 
 PairMoments::PairMoments(const Pairs& pairs, std::int64_t begin, std::int64_t stride)

@@ -41,6 +41,7 @@ struct Rivals {
   Pairs pairs;
   std::vector<std::int64_t> rows;
   std::int64_t target;
+  double left_out = 0;  ///< the sum of the normal tails of rivals that were left out
 };
 
 Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows);
@@ -48,7 +49,8 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
 Rivals all_rivals(const Pairs& pairs, std::int64_t target);
 
 /// Those that decide, for algebra that grows with the cube of their number: all of up to 64, else the 64 of the smallest scores
-/// and as many more as it takes for the normal tails of the others to add up to at most 1e-3, with those of `must`.
+/// and as many more as it takes for the normal tails of the others to add up to at most 1e-3, with those of `must`; never more
+/// than kMostRivals of the smallest scores.
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
 /// Sums over pairs from which mean and covariance of the margins follow, for any subset of the pairs. The even part of a pair is
@@ -104,8 +106,11 @@ void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model,
 /// The same where the standard error of z = Phi^-1(p) is known: NaN where it is not.
 void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share);
 
-/// probit:N's estimate from one point's pairs alone.
-Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target);
+/// probit:N's estimate from one point's pairs alone. Where `stop` is set meanwhile, it means nothing.
+Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
+
+/// Says in an estimate's status what `rivals` left out, where that may matter.
+void tell_left_out(Estimate& estimate, const Rivals& rivals);
 
 /// The standard errors of what is computed from pairs, by the jackknife that leaves out a group of pairs at a time (Efron 1982):
 /// without(group, groups) leaves out pairs group, group + groups, ... .

@@ -13,9 +13,10 @@
 namespace probust {
 namespace {
 
-Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target, std::int64_t kept) {
+Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target, std::int64_t kept,
+                const std::atomic<bool>* stop) {
   const Linearization normal = model.with(PairMoments(pairs, 0, 1).normal());
-  Estimate estimate = from_linearization(normal, target, 1, NormalCdf::exact, 0);
+  Estimate estimate = from_linearization(normal, target, 1, NormalCdf::exact, 0, stop);
   judge(estimate, pairs, model, kept, target, 1);
   estimate.forwards = 2 * pairs.size();
   return estimate;
@@ -30,9 +31,11 @@ std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const Eva
 
 }  // namespace
 
-Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target) {
+Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop) {
   const Rivals rivals = decisive(pairs, target);
-  return probit(rivals.pairs, own_alone(rivals.pairs.rivals()), rivals.target, count_kept(pairs, target));
+  Estimate estimate = probit(rivals.pairs, own_alone(rivals.pairs.rivals()), rivals.target, count_kept(pairs, target), stop);
+  tell_left_out(estimate, rivals);
+  return estimate;
 }
 
 std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise, double samples) {
@@ -44,8 +47,10 @@ std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
     const std::vector<Pairs> sampled = executor.pairs(part, noise, pairs).value();
-    parallel_for(part.size(), executor.options().threads,
-                 [&](std::int64_t i, int) { estimates[first + i] = estimate_from_pairs(sampled[i], part.target[i]); });
+    parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
+      stop_if_asked(&executor.progress.stop);
+      estimates[first + i] = estimate_from_pairs(sampled[i], part.target[i], &executor.progress.stop);
+    });
   }
   return estimates;
 }
@@ -59,7 +64,9 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   const std::vector<CovarianceModel> models = pooled(sampled, evaluation, pairs);
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
-    estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]));
+    stop_if_asked(&executor.progress.stop);
+    estimates[i] =
+        probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]), &executor.progress.stop);
   });
   return estimates;
 }

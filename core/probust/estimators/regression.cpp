@@ -203,7 +203,7 @@ Fit fit(Rivals rivals, std::int64_t kept, const Projection& projection, std::vec
 Eigen::MatrixXd explained_covariance(const Fit& fit) { return fit.explained.slopes * fit.explained.slopes.transpose(); }
 
 // `model` says what the covariance of the margins is taken to be: the point's own, or shrunk towards that of others.
-Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness) {
+Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness, const std::atomic<bool>* stop) {
   if (!fit.finite) return nonfinite_estimate();
   const Eigen::MatrixXd explained = explained_covariance(fit);
   const double unexplained = fit.residual.trace(), share = unexplained / std::max(unexplained + explained.trace(), 1e-300);
@@ -212,7 +212,7 @@ Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness
     Linearization exact;
     exact.margins = fit.mean;
     exact.gram = explained;
-    estimate = from_linearization(exact, fit.rivals.target, 1, NormalCdf::exact, 0);
+    estimate = from_linearization(exact, fit.rivals.target, 1, NormalCdf::exact, 0, stop);
   } else {
     const double rough = roughness * std::sqrt(model.weight);  // of the total, what the sampled residuals keep
     const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
@@ -221,6 +221,7 @@ Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness
   }
   judge(estimate, left_out(fit.left, fit.mean, fit.explained.leverage), {model.weight, model.weight * explained + model.known},
         fit.kept, fit.rivals.target, std::sqrt(share));
+  tell_left_out(estimate, fit.rivals);
   return estimate;
 }
 
@@ -258,7 +259,8 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   const std::int64_t bytes = 64 * budget.pairs * executor.classes();
   std::int64_t step = points.size();
   if (learning == Learning::alone) {
-    step = points_at_once(executor, bytes);
+    const std::int64_t deciding = std::min<std::int64_t>(executor.classes(), kMostRivals);
+    step = points_at_once(executor, bytes + 32 * deciding * deciding);
   } else {
     check_all_fit(executor, points.size(), bytes + 32 * executor.classes() * executor.classes());
   }
@@ -278,6 +280,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
         executor.project(part, rivals, noise, budget.pairs, budget.pilot(), around).value();
     std::vector<Fit> fits(pairs.size());
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
+      stop_if_asked(&executor.progress.stop);
       const Pairs all = joined(pairs[i], projections[i].pairs);
       const std::int64_t target = part.target[i];
       Rivals deciding = learning == Learning::alone ? decisive(all, target, rows[i]) : all_rivals(all, target);
@@ -285,8 +288,9 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
     });
     const std::vector<CovarianceModel> models = models_of(fits, part.target, evaluation.logits(), budget.pairs, learning);
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
+      stop_if_asked(&executor.progress.stop);
       Estimate& estimate = estimates[first + i];
-      estimate = conclude(fits[i], models[i], budget.roughness);
+      estimate = conclude(fits[i], models[i], budget.roughness, &executor.progress.stop);
       const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
       estimate.forwards = 2 * budget.pairs + each;
       estimate.backwards = budget.gradients * each;

@@ -73,7 +73,12 @@ bool EstimateRun::estimate_next() {
   auto attempt = std::make_unique<Evaluation>(*evaluation_);
   auto made = estimate(*attempt, noise, estimator);
   if (!made && executor_.interrupted()) return false;
-  estimates_.push_back(std::move(made).value());
+  const bool others = request_.estimators.size() > 1;
+  if (!made && others && concerns_one_estimator(made.error())) {
+    estimates_.push_back(refused_estimates(made.error(), attempt->points().size()));
+  } else {
+    estimates_.push_back(std::move(made).value());
+  }
   evaluation_ = std::move(attempt);
   executor_.forget();
   return true;

@@ -31,7 +31,8 @@ class EstimateRun {
   /// noise or estimators do not fit it.
   EstimateRun(Executor& executor, EstimateRequest request, Outside* outside = nullptr);
 
-  /// Works for about as long as `milliseconds`, or until `outside` wants an answer; true once all rows are there. Throws Error.
+  /// Works for about as long as `milliseconds`, or until `outside` wants an answer; true once all rows are there. Throws Error,
+  /// but where one of several estimators cannot answer for this model: its rows say why (refused_estimates).
   bool step(double milliseconds);
 
   /// For each point, each noise model and each estimator, in that order, as far as blocks are done.

@@ -7,8 +7,8 @@ namespace probust {
 namespace {
 
 std::vector<Estimate> at_the_point(Evaluation& evaluation, const Noise& noise, NormalCdf cdf) {
-  const std::int64_t backwards = evaluation.executor().classes() - 1;
-  return read(evaluation, evaluation.linearized(noise), noise.scale, {.cdf = cdf, .forwards = 1, .backwards = backwards});
+  const std::int64_t backwards = evaluation.executor().backwards_to_linearize();
+  return read(evaluation, at_points(noise), noise.scale, {.cdf = cdf, .forwards = 1, .backwards = backwards});
 }
 
 }  // namespace

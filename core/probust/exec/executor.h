@@ -36,16 +36,37 @@ Points slice(const Points& points, std::int64_t first, std::int64_t count);
 /// The points at positions `which`, in that order. Throws as slice does.
 Points select(const Points& points, std::span<const std::int64_t> which);
 
+/// Above so many rivals executors may give margin gradients as combinations of those of the last layer's inputs.
+inline constexpr std::int64_t kManyRivals = 256;
+
+/// A linear last layer, whose inputs are h: f = W h + b.
+struct LastLayer {
+  Eigen::MatrixXf weights;  ///< W [C, w]
+  Eigen::VectorXf bias;     ///< b [C]
+};
+
 /// A classifier seen as linear around a point: the narrow waist between networks and probabilities. Rivals are the classes
-/// other than the target, in order; m = C - 1.
+/// other than the target, in order; m = C - 1. Ask `variances` and `covariance` for the margins' gradients.
 struct Linearization {
   Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
-  Eigen::MatrixXd gram;     ///< [m, m] U C Uᵀ at unit noise scale, with the margin gradients u_i as rows of U
-  /// [m, m] covariance of the margins over the noise samples; empty where nothing was sampled.
-  Eigen::MatrixXd sample_covariance;
+  /// [m, m] U C Uᵀ at unit noise scale, with the margin gradients u_i as rows of U; [w, w] of the gradients of the last layer's
+  /// inputs where `last` is given.
+  Eigen::MatrixXd gram;
   /// [m, samples] for each noisy copy its margins g_j, and the noise eps_j along the averaged gradients and along its own: U
   /// eps_j and U_j eps_j. Empty where nothing was sampled.
   Eigen::MatrixXd sampled, along_mean, along_own;
+  /// Where it is given, margin i has the gradient (W_t - W_i) H, with the gradients that `gram` is made of as rows of H.
+  std::shared_ptr<const LastLayer> last;
+  std::int64_t target = 0;           ///< t, where `last` is given
+  Eigen::VectorXd margin_variances;  ///< [m] |u_i|² by the noise's covariance, where `last` is given
+
+  std::int64_t rivals() const { return margins.size(); }
+  /// |u_i|² by the noise's covariance, at unit scale: [m].
+  Eigen::VectorXd variances() const { return last ? margin_variances : Eigen::VectorXd(gram.diagonal()); }
+  /// U C Uᵀ at unit scale of the margins `rows`: [k, k].
+  Eigen::MatrixXd covariance(std::span<const std::int64_t> rows) const;
+  /// The covariance of the margins `rows` over the noise samples, of which there must be some: [k, k].
+  Eigen::MatrixXd sample_covariance(std::span<const std::int64_t> rows) const;
 };
 
 /// The class that a row of the margins of `target` is about.
@@ -86,10 +107,20 @@ class Averages {
   virtual Result<std::vector<Linearization>> value() = 0;
 };
 
+/// What steps of one kind took together in a run.
+struct KindTime {
+  std::string kind;  ///< as in ProgramStep
+  std::int64_t steps = 0;
+  double seconds = 0, flops = 0;
+};
+
 struct ExecutorOptions {
   int threads = 1;
-  std::int64_t memory = std::int64_t{2} << 30;  ///< bytes that activations and gradients may take, all threads together
-  std::int64_t batch = 0;                       ///< lanes per run; 0: chosen from the memory and the model
+  /// Bytes that activations, gradients and the algebra of estimators may take, all threads together.
+  std::int64_t memory = std::int64_t{2} << 30;
+  std::int64_t batch = 0;         ///< lanes per run; 0: chosen from the memory and the model
+  bool verify = false;            ///< for tests: see Workspace::verify
+  bool weights_included = false;  ///< whether `memory` has to hold the weights, too
 };
 
 /// What a caller may watch and stop from another thread or a signal handler.
@@ -115,6 +146,8 @@ class Executor {
   /// Lanes per run that forwards and gradient sweeps use.
   virtual Batch forward_batch() const = 0;
   virtual Batch gradient_batch() const = 0;
+  /// Backward passes that a linearization takes: one a margin, or fewer where the last layer is linear and its inputs are few.
+  virtual std::int64_t backwards_to_linearize() const { return classes() - 1; }
   /// What it was made with: callers that keep margins or noise ask for as many points at once as fit the memory.
   virtual const ExecutorOptions& options() const = 0;
 
@@ -157,8 +190,13 @@ class Executor {
   virtual Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                                   const Noise& noise, std::int64_t count, std::int64_t known, Around around) = 0;
 
+  /// Runs a batch at `points` (forward_batch() or gradient_batch() of them, or fewer) on one thread, by the forward program or
+  /// the one that gives gradients, and says where the time went, by the kind of step, longest first. Nothing where an executor
+  /// cannot tell.
+  virtual Result<std::vector<KindTime>> profile(const Points& points, bool gradients);
+
   /// Phi_R(z) of many problems, each as normal::mvn_cdf gives it. A device may take another way: then the answers agree within
-  /// the errors that both report.
+  /// the errors that both report. Once it is stopped, answers may have the status `interrupted`.
   virtual std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems);
 
   Progress progress;

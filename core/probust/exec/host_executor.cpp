@@ -7,6 +7,8 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <stdexcept>
 
 #include "probust/autodiff/vjp.h"
 #include "probust/base/parallel.h"
@@ -14,6 +16,7 @@
 #include "probust/exec/checks.h"
 #include "probust/exec/derived.h"
 #include "probust/exec/executor.h"
+#include "probust/exec/last_layer.h"
 #include "probust/graph/simplify.h"
 
 namespace probust {
@@ -21,7 +24,8 @@ namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr std::int64_t kPreferredLanes = 960;                // enough for every kernel to run at full speed
+constexpr std::int64_t kPreferredLanes = 960;  // enough for every kernel to run at full speed
+constexpr std::int64_t kScratchBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;  // a workspace that stays near the core
 
 // Copies row-major points [N, elements], rows first .. first + count - 1, to lanes.
@@ -33,7 +37,7 @@ void to_lanes(const Tensor& x, std::int64_t first, std::int64_t count, std::int6
 // in fixed blocks of elements, so its rounding does not depend on the chunk.
 class GramAccumulator {
  public:
-  explicit GramAccumulator(std::int64_t rows) : block_(rows, kBlock) {}
+  GramAccumulator(std::int64_t rows, const std::atomic<bool>& stop) : stop_(stop), block_(rows, kBlock) {}
 
   Eigen::MatrixXd gram(const RowMatrix& u) {
     Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(u.rows(), u.rows());
@@ -44,13 +48,28 @@ class GramAccumulator {
  private:
   static constexpr std::int64_t kBlock = 64;
   void add(const RowMatrix& u, std::int64_t first, Eigen::MatrixXd& sum) {
+    stop_if_asked(&stop_);
     const std::int64_t width = std::min<std::int64_t>(kBlock, u.cols() - first);
     block_.setZero();
     block_.leftCols(width) = u.middleCols(first, width);
     sum.noalias() += block_ * block_.transpose();
   }
+  const std::atomic<bool>& stop_;
   Eigen::MatrixXd block_;
 };
+
+std::vector<KindTime> by_kind(const std::vector<ProgramStep>& steps, const std::vector<double>& seconds, const Batch& batch) {
+  std::vector<KindTime> kinds;
+  for (std::size_t i = 0; i < steps.size() && i < seconds.size(); ++i) {
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindTime& known) { return known.kind == steps[i].kind; });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {steps[i].kind});
+    ++kind->steps;
+    kind->seconds += seconds[i];
+    kind->flops += steps[i].flops * static_cast<double>(batch.lanes(steps[i].extent));
+  }
+  std::stable_sort(kinds.begin(), kinds.end(), [](const KindTime& a, const KindTime& b) { return a.seconds > b.seconds; });
+  return kinds;
+}
 
 class HostExecutor final : public Executor {
  public:
@@ -66,7 +85,9 @@ class HostExecutor final : public Executor {
     check_values_fit(graph_);
     forward_ = compile_(graph_);
     forward_batch_ = fit_forward();
-    workspaces_.resize(static_cast<std::size_t>(options_.threads));
+    account_for_weights();
+    make_workspaces();
+    split_ = split_last_layer(graph_);
   }
 
   // One of which there is no graph, and hence no gradient.
@@ -80,7 +101,13 @@ class HostExecutor final : public Executor {
         forward_(std::move(forward)) {
     options_.threads = std::max(1, options_.threads);
     forward_batch_ = fit_forward();
-    workspaces_.resize(static_cast<std::size_t>(options_.threads));
+    make_workspaces();
+  }
+
+  // What it does is part of another's work.
+  void report_to(Progress& progress_of_all) {
+    reported_ = &progress_of_all;
+    make_workspaces();
   }
 
   std::string_view name() const override { return name_; }
@@ -94,6 +121,7 @@ class HostExecutor final : public Executor {
   }
   Batch forward_batch() const override { return forward_batch_; }
   Batch gradient_batch() const override { return gradient_batch_; }
+  std::int64_t backwards_to_linearize() const override { return split_ ? split_->last->weights.cols() : classes_ - 1; }
   const ExecutorOptions& options() const override { return options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
@@ -103,7 +131,7 @@ class HostExecutor final : public Executor {
       const std::int64_t step = forward_batch_.examples;
       for_chunks(n, step, [&](std::int64_t first, std::int64_t count, int worker) {
         Buffers& buffers = workspaces_[worker];
-        to_lanes(x, first, count, elements_, buffers.input(elements_ * count));
+        to_lanes(x, first, count, elements_, buffers.inputs.take(elements_ * count));
         const float* logits = run_forward(count, buffers);
         for (std::int64_t b = 0; b < count; ++b) {
           for (std::int64_t c = 0; c < classes_; ++c) result.data[(first + b) * classes_ + c] = logits[c * count + b];
@@ -117,11 +145,13 @@ class HostExecutor final : public Executor {
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override {
     return guarded("model", [&] {
       const std::int64_t n = checked_rows(*this, x);
+      if (const std::int64_t bytes = classes_ * elements_ * static_cast<std::int64_t>(sizeof(float)); bytes > options_.memory)
+        too_little_memory(bytes);
       prepare_jacobian();
       std::vector<float> rows(static_cast<std::size_t>(classes_ * elements_));
       for (std::int64_t i = 0; i < n; ++i) {
         Buffers& buffers = workspaces_[0];
-        to_lanes(x, i, 1, elements_, buffers.input(elements_));
+        to_lanes(x, i, 1, elements_, buffers.inputs.take(elements_));
         sweep(
             1, classes_, buffers, [&](std::int64_t, std::int64_t row, std::int64_t c) { return c == row ? 1.0F : 0.0F; },
             [&](std::int64_t first_seed, std::int64_t seeds, const float* gradients) {
@@ -138,6 +168,7 @@ class HostExecutor final : public Executor {
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
     return guarded("model", [&] {
       check(*this, points, shape);
+      if (split_) return by_features(points, [&](Executor& features, const Points& at) { return features.linearize(at, shape); });
       prepare_jacobian();
       return linearized(points, shape, {gradient_.get(), gradient_batch_});
     });
@@ -146,6 +177,8 @@ class HostExecutor final : public Executor {
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
     return guarded("model", [&] {
       check(*this, points, *noise.shape);
+      if (split_)
+        return by_features(points, [&](Executor& features, const Points& at) { return features.linearize_smoothed(at, noise); });
       return linearized(points, *noise.shape, prepared(Around::noise, noise, classes_ - 1));
     });
   }
@@ -153,6 +186,10 @@ class HostExecutor final : public Executor {
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&] {
       check(*this, points, *noise.shape);
+      if (split_) {
+        return by_features(points,
+                           [&](Executor& features, const Points& at) { return features.linearize_averaged(at, noise, samples); });
+      }
       prepare_jacobian();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
       parallel_for(points.size(), options_.threads, [&](std::int64_t i, int worker) {
@@ -168,6 +205,7 @@ class HostExecutor final : public Executor {
   Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return guarded("model", [&]() -> std::unique_ptr<Averages> {
       check(*this, points, *noise.shape);
+      if (split_) return Executor::averages(points, noise, samples).value();
       prepare_jacobian();
       return std::make_unique<HostAverages>(*this, points, noise, samples);
     });
@@ -184,7 +222,7 @@ class HostExecutor final : public Executor {
       // One lane per pair (point, sample), pairs in lexicographic order.
       for_chunks(n * samples, forward_batch_.examples, [&](std::int64_t first, std::int64_t count, int worker) {
         Buffers& buffers = workspaces_[worker];
-        draw({points, noise, first_sample, samples, first, count}, buffers, buffers.input(elements_ * count));
+        draw({points, noise, first_sample, samples, first, count}, buffers, buffers.inputs.take(elements_ * count));
         const float* logits = run_forward(count, buffers);
         std::vector<float> one(static_cast<std::size_t>(classes_));
         const std::lock_guard lock(mutex);
@@ -229,19 +267,49 @@ class HostExecutor final : public Executor {
     });
   }
 
+  Result<std::vector<KindTime>> profile(const Points& points, bool gradients) override {
+    return guarded("model", [&] {
+      check(*this, points);
+      if (gradients) prepare_jacobian();
+      Buffers& buffers = workspaces_[0];
+      const Program& program = gradients ? *gradient_ : *forward_;
+      const Batch most = gradients ? gradient_batch_ : forward_batch_;
+      const Batch batch{std::min(points.size(), most.examples), gradients ? most.seeds : 1};
+      to_lanes(points.x, 0, batch.examples, elements_, buffers.inputs.take(elements_ * batch.examples));
+      std::vector<double> seconds;
+      const auto run = [&] {
+        if (!gradients) return (void)run_forward(batch.examples, buffers);
+        const auto seed = [](std::int64_t, std::int64_t row, std::int64_t c) { return c == row ? 1.0F : 0.0F; };
+        sweep(batch.examples, batch.seeds, buffers, seed, [](std::int64_t, std::int64_t, const float*) {});
+      };
+      run();  // memory is taken and caches are filled
+      {
+        const Timing timing(buffers.workspace, seconds);
+        run();
+      }
+      return by_kind(program.steps(), seconds, batch);
+    });
+  }
+
  private:
   // What one thread needs, reused from call to call.
   struct Buffers {
     Workspace workspace;
-    std::vector<float> inputs, variances, logits, cotangents, gradients;
+    Stretch inputs, variances, logits, cotangents, gradients;
     std::vector<std::uint32_t> points, samples;
 
-    float* input(std::int64_t size) { return grown(inputs, size); }
-    static float* grown(std::vector<float>& buffer, std::int64_t size) {
-      if (static_cast<std::int64_t>(buffer.size()) < size) buffer.resize(static_cast<std::size_t>(size));
-      return buffer.data();
+    bool intact() const {
+      return inputs.intact() && variances.intact() && logits.intact() && cotangents.intact() && gradients.intact();
     }
   };
+
+  void make_workspaces() {
+    workspaces_.resize(static_cast<std::size_t>(options_.threads));
+    for (Buffers& buffers : workspaces_) {
+      buffers.workspace.verify = options_.verify;
+      buffers.workspace.stop = &reported_->stop;
+    }
+  }
 
   // Splits 0..total-1 into chunks of `step` and hands them to the threads.
   void for_chunks(std::int64_t total, std::int64_t step, const std::function<void(std::int64_t, std::int64_t, int)>& body) {
@@ -254,15 +322,38 @@ class HostExecutor final : public Executor {
     });
   }
 
-  void stop_if_asked() const {
-    if (progress.stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
+  void stop_if_asked() const { probust::stop_if_asked(&reported_->stop); }
+
+  // Linearizations of the margins from those of the last layer's inputs: linearize(executor, points) gives these.
+  template <class Linearize>
+  std::vector<Linearization> by_features(const Points& points, Linearize linearize) {
+    if (!features_) {
+      auto features = std::make_unique<HostExecutor>(name_, compile_, split_->features, options_);
+      features->report_to(*reported_);
+      features_ = std::move(features);
+    }
+    return through_last_layer(split_->last, linearize(*features_, for_features(points)).value(), points, &reported_->stop);
+  }
+
+  // While it lives, the steps of programs are timed.
+  struct Timing {
+    Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
+    ~Timing() { workspace.seconds = nullptr; }
+    Timing(const Timing&) = delete;
+    Timing& operator=(const Timing&) = delete;
+    Workspace& workspace;
+  };
+
+  void verify(const Buffers& buffers) const {
+    if (options_.verify && !buffers.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
   }
 
   const float* run_forward(std::int64_t count, Buffers& buffers) {
-    float* logits = Buffers::grown(buffers.logits, classes_ * count);
+    float* logits = buffers.logits.take(classes_ * count);
     const float* input = buffers.inputs.data();
     forward_->run({count, 1}, std::span(&input, 1), std::span(&logits, 1), buffers.workspace);
-    progress.passes += count;
+    verify(buffers);
+    reported_->passes += count;
     return logits;
   }
 
@@ -311,7 +402,7 @@ class HostExecutor final : public Executor {
 
   // The first copies of pairs, to the input buffer. Pairs that are not mirrored take two samples each.
   void draw_first_copies(const Draws& pairs, Buffers& buffers) const {
-    float* input = buffers.input(elements_ * pairs.lanes + kGroup);
+    float* input = buffers.inputs.take(elements_ * pairs.lanes + kGroup);
     draw(pairs, buffers, input, pairs.noise.shape->mirrored() ? 1 : 2);
   }
 
@@ -350,12 +441,21 @@ class HostExecutor final : public Executor {
       throw Error{ErrorCode::unsupported, "gradients", "are not to be had from " + name_, "ask for what needs logits alone"};
   }
 
+  // A program beside the forward's. What runs held meanwhile is given back first, so that its weights find room.
+  std::unique_ptr<Program> compiled(const Graph& graph) {
+    workspaces_.clear();
+    auto program = compile_(graph);
+    make_workspaces();
+    return program;
+  }
+
   void prepare_gradient() {
     if (gradient_) return;
     require_gradients();
     const Graph gradient = gradient_graph(graph_);
     check_values_fit(gradient);
-    gradient_ = compile_(gradient);
+    gradient_ = compiled(gradient);
+    account_for_weights();
   }
 
   // For the gradients of all margins at once, which take more memory than those of a few.
@@ -369,7 +469,8 @@ class HostExecutor final : public Executor {
     require_gradients();
     const Graph gradient = smoothed_gradient_graph(graph_);
     check_values_fit(gradient);
-    smoothed_ = compile_(gradient);
+    smoothed_ = compiled(gradient);
+    account_for_weights();
   }
 
   // A program that gives logits and pulled-back cotangents: of the classifier, or of its mean under noise.
@@ -401,19 +502,21 @@ class HostExecutor final : public Executor {
     for (std::int64_t first = 0; first < rows; first += which.batch.seeds) {
       stop_if_asked();
       const std::int64_t seeds = std::min(which.batch.seeds, rows - first), lanes = seeds * count;
-      float* cotangents = Buffers::grown(buffers.cotangents, classes_ * lanes);
+      float* cotangents = buffers.cotangents.take(classes_ * lanes);
       for (std::int64_t c = 0; c < classes_; ++c) {
         for (std::int64_t s = 0; s < seeds; ++s) {
           for (std::int64_t b = 0; b < count; ++b) cotangents[c * lanes + s * count + b] = seed(b, first + s, c);
         }
       }
-      float* outputs[] = {Buffers::grown(buffers.logits, classes_ * lanes), Buffers::grown(buffers.gradients, elements_ * lanes)};
+      float* outputs[] = {buffers.logits.take(classes_ * lanes), buffers.gradients.take(elements_ * lanes)};
       std::vector<const float*> inputs{buffers.inputs.data()};
       if (which.noise != nullptr) inputs.push_back(buffers.variances.data());
       inputs.push_back(cotangents);
-      which.program->run({count, seeds}, inputs, outputs, buffers.workspace);
+      const Reuse reuse = first == 0 ? Reuse::nothing : Reuse::examples;
+      which.program->run({count, seeds}, inputs, outputs, buffers.workspace, reuse);
+      verify(buffers);
       take(first, seeds, outputs[1]);
-      progress.passes += lanes + (first == 0 ? count : 0);
+      reported_->passes += lanes + (first == 0 ? count : 0);
       // The logits come with one lane per seed: keep those of the first.
       for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(outputs[0] + c * lanes, count, outputs[0] + c * count);
     }
@@ -423,7 +526,7 @@ class HostExecutor final : public Executor {
   // The variances of the noise at the points `index`, as an input.
   void fill_variances(const Noise& noise, std::span<const std::int64_t> index, Buffers& buffers) const {
     const auto count = static_cast<std::int64_t>(index.size());
-    float* variances = Buffers::grown(buffers.variances, elements_ * count);
+    float* variances = buffers.variances.take(elements_ * count);
     std::fill_n(variances, elements_ * count, static_cast<float>(noise.scale * noise.scale));
     buffers.points.assign(index.begin(), index.end());
     noise.shape->variances(buffers.points, elements_, variances);
@@ -433,7 +536,7 @@ class HostExecutor final : public Executor {
     std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
     for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
       Buffers& buffers = workspaces_[worker];
-      to_lanes(points.x, first, count, elements_, buffers.input(elements_ * count));
+      to_lanes(points.x, first, count, elements_, buffers.inputs.take(elements_ * count));
       std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(classes_ - 1, elements_));
       const auto targets = std::span(points.target).subspan(first, count);
       const auto index = std::span(points.index).subspan(first, count);
@@ -442,7 +545,7 @@ class HostExecutor final : public Executor {
           which, count, targets, index, shape, buffers,
           [&](std::int64_t b, std::int64_t row, std::int64_t e, float value) { u[b](row, e) = value; },
           [](std::int64_t, std::int64_t, const float*) {});
-      GramAccumulator accumulator(classes_ - 1);
+      GramAccumulator accumulator(classes_ - 1, reported_->stop);
       for (std::int64_t b = 0; b < count; ++b) {
         Linearization& out = result[first + b];
         out.margins.resize(classes_ - 1);
@@ -481,7 +584,7 @@ class HostExecutor final : public Executor {
   void project_chunk(const Points& points, std::span<const std::vector<std::int64_t>> rivals, const Noise& noise, Asked asked,
                      const Sweep& which, std::span<Projection> result, Buffers& buffers) {
     const std::int64_t count = points.size(), rows = static_cast<std::int64_t>(rivals[0].size());
-    to_lanes(points.x, 0, count, elements_, buffers.input(elements_ * count));
+    to_lanes(points.x, 0, count, elements_, buffers.inputs.take(elements_ * count));
     if (which.noise != nullptr) fill_variances(noise, points.index, buffers);
     std::vector<RowMatrix> u(static_cast<std::size_t>(count), RowMatrix(rows, elements_)), whitened = u;
     const auto seed = [&](std::int64_t b, std::int64_t row, std::int64_t c) {
@@ -495,7 +598,7 @@ class HostExecutor final : public Executor {
     for (std::int64_t b = 0; b < count; ++b) {
       result[b].margins.resize(classes_ - 1);
       store_margins(buffers.logits.data() + b, count, points.target[b], result[b].margins);
-      result[b].gram = GramAccumulator(rows).gram(whitened[b]);
+      result[b].gram = GramAccumulator(rows, reported_->stop).gram(whitened[b]);
       result[b].along = Eigen::MatrixXd::Zero(rows, asked.pairs);
       result[b].pairs = pairs_of(asked.pairs - asked.known);
     }
@@ -604,9 +707,10 @@ class HostExecutor final : public Executor {
     const float* x = copies.x(elements_);
     while (mean.done < end) {
       const std::int64_t first = mean.done, lanes = std::min(gradient_batch_.examples, copies.samples - first);
-      draw(copies.draws(first, lanes), buffers, buffers.input(elements_ * lanes));
+      draw(copies.draws(first, lanes), buffers, buffers.inputs.take(elements_ * lanes));
       const std::vector<std::int64_t> targets(static_cast<std::size_t>(lanes), target);
       const std::vector<std::int64_t> index(static_cast<std::size_t>(lanes), copies.points.index[copies.point]);
+      const float* const inputs = buffers.inputs.data();
       const auto add = [&](std::int64_t, std::int64_t row, std::int64_t e, float value) { mean.whitened(row, e) += value; };
       const auto add_raw = [&](std::int64_t first_row, std::int64_t rows, const float* gradients) {
         for (std::int64_t e = 0; e < elements_; ++e) {
@@ -614,7 +718,7 @@ class HostExecutor final : public Executor {
             const std::int64_t row = first_row + lane / lanes, b = lane % lanes;
             const double gradient = gradients[e * rows * lanes + lane];
             mean.raw(row, e) += gradient;
-            mean.out.along_own(row, first + b) += gradient * (double{buffers.inputs[e * lanes + b]} - double{x[e]});
+            mean.out.along_own(row, first + b) += gradient * (double{inputs[e * lanes + b]} - double{x[e]});
           }
         }
       };
@@ -630,14 +734,12 @@ class HostExecutor final : public Executor {
     mean.raw /= static_cast<double>(samples);
     for (std::int64_t first = 0; first < samples; first += gradient_batch_.examples) {
       const std::int64_t count = std::min(gradient_batch_.examples, samples - first);
-      draw(copies.draws(first, count), buffers, buffers.input(elements_ * count + kGroup));
+      draw(copies.draws(first, count), buffers, buffers.inputs.take(elements_ * count + kGroup));
       add_along(mean.raw, copies.x(elements_), buffers.inputs.data(), count, mean.out.along_mean.middleCols(first, count));
     }
     Linearization out = std::move(mean.out);
     out.margins = out.sampled.rowwise().mean();
-    out.gram = GramAccumulator(rivals).gram(mean.whitened / static_cast<double>(samples));
-    const Eigen::MatrixXd centred = out.sampled.colwise() - out.margins;
-    out.sample_covariance = centred * centred.transpose() / static_cast<double>(std::max<std::int64_t>(1, samples - 1));
+    out.gram = GramAccumulator(rivals, reported_->stop).gram(mean.whitened / static_cast<double>(samples));
     return out;
   }
 
@@ -695,13 +797,50 @@ class HostExecutor final : public Executor {
     std::optional<Error> failed_;
   };
 
+  // ---- memory, and how much is done at once
+
+  // What weights take: the graph's constants, and their packed forms in the programs.
+  std::int64_t weight_bytes() const {
+    std::set<const Tensor*> constants;
+    for (const Node& node : graph_.nodes) {
+      if (node.op == Op::constant) constants.insert(std::get<ConstantData>(node.attributes).tensor.get());
+    }
+    std::int64_t bytes = 0;
+    for (const Tensor* constant : constants) bytes += constant->size() * static_cast<std::int64_t>(sizeof(float));
+    std::set<PackedConstant> packed;
+    for (const Program* program : {forward_.get(), gradient_.get(), smoothed_.get()}) {
+      if (program == nullptr) continue;
+      for (const PackedConstant& form : program->packed()) packed.insert(form);
+    }
+    for (const PackedConstant& form : packed) bytes += form.bytes;
+    return bytes;
+  }
+
+  // After a program was compiled: what is left of the memory.
+  void account_for_weights() {
+    if (!options_.weights_included) return;
+    constexpr std::int64_t kProgram = std::int64_t{11} << 20;  // the code, and tables
+    const std::int64_t weights = weight_bytes() + std::min(kProgram, memory_given_ / 4);
+    if (weights >= memory_given_) {
+      throw Error{ErrorCode::resources, "--memory", "the model's weights take " + std::to_string((weights >> 10) + 1) + "K",
+                  "give more than that, or leave it out"};
+    }
+    options_.memory = memory_given_ - weights;
+    forward_batch_ = fit_forward();
+  }
+
+  // About what kernels use beside the values; where memory is given for very small networks, less.
+  std::int64_t scratch_bytes() const { return options_.weights_included ? std::min(kScratchBytes, memory_given_ / 64) : 0; }
+
   std::int64_t forward_bytes(std::int64_t lanes) const {
-    return forward_->workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
+    return scratch_bytes() + forward_->workspace_bytes({lanes, 1}) +
+           (elements_ + classes_) * lanes * static_cast<std::int64_t>(sizeof(float));
   }
 
   std::int64_t gradient_bytes(const Program& program, const Batch& batch, std::int64_t rows) const {
     const std::int64_t lanes = batch.examples * batch.seeds;
-    return program.workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
+    return scratch_bytes() + program.workspace_bytes(batch) +
+           (elements_ + 2 * classes_) * lanes * static_cast<std::int64_t>(sizeof(float)) +
            2 * elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float)) +
            // whitened gradients in double, for the Gram matrix
            elements_ * batch.examples * rows * static_cast<std::int64_t>(sizeof(double));
@@ -716,42 +855,65 @@ class HostExecutor final : public Executor {
   }
 
   [[noreturn]] void too_little_memory(std::int64_t needed) const {
-    throw Error{ErrorCode::resources, "--memory",
-                "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread, which is more than the given memory",
-                "give at least " + std::to_string((needed * options_.threads >> 10) + 1) + "K or use fewer --threads"};
+    const std::int64_t weights = options_.weights_included ? weight_bytes() : 0;
+    throw Error{
+        ErrorCode::resources, "--memory",
+        "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
+            (weights > 0 ? " beside weights of " + std::to_string((weights >> 10) + 1) + "K" : "") +
+            ", which is more than the given memory",
+        "give at least " + std::to_string(((needed * options_.threads + weights) >> 10) + 1) + "K or use fewer --threads"};
   }
 
+  // Half as many lanes or fewer, that still are whole groups of the kernels', or thirds of one.
+  static std::int64_t fewer(std::int64_t lanes) {
+    const std::int64_t half = lanes / 2, group = half >= 48 ? 48 : half >= 3 ? 3 : 1;
+    return half / group * group;
+  }
+
+  // About half as many, in threes.
+  static std::int64_t fewer_seeds(std::int64_t seeds) {
+    const std::int64_t half = (seeds + 1) / 2;
+    return half > 3 ? std::min(seeds - 1, (half + 2) / 3 * 3) : half;
+  }
+
+  // As many lanes as are preferred; where their values leave the cache, no more than it takes to keep the kernels busy.
   Batch fit_forward() const {
-    const std::int64_t budget = options_.memory / options_.threads;
+    const std::int64_t budget = options_.memory / options_.threads,
+                       busy = std::min<std::int64_t>(48, 4 * forward_->least_lanes());
     std::int64_t lanes = options_.batch > 0 ? options_.batch : kPreferredLanes;
     while (lanes > 1 &&
-           (forward_bytes(lanes) > budget || (options_.batch == 0 && lanes > 48 && forward_bytes(lanes) > kCacheBytes)))
-      lanes /= 2;
+           (forward_bytes(lanes) > budget || (options_.batch == 0 && lanes > busy && forward_bytes(lanes) > kCacheBytes)))
+      lanes = fewer(lanes);
     if (forward_bytes(lanes) > budget) too_little_memory(forward_bytes(lanes));
     return {lanes, 1};
   }
 
   Batch fit_gradient(const Program& program, std::int64_t rows) const {
-    const std::int64_t budget = options_.memory / options_.threads, seeds = std::max<std::int64_t>(1, rows);
+    const std::int64_t budget = options_.memory / options_.threads, seeds = std::max<std::int64_t>(1, rows),
+                       busy = std::min<std::int64_t>(192, 8 * program.least_lanes());
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kPreferredLanes / seeds), seeds};
     const auto too_large = [&] {
       const std::int64_t bytes = gradient_bytes(program, batch, seeds);
-      return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > 192 && bytes > 2 * kCacheBytes);
+      return bytes > budget || (options_.batch == 0 && batch.examples * batch.seeds > busy && bytes > 2 * kCacheBytes);
     };
-    while (batch.examples > 1 && too_large()) batch.examples /= 2;
-    while (batch.seeds > 1 && too_large()) batch.seeds = (batch.seeds + 1) / 2;
+    while (batch.examples > 1 && too_large()) batch.examples = fewer(batch.examples);
+    while (batch.seeds > 1 && too_large()) batch.seeds = fewer_seeds(batch.seeds);
     if (gradient_bytes(program, batch, seeds) > budget) too_little_memory(gradient_bytes(program, batch, seeds));
     return batch;
   }
 
   std::string name_;
-  ExecutorOptions options_;
+  ExecutorOptions options_;  // memory: what is left for values
+  std::int64_t memory_given_ = options_.memory;
+  Progress* reported_ = &progress;  // or that of the executor whose features it computes
   Compile compile_ = nullptr;
   Graph graph_;
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  std::optional<SplitClassifier> split_;  // where the classes are many
+  std::unique_ptr<Executor> features_;    // of its first part, once it is wanted
   Batch forward_batch_, gradient_batch_;
   std::vector<Buffers> workspaces_;
 };
@@ -861,9 +1023,11 @@ Result<std::unique_ptr<Averages>> Executor::averages(const Points& points, const
   return std::unique_ptr<Averages>(std::make_unique<AveragesAtOnce>(*this, points, noise, samples));
 }
 
+Result<std::vector<KindTime>> Executor::profile(const Points&, bool) { return std::vector<KindTime>{}; }
+
 std::vector<normal::Probability> Executor::normal_probabilities(std::span<const normal::Problem> problems) {
   std::vector<normal::Probability> answers(problems.size());
-  normal::BatchSolver(options().threads).solve(problems, answers);
+  normal::BatchSolver(options().threads).solve(problems, answers, {.stop = &progress.stop});
   return answers;
 }
 

@@ -28,8 +28,8 @@ class OutsideProgram final : public Program {
     return prepare_->workspace_bytes(batch) + 2 * elements_ * batch.examples * static_cast<std::int64_t>(sizeof(float));
   }
 
-  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs,
-           Workspace& workspace) const override {
+  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace& workspace,
+           Reuse) const override {
     std::vector<float> lanes(static_cast<std::size_t>(elements_ * batch.examples));
     float* prepared = lanes.data();
     prepare_->run(batch, inputs, std::span(&prepared, 1), workspace);

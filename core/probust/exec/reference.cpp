@@ -30,19 +30,29 @@ class ReferenceProgram final : public Program {
     return elements * static_cast<std::int64_t>(sizeof(float));
   }
 
-  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace&) const override {
+  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace& workspace,
+           Reuse) const override {
     const std::int64_t lanes = batch.lanes(seeded_ ? Extent::seeded : Extent::example);
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      const std::vector<Tensor> values = evaluate(batch, lane, inputs);
-      for (std::size_t i = 0; i < outputs.size(); ++i) write_lane(values[graph_.outputs[i]], lanes, lane, outputs[i]);
+      const std::vector<Tensor> values = evaluate(batch, lane, inputs, workspace);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const ValueId id = graph_.outputs[i];
+        write_lane(graph_[id].op == Op::constant ? constant_value(graph_, id) : values[id], lanes, lane, outputs[i]);
+      }
     }
   }
 
  private:
-  std::vector<Tensor> evaluate(const Batch& batch, std::int64_t lane, std::span<const float* const> inputs) const {
-    std::vector<Tensor> values(graph_.nodes.size());
+  std::vector<Tensor> evaluate(const Batch& batch, std::int64_t lane, std::span<const float* const> inputs,
+                               const Workspace& workspace) const {
+    std::vector<Tensor> values(graph_.nodes.size());  // constants stay where they are
+    const auto value = [&](ValueId id) {
+      return graph_[id].op == Op::constant ? &constant_value(graph_, id) : &values[static_cast<std::size_t>(id)];
+    };
     for (std::size_t id = 0; id < values.size(); ++id) {
+      stop_if_asked(workspace.stop);
       const Node& node = graph_.nodes[id];
+      if (node.op == Op::constant) continue;
       values[id] = Tensor(node.shape);
       if (node.op == Op::input) {
         const auto position = std::find(inputs_.begin(), inputs_.end(), static_cast<ValueId>(id)) - inputs_.begin();
@@ -51,7 +61,8 @@ class ReferenceProgram final : public Program {
         continue;
       }
       std::vector<const Tensor*> operands;
-      for (const ValueId input : node.inputs) operands.push_back(&values[input]);
+      operands.reserve(node.inputs.size());
+      for (const ValueId input : node.inputs) operands.push_back(value(input));
       definition(node.op).eval(node.attributes, operands, values[id]);
     }
     return values;

@@ -48,6 +48,7 @@ class StepwiseExecutor final : public Executor {
   bool piecewise_constant() override { return inner_.piecewise_constant(); }
   Batch forward_batch() const override { return inner_.forward_batch(); }
   Batch gradient_batch() const override { return inner_.gradient_batch(); }
+  std::int64_t backwards_to_linearize() const override { return inner_.backwards_to_linearize(); }
   bool differentiable() const override { return inner_.differentiable(); }
   const ExecutorOptions& options() const override { return inner_.options(); }
 

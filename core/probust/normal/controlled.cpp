@@ -179,7 +179,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
     return {known.zeroth + known.first + known.second + mean.p(), error, kIntegrands * mean.points()};
   };
 
-  mean.refine(evaluate);
+  mean.refine(evaluate, goal.stop);
   const double n = static_cast<double>(mean.points());
   if (kPays * rest.variance(n) > plain.variance(n)) return std::nullopt;
   // So many variables share in the remainder that its mean converges no faster than a random sample's.
@@ -187,7 +187,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   if (n * excess * excess > affordable) return std::nullopt;
   while (answer().error > goal.target(1.0 - answer().p) && !mean.exhausted() &&
          kIntegrands * (mean.points() + mean.next_points()) <= goal.max_points) {
-    mean.refine(evaluate);
+    mean.refine(evaluate, goal.stop);
   }
   return answer();
 }

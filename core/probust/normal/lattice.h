@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -54,15 +55,19 @@ class ShiftedLattice {
   std::span<double> shifts_;     ///< axis, shift
 };
 
+/// What ends a sum over a lattice that somebody stopped. It does not leave this folder.
+struct Stopped {};
+
 /// Runs a function over the points of a lattice, level by level, and keeps the mean and its error.
 class LatticeMean {
  public:
   /// `points`: of each shift at the first level, a power of two from kLanes / kShifts on.
   explicit LatticeMean(std::int64_t points) : next_(points) {}
 
-  /// Evaluates the next level: `evaluate(block, p, q)` fills the integrand and its complement for a block.
+  /// Evaluates the next level: `evaluate(block, p, q)` fills the integrand and its complement for a block. Throws Stopped once
+  /// `stop`, where it is given, is set.
   template <class Evaluate>
-  void refine(const Evaluate& evaluate);
+  void refine(const Evaluate& evaluate, const std::atomic<bool>* stop = nullptr);
 
   /// The points of the next level, one by one: point i has the fraction first + i * stride of `whole`.
   struct Level {
@@ -91,7 +96,7 @@ class LatticeMean {
 inline constexpr double kErrorFactor = 5.0;
 
 template <class Evaluate>
-void LatticeMean::refine(const Evaluate& evaluate) {
+void LatticeMean::refine(const Evaluate& evaluate, const std::atomic<bool>* stop) {
   // After the first level the new points are those with an odd index.
   const Level level = next_level();
   ShiftedLattice::Block block;
@@ -104,6 +109,7 @@ void LatticeMean::refine(const Evaluate& evaluate) {
       const std::int64_t index = level.first + level.stride * (start + lane / kShifts);
       block.fraction[lane] = static_cast<double>(index) * step;
     }
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Stopped{};
     evaluate(block, p, q);
     for (int lane = 0; lane < kLanes; ++lane) {
       sum_p[lane % kShifts] += p[lane];

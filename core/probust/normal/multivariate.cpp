@@ -14,6 +14,7 @@
 #include "probust/normal/controlled.h"
 #include "probust/normal/directions.h"
 #include "probust/normal/factor.h"
+#include "probust/normal/lattice.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/orthant.h"
 #include "probust/normal/polygon.h"
@@ -243,7 +244,7 @@ std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
   return from_integral(polygon({orthant.limits, static_cast<std::size_t>(orthant.size)}, factor, arena), bias, "polygon");
 }
 
-Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points}; }
+Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points, options.stop}; }
 
 /// For ascending limits and rows of U of length 1; `bias`: what U leaves out.
 std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, double bias, const Options& options,
@@ -290,7 +291,7 @@ Probability solve_by_separation(const Orthant& orthant, const Options& options, 
   constexpr std::int64_t kFirstLevel = 32;
   const Arena::Scope scope(arena);
   Separation separation(orthant, options.seed, kFirstLevel, arena);
-  do separation.refine();
+  do separation.refine(options.stop);
   while (separation.error() > std::min(options.abs, options.rel_q * separation.q()) && !separation.exhausted() &&
          separation.points() + separation.next_points() <= options.max_points);
   return answer(separation.p(), separation.q(), separation.error() + kExact, separation.error() + kExact * separation.q(),
@@ -440,11 +441,13 @@ std::optional<Probability> climb_directly(std::span<const double> z, const Matri
   return try_directions(limits, rows, 0.0, options, arena);
 }
 
-/// Runs the body and turns what it throws (there is only want of memory) into a status.
+/// Runs the body and turns what it throws (there is only want of memory, and a stop) into a status.
 template <class Body>
 Probability without_throwing(const Body& body) {
   try {
     return body();
+  } catch (const Stopped&) {
+    return failed(Status::interrupted);
   } catch (...) {
     return failed(Status::out_of_memory);
   }
@@ -472,6 +475,8 @@ std::string_view describe(Status status) {
       return "tolerances and max_points must be positive";
     case Status::out_of_memory:
       return "out of memory";
+    case Status::interrupted:
+      return "interrupted";
   }
   return "unknown status";
 }

@@ -33,6 +33,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -48,6 +49,7 @@ struct Options {
   /// Integrand evaluations after which `not_reached` is the honest answer. A first look (some 64 for each limit) is always taken;
   /// no mean over one lattice exceeds 262,144, and where one method has used them up another may take as many.
   std::int64_t max_points = 250000;
+  const std::atomic<bool>* stop = nullptr;  ///< set by others, it ends a long calculation soon with the status `interrupted`
 };
 
 enum class Status {
@@ -60,6 +62,7 @@ enum class Status {
   indefinite,     ///< R has a negative eigenvalue: it is no correlation matrix
   bad_options,    ///< a tolerance that is not positive, or no points allowed
   out_of_memory,
+  interrupted,
 };
 
 /// What a status means, in a few words.

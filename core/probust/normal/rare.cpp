@@ -160,7 +160,7 @@ RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena) {
   while (terms.error() > goal.target(terms.sum())) {
     Separation* const term = terms.most_worthwhile();
     if (term == nullptr || terms.points() + term->next_points() > goal.max_points) break;
-    term->refine();
+    term->refine(goal.stop);
   }
   return {terms.sum(), terms.error(), terms.points()};
 }
@@ -175,7 +175,7 @@ RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& a
     return kErrorFactor * mean.standard_error() + 3.0 * sampler.total() / static_cast<double>(mean.points());
   };
   const auto evaluate = [&](const ShiftedLattice::Block& block, Lanes& p, Lanes& q) { sampler.evaluate(block, p, q); };
-  do mean.refine(evaluate);
+  do mean.refine(evaluate, goal.stop);
   while (error() > goal.target(mean.q()) && !mean.exhausted() && mean.points() + mean.next_points() <= goal.max_points);
   return {mean.q(), error(), mean.points()};
 }

@@ -20,6 +20,7 @@ struct Goal {
   double abs, rel_q;
   std::uint64_t seed;
   std::int64_t max_points;
+  const std::atomic<bool>* stop = nullptr;  ///< see Options
 
   /// The absolute error that is good enough.
   double target(double q) const { return abs < rel_q * q ? abs : rel_q * q; }

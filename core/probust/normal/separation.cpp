@@ -130,8 +130,8 @@ void Separation::evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q
   }
 }
 
-void Separation::refine() {
-  mean_.refine([this](const ShiftedLattice::Block& block, Lanes& p, Lanes& q) { evaluate(block, p, q); });
+void Separation::refine(const std::atomic<bool>* stop) {
+  mean_.refine([this](const ShiftedLattice::Block& block, Lanes& p, Lanes& q) { evaluate(block, p, q); }, stop);
 }
 
 double Separation::error() const {

@@ -25,8 +25,8 @@ class Separation {
   /// `arena` must outlive this; `orthant` need not.
   Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena);
 
-  /// Evaluates the next level of points (the first one included).
-  void refine();
+  /// Evaluates the next level of points (the first one included). Throws Stopped as LatticeMean::refine does.
+  void refine(const std::atomic<bool>* stop = nullptr);
 
   double p() const { return mean_.p(); }
   double q() const { return mean_.q(); }

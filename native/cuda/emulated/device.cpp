@@ -28,16 +28,42 @@ struct Mark {
   std::int64_t asked;
 };
 
+constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN that no computation gives
+
+void mark_zone(float* first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(first + i, &kMark, sizeof(kMark));
+}
+
+// Throws where somebody wrote to a zone. No Error: those are survived.
+void check_zone(const float* first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (std::memcmp(first + i, &kMark, sizeof(kMark)) != 0) throw std::logic_error("work wrote beyond its memory");
+  }
+}
+
+// The zones of each block of memory that work must leave alone.
+struct Fences {
+  std::map<float*, std::vector<Zone>> of;
+
+  void check() const {
+    for (const auto& [block, zones] : of) {
+      for (const Zone& zone : zones) check_zone(block + zone.first, zone.count);
+    }
+  }
+};
+
 // What a stream was asked for, and how much of it is done.
 struct Asked {
   std::deque<Work> left;
   std::int64_t asked = 0, done = 0;
 
-  void do_until(std::int64_t end) {
-    for (; done < end; ++done) {
+  void do_until(std::int64_t end, const Fences& fences) {
+    while (done < end) {
       const Work work = std::move(left.front());
       left.pop_front();
+      ++done;
       work();
+      fences.check();
     }
   }
 };
@@ -57,6 +83,7 @@ struct Device::State {
   const char* forbidden = nullptr;  // what was done meanwhile that must not be and could not throw
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
+  Fences fences;
 
   // No Error: those are survived.
   void forbid_while_recording(const char* what) const {
@@ -65,7 +92,7 @@ struct Device::State {
   void forbid_on_the_side(const char* what) const {
     if (current == Stream::side) throw std::logic_error(std::string(what) + " on the side");
   }
-  void wait_for(Stream stream) { streams[stream].do_until(streams[stream].asked); }
+  void wait_for(Stream stream) { streams[stream].do_until(streams[stream].asked, fences); }
 };
 
 namespace {
@@ -102,9 +129,10 @@ void Device::set_precision(Precision precision) {
 
 std::string Device::name() const { return "emulated"; }
 
-// Blocks know their size, and all of them together what is left.
-constexpr std::size_t kHeader = 64;
-constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;  // bytes
+// Blocks know their size, and all of them together what is left. A zone before and behind each of them stays as it is.
+constexpr std::size_t kHeader = 128, kTrailer = 64;
+constexpr std::int64_t kFrontZone = 16, kBackZone = kTrailer / sizeof(float);  // floats
+constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;                   // bytes
 std::atomic<std::int64_t> g_in_use{0}, g_most_in_use{0}, g_limit{std::int64_t{1} << 32};
 
 void limit_memory(std::int64_t bytes) { g_limit = bytes; }
@@ -137,12 +165,14 @@ void* Device::allocate(std::int64_t bytes) {
   state_->forbid_while_recording("allocation");
   if (g_in_use + bytes > g_limit) throw out_of_memory("out of memory");
   auto* const block =
-      static_cast<char*>(std::aligned_alloc(kHeader, (kHeader + static_cast<std::size_t>(bytes) + kHeader) / kHeader * kHeader));
+      static_cast<char*>(std::aligned_alloc(64, (kHeader + static_cast<std::size_t>(bytes) + kTrailer + 63) / 64 * 64));
   if (block == nullptr) throw out_of_memory("out of memory");
   g_in_use += bytes;
   g_most_in_use = std::max<std::int64_t>(g_most_in_use, g_in_use);
   std::memcpy(block, &bytes, sizeof(bytes));
   std::memset(block + kHeader, 0xff, static_cast<std::size_t>(bytes));
+  mark_zone(reinterpret_cast<float*>(block + kHeader) - kFrontZone, kFrontZone);
+  mark_zone(reinterpret_cast<float*>(block + kHeader + bytes), kBackZone);
   return block + kHeader;
 }
 
@@ -155,6 +185,9 @@ void Device::release(void* memory) noexcept {
   std::int64_t bytes = 0;
   std::memcpy(&bytes, block, sizeof(bytes));
   g_in_use -= bytes;
+  state_->fences.of.erase(static_cast<float*>(memory));
+  check_zone(static_cast<const float*>(memory) - kFrontZone, kFrontZone);  // what it throws ends the program: tests fail
+  check_zone(reinterpret_cast<const float*>(static_cast<const char*>(memory) + bytes), kBackZone);
   if (bytes > kQuarantine / 4) return std::free(block);
   std::memset(memory, 0xff, static_cast<std::size_t>(bytes));
   quarantine(block, bytes);
@@ -185,6 +218,14 @@ void Device::wait() {
   state_->wait_for(state_->current);
 }
 
+// In its place among the work, and in recordings of it.
+void Device::fence(float* block, std::vector<Zone> zones) {
+  submit(*this, [block, zones = std::move(zones), fences = &state_->fences] {
+    for (const Zone& zone : zones) mark_zone(block + zone.first, zone.count);
+    fences->of[block] = zones;
+  });
+}
+
 void Device::beside(const Work& work) {
   state_->forbid_while_recording("side stream");
   state_->forbid_on_the_side("side stream");
@@ -206,7 +247,7 @@ Event Device::mark() {
 // The stream that does not dawdle has done all it was asked for: the other one need never wait for it.
 void Device::await(const Event& event) {
   state_->forbid_while_recording("event");
-  if (event->stream != state_->current) state_->streams[event->stream].do_until(event->asked);
+  if (event->stream != state_->current) state_->streams[event->stream].do_until(event->asked, state_->fences);
 }
 
 void let_dawdle(Stream stream) { g_dawdler = stream; }

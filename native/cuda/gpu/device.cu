@@ -515,6 +515,8 @@ void Device::clear(void* memory, std::int64_t bytes) {
   check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), state_->current), "CUDA memory");
 }
 
+void Device::fence(float*, std::vector<Zone>) {}
+
 std::shared_ptr<const Recording> Device::record(const std::function<void()>& work) {
   const CapturedGraph graph = captured(state_->stream, work);
   cudaGraphExec_t executable = nullptr;

@@ -19,12 +19,14 @@ namespace {
 constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
 constexpr std::int64_t kLeastRows = 48;           // a multiple of what any kernel takes at once
 
+using Constant = std::shared_ptr<const Tensor>;
+
 // One product: its cells, where they go, and what each tap reads.
 struct Gather {
-  std::vector<std::int64_t> cells;     // destination pixel of each cell
-  bool contiguous = true;              // cells are 0, 1, 2, ...
-  std::vector<std::vector<Run>> taps;  // per tap
-  std::vector<Weights> filters;        // per group: [(tap, channel), n]
+  std::vector<std::int64_t> cells;                      // destination pixel of each cell
+  bool contiguous = true;                               // cells are 0, 1, 2, ...
+  std::vector<std::vector<Run>> taps;                   // per tap
+  std::vector<std::shared_ptr<const Weights>> filters;  // per group: [(tap, channel), n]
 };
 
 // Calls visit(coordinates, index) for every cell of a grid.
@@ -41,32 +43,50 @@ void for_each_cell(const Shape& extents, Visit visit) {
   }
 }
 
-// filter[o, c, t] of one group as [(tap, in), out]; for a transposed convolution the filter's outputs are what is read.
-Weights arrange_filter(const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t group, std::int64_t groups,
-                       bool transposed) {
-  const std::int64_t outs = filter.shape[0] / groups, channels = filter.shape[1],
-                     kernel = filter.size() / (filter.shape[0] * channels);
-  const std::int64_t read = transposed ? outs : channels, written = transposed ? channels : outs;
-  Eigen::MatrixXf w(static_cast<std::int64_t>(taps.size()) * read, written);
-  for (std::size_t t = 0; t < taps.size(); ++t) {
-    for (std::int64_t o = 0; o < outs; ++o) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const float value = filter.data[((group * outs + o) * channels + c) * kernel + taps[t]];
-        const auto row = static_cast<std::int64_t>(t) * read;
-        (transposed ? w(row + o, c) : w(row + c, o)) = value;
+// filter[o, c, t] of one group as [(tap, in), out], its rows first .. first + count - 1; for a transposed convolution the
+// filter's outputs are what is read.
+struct FilterOrder {
+  const Tensor& filter;
+  const std::vector<std::int64_t>& taps;
+  std::int64_t group, groups;
+  bool transposed;
+
+  std::int64_t outs() const { return filter.shape[0] / groups; }
+  std::int64_t channels() const { return filter.shape[1]; }
+  std::int64_t read() const { return transposed ? outs() : channels(); }
+  std::int64_t written() const { return transposed ? channels() : outs(); }
+
+  Eigen::MatrixXf rows(std::int64_t first, std::int64_t count) const {
+    const std::int64_t kernel = filter.size() / (filter.shape[0] * channels());
+    Eigen::MatrixXf w(count, written());
+    for (std::int64_t row = 0; row < count; ++row) {
+      const std::int64_t tap = taps[(first + row) / read()], in = (first + row) % read();
+      for (std::int64_t out = 0; out < written(); ++out) {
+        const std::int64_t o = transposed ? in : out, c = transposed ? out : in;
+        w(row, out) = filter.data[((group * outs() + o) * channels() + c) * kernel + tap];
       }
     }
+    return w;
   }
-  return Weights(w);
-}
+};
 
-void arrange_filters(Gather& gather, const Tensor& filter, const std::vector<std::int64_t>& taps, std::int64_t groups,
+void arrange_filters(Gather& gather, const Constant& filter, const std::vector<std::int64_t>& taps, std::int64_t groups,
                      bool transposed) {
-  for (std::int64_t group = 0; group < groups; ++group)
-    gather.filters.push_back(arrange_filter(filter, taps, group, groups, transposed));
+  const Weights::Rest rest = rest_for(static_cast<std::int64_t>(gather.cells.size()));
+  std::vector<std::int64_t> order{transposed ? 1 : 0, groups, rest == Weights::Rest::padded ? 1 : 0, 0};
+  order.insert(order.end(), taps.begin(), taps.end());
+  for (std::int64_t group = 0; group < groups; ++group) {
+    order[3] = group;
+    const FilterOrder own{*filter, taps, group, groups, transposed};
+    gather.filters.push_back(shared_weights(filter, order, [&] {
+      const std::int64_t rows = static_cast<std::int64_t>(taps.size()) * own.read();
+      return std::make_shared<const Weights>(rows, own.written(), rest,
+                                             [&](std::int64_t first, std::int64_t count) { return own.rows(first, count); });
+    }));
+  }
 }
 
-std::vector<Gather> plan_conv(const Window& window, const Tensor& filter) {
+std::vector<Gather> plan_conv(const Window& window, const Constant& filter) {
   Gather gather;
   const Shape output = window.output(), strides = row_major_strides(window.image);
   std::vector<std::int64_t> all_taps;
@@ -91,7 +111,7 @@ std::vector<Gather> plan_conv(const Window& window, const Tensor& filter) {
 }
 
 // The gather for image pixels with (y + pad) mod stride = phase.
-Gather plan_phase(const Window& window, const Tensor& filter, const Shape& phase) {
+Gather plan_phase(const Window& window, const Constant& filter, const Shape& phase) {
   Gather gather;
   const Shape output = window.output(), strides = row_major_strides(output);
   std::vector<Shape> pixels;
@@ -127,7 +147,7 @@ Gather plan_phase(const Window& window, const Tensor& filter, const Shape& phase
   return gather;
 }
 
-std::vector<Gather> plan_conv_transpose(const Window& window, const Tensor& filter) {
+std::vector<Gather> plan_conv_transpose(const Window& window, const Constant& filter) {
   std::vector<Gather> phases;
   for_each_cell(window.stride, [&](const Shape& phase, std::int64_t) {
     Gather gather = plan_phase(window, filter, phase);
@@ -159,9 +179,9 @@ void run_group(const Call& call, const Gather& gather, const Weights& w, const f
   const std::int64_t channels = gather.taps.empty() ? 0 : k / static_cast<std::int64_t>(gather.taps.size());
   const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k);
   const std::int64_t block = std::min(std::max(kLeastRows, fitting / kLeastRows * kLeastRows), rows);
-  float* columns = call.scratch_of(block * (k + n) + multiply_scratch(block, w));
-  float *product = columns + block * k, *rest = product + block * n;
+  const auto [columns, product] = call.scratch(std::array{block * k, gather.contiguous ? 0 : block * n});
   for (std::int64_t begin = 0; begin < rows; begin += block) {
+    call.stop_if_asked();
     const std::int64_t end = std::min(rows, begin + block), count = end - begin;
     for (std::size_t t = 0; t < gather.taps.size(); ++t) {
       for (std::int64_t c = 0; c < channels; ++c) {
@@ -170,9 +190,9 @@ void run_group(const Call& call, const Gather& gather, const Weights& w, const f
       }
     }
     if (gather.contiguous) {
-      multiply(count, columns, count, w, bias, out + begin, out_pixels * lanes, rest);
+      multiply(count, columns, count, w, bias, out + begin, out_pixels * lanes, call.workspace->packed);
     } else {
-      multiply(count, columns, count, w, bias, product, count, rest);
+      multiply(count, columns, count, w, bias, product, count, call.workspace->packed);
       scatter_rows(gather, product, count, n, lanes, begin, end, out_pixels, out);
     }
   }
@@ -190,11 +210,15 @@ Kernel gather_kernel(std::vector<Gather> gathers, std::vector<float> bias) {
           const float* in = call.in[0].data + (image * from[1] + group * (from[1] / groups)) * in_pixels * call.lanes;
           float* out = call.out + (image * to[1] + group * (to[1] / groups)) * out_pixels * call.lanes;
           const float* added = bias.empty() ? nullptr : bias.data() + group * (to[1] / groups);
-          run_group(call, gather, gather.filters[group], added, in, in_pixels, out, out_pixels);
+          run_group(call, gather, *gather.filters[group], added, in, in_pixels, out, out_pixels);
         }
       }
     }
   };
+}
+
+Constant filter_of(const Graph& graph, const Node& node) {
+  return std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor;
 }
 
 // Filters that vary from example to example (a derivative's derivative) are rare: the reference evaluation serves them.
@@ -202,9 +226,18 @@ bool constant_filter(const Graph& graph, const Node& node) { return graph[node.i
 
 }  // namespace
 
+// Of a transposed convolution each product takes the pixels of one phase.
+std::optional<ConstantProduct> constant_conv(const Graph& graph, const Node& node) {
+  if (!constant_filter(graph, node)) return std::nullopt;
+  const auto& window = std::get<Window>(node.attributes);
+  const std::int64_t cells = element_count(node.op == Op::conv ? window.output() : window.image);
+  const std::int64_t phases = node.op == Op::conv ? 1 : element_count(window.stride);
+  return ConstantProduct{node.inputs[1], std::max<std::int64_t>(1, cells / phases)};
+}
+
 Kernel make_biased_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
   if (!constant_filter(graph, node)) return {};
-  return gather_kernel(plan_conv(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])), std::move(bias));
+  return gather_kernel(plan_conv(std::get<Window>(node.attributes), filter_of(graph, node)), std::move(bias));
 }
 
 Kernel make_conv(const Graph& graph, const Node& node) {
@@ -213,7 +246,7 @@ Kernel make_conv(const Graph& graph, const Node& node) {
 
 Kernel make_conv_transpose(const Graph& graph, const Node& node) {
   if (!constant_filter(graph, node)) return make_reference(graph, node);
-  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), constant_value(graph, node.inputs[1])), {});
+  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), filter_of(graph, node)), {});
 }
 
 }  // namespace probust::cpu

@@ -3,8 +3,13 @@
 // its value has been read for the last time, a reshape shares its operand's slot, element-wise kernels write in place, and a bias
 // is what the sums of a product begin with.
 #include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
 
 #include "probust/base/error.h"
+#include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
 #include "probust/exec/program.h"
 #include "probust/ops/op.h"
@@ -25,7 +30,33 @@ struct Step {
   cpu::Kernel kernel;
 };
 
-std::int64_t padded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+// What a step is called beside its operator: the size of its window, and whether its channels stand alone.
+std::string kind_of(const Node& node, const std::vector<Shape>& operands) {
+  std::string kind(definition(node.op).name);
+  const auto* window = std::get_if<Window>(&node.attributes);
+  if (window == nullptr) return kind;
+  if (window->groups > 1) kind = (window->groups == operands[0][1] ? "depthwise " : "grouped ") + kind;
+  for (std::size_t i = 0; i < window->kernel.size(); ++i) kind += (i == 0 ? " " : "x") + std::to_string(window->kernel[i]);
+  return kind;
+}
+
+// Adds the time that it lives.
+class StepTimer {
+ public:
+  explicit StepTimer(double* seconds) : seconds_(seconds) {
+    if (seconds_ != nullptr) start_ = Clock::now();
+  }
+  ~StepTimer() {
+    if (seconds_ != nullptr) *seconds_ += std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  StepTimer(const StepTimer&) = delete;
+  StepTimer& operator=(const StepTimer&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double* seconds_;
+  Clock::time_point start_;
+};
 
 class CpuProgram final : public Program {
  public:
@@ -38,21 +69,65 @@ class CpuProgram final : public Program {
 
   std::int64_t workspace_bytes(const Batch& batch) const override {
     std::int64_t floats = 0;
-    for (const Slot& slot : slots_) floats += padded(slot.elements * batch.lanes(slot.extent));
+    for (const Slot& slot : slots_) floats += Stretch::footprint(slot.elements * batch.lanes(slot.extent));
     return floats * static_cast<std::int64_t>(sizeof(float));
   }
 
-  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs,
-           Workspace& workspace) const override {
-    std::vector<float*> slots(slots_.size());
-    std::int64_t size = 0;
-    for (const Slot& slot : slots_) size += padded(slot.elements * batch.lanes(slot.extent));
-    if (static_cast<std::int64_t>(workspace.arena.size()) < size) workspace.arena.resize(static_cast<std::size_t>(size));
-    float* next = workspace.arena.data();
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i] = next;
-      next += padded(slots_[i].elements * batch.lanes(slots_[i].extent));
+  std::vector<PackedConstant> packed() const override {
+    std::vector<PackedConstant> packed;
+    for (const Step& step : steps_) {
+      const auto product = cpu::constant_product(graph_, graph_[step.value]);
+      if (!product) continue;
+      // Other products of the same constant pack it otherwise; with few rows, it may be packed a second time.
+      const Node& node = graph_[step.value];
+      const auto* matmul = std::get_if<MatmulAttributes>(&node.attributes);
+      const bool turned = cpu::rest_for(product->rows) == cpu::Weights::Rest::turned;
+      const std::int64_t order = static_cast<std::int64_t>(node.op) * 4 + (matmul != nullptr && matmul->transpose_b ? 2 : 0);
+      const Tensor& constant = constant_value(graph_, product->constant);
+      packed.push_back({&constant, order, constant.size() * static_cast<std::int64_t>(sizeof(float)) * (turned ? 2 : 1)});
     }
+    return packed;
+  }
+
+  // Where four fifths of the flops are in products of at least kFullRows rows.
+  std::int64_t least_lanes() const override {
+    constexpr std::int64_t kFullRows = 48;
+    const std::vector<ProgramStep> all = steps();
+    const auto full = [&](std::int64_t lanes) {
+      double flops = 0, of_full = 0;
+      for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const auto product = cpu::constant_product(graph_, graph_[steps_[i].value]);
+        flops += product ? all[i].flops : 0;
+        of_full += product && product->rows * lanes >= kFullRows ? all[i].flops : 0;
+      }
+      return of_full >= 0.8 * flops;
+    };
+    for (const std::int64_t lanes : {1, 3, 6, 12, 24}) {
+      if (full(lanes)) return lanes;
+    }
+    return kFullRows;
+  }
+
+  std::vector<ProgramStep> steps() const override {
+    std::vector<ProgramStep> described;
+    described.reserve(steps_.size());
+    for (const Step& step : steps_) {
+      const Node& node = graph_[step.value];
+      std::vector<Shape> operands;
+      operands.reserve(node.inputs.size());
+      for (const ValueId input : node.inputs) operands.push_back(graph_[input].shape);
+      described.push_back(
+          {kind_of(node, operands), definition(node.op).flops(node.attributes, operands, node.shape), node.extent});
+    }
+    return described;
+  }
+
+  void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace& workspace,
+           Reuse reuse) const override {
+    std::vector<std::int64_t> sizes;
+    for (const Slot& slot : slots_) sizes.push_back(slot.elements * batch.lanes(slot.extent));
+    std::vector<float*> slots(slots_.size());
+    workspace.values.take(sizes, slots);
     const auto address = [&](ValueId id) -> const float* {
       if (graph_[id].op == Op::constant) return constant_value(graph_, id).data.data();
       const ValueId source = storage(id);
@@ -61,17 +136,41 @@ class CpuProgram final : public Program {
       return slots[slot_of_[source]];
     };
     std::vector<cpu::Operand> operands;
-    for (const Step& step : steps_) {
+    if (workspace.seconds != nullptr) workspace.seconds->resize(steps_.size(), 0.0);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Step& step = steps_[i];
+      if (reuse == Reuse::examples && graph_[step.value].extent != Extent::seeded) continue;
+      const StepTimer timer(workspace.seconds == nullptr ? nullptr : &(*workspace.seconds)[i]);
+      stop_if_asked(workspace.stop);
       const Node& node = graph_[step.value];
       operands.clear();
       for (const ValueId input : node.inputs) operands.push_back({address(input), &graph_[input].shape, graph_[input].extent});
-      step.kernel({operands, slots[slot_of_[step.value]], &node.shape, batch, batch.lanes(node.extent), &workspace.scratch});
+      float* const out = slots[slot_of_[step.value]];
+      const std::int64_t lanes = batch.lanes(node.extent);
+      if (workspace.verify) prepare_to_verify(operands, out, element_count(node.shape) * lanes, workspace);
+      step.kernel({operands, out, &node.shape, batch, lanes, &workspace});
+      if (workspace.verify) verify(node, workspace);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
       write_output(batch, graph_.outputs[i], address(graph_.outputs[i]), outputs[i]);
   }
 
  private:
+  // The output ends where its own elements do, in whatever slot, and holds nothing yet, unless it is written in place.
+  static void prepare_to_verify(std::span<const cpu::Operand> operands, float* out, std::int64_t size, Workspace& workspace) {
+    workspace.values.limit(out, size);
+    const bool in_place = std::any_of(operands.begin(), operands.end(), [&](const cpu::Operand& o) { return o.data == out; });
+    if (!in_place) std::fill_n(out, size, std::numeric_limits<float>::quiet_NaN());
+    workspace.scratch.spoil();
+    workspace.packed.spoil();
+  }
+
+  static void verify(const Node& node, const Workspace& workspace) {
+    if (workspace.values.intact() && workspace.scratch.intact() && workspace.packed.intact()) return;
+    throw std::logic_error("the kernel of " + std::string(definition(node.op).name) + " " + to_string(node.shape) +
+                           " wrote beyond its memory");
+  }
+
   // The value whose memory a value shares: a reshape only renames elements, and so does a sum whose product has its bias.
   ValueId storage(ValueId id) const {
     while (renamed_[id] != kNoValue) id = renamed_[id];
@@ -113,14 +212,36 @@ class CpuProgram final : public Program {
           entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) release(storage(node.inputs[i]), id, last_use, free_slots);
     }
+    put_seeded_last();
   }
 
-  // For each storage, the last node that reads it; outputs are read at the end.
+  // So that the others lie where they are for any number of seeds.
+  void put_seeded_last() {
+    std::vector<int> order(slots_.size()), place(slots_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return slots_[a].extent < slots_[b].extent; });
+    std::vector<Slot> sorted;
+    for (const int slot : order) {
+      place[slot] = static_cast<int>(sorted.size());
+      sorted.push_back(slots_[slot]);
+    }
+    slots_ = std::move(sorted);
+    for (int& slot : slot_of_) slot = slot == kNoSlot ? kNoSlot : place[slot];
+  }
+
+  // For each storage, the last node that reads it; outputs are read at the end, and what does not vary with the seed may be read
+  // again by the next run.
   std::vector<ValueId> last_uses() const {
     std::vector<ValueId> last(graph_.nodes.size(), kNoValue);
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
       if (renamed_[id] != kNoValue) continue;
       for (const ValueId input : graph_[id].inputs) last[storage(input)] = id;
+    }
+    for (const Node& node : graph_.nodes) {
+      if (node.extent != Extent::seeded) continue;
+      for (const ValueId input : node.inputs) {
+        if (graph_[storage(input)].extent != Extent::seeded) last[storage(input)] = static_cast<ValueId>(graph_.nodes.size());
+      }
     }
     for (const ValueId id : graph_.outputs) last[storage(id)] = static_cast<ValueId>(graph_.nodes.size());
     return last;

@@ -197,7 +197,7 @@ Kernel make_softmax(const Graph& graph, const Node& node) {
   const std::int64_t extent = node.shape[axis], stride = row_major_strides(node.shape)[axis];
   return [extent, stride, exponential = block_kernel([](const Block& x) -> Block { return x.exp(); })](const Call& call) {
     const std::int64_t lanes = call.lanes, elements = element_count(*call.shape);
-    float* extreme = call.scratch_of(lanes);
+    float* extreme = call.scratch(lanes);
     const auto line_start = [&](std::int64_t line) { return line / stride * stride * extent + line % stride; };
     const auto row = [&](auto* base, std::int64_t line, std::int64_t i) {
       return base + (line_start(line) + i * stride) * lanes;

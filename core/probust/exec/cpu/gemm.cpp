@@ -2,7 +2,8 @@
 #include "probust/exec/cpu/gemm.h"
 
 #include <algorithm>
-#include <memory>
+#include <array>
+#include <map>
 
 #ifdef __wasm_simd128__
 #include "probust/exec/cpu/wasm_products.h"
@@ -31,7 +32,6 @@ using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, E
 // sensitive to it, is half as far apart on two processors as with 256.
 constexpr Index kMostDepth = 128;
 constexpr Index kPackedBytes = 128 << 10;  // packed rows, in the second-level cache
-constexpr Index kAlignment = EIGEN_MAX_ALIGN_BYTES;
 constexpr auto kFloat = static_cast<Index>(sizeof(float));
 
 constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
@@ -49,16 +49,9 @@ void pack(const float* a, Index stride, Index count, Index depth, float* packed)
   }
 }
 
-// Where SIMD may load from.
-float* aligned(float* scratch) {
-  void* place = scratch;
-  std::size_t space = kAlignment + 1;
-  return static_cast<float*>(std::align(kAlignment, 1, place, space));
-}
-
-// Rows that are packed together.
-Index rows_a_block(Index rows, const Weights& w) {
-  return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, rows / kHeight * kHeight);
+// Rows that are packed together, of `tall` rows in whole groups.
+Index rows_a_block(Index tall, const Weights& w) {
+  return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, tall);
 }
 
 // Blocks of equal depth, in the eights by which Eigen's kernel unrolls.
@@ -74,19 +67,40 @@ void each_block(const Weights& w, Add add) {
     add(static_cast<Index>(k), static_cast<Index>(std::min(w.depth(), w.rows() - k)));
 }
 
-// Adds the product of whole groups of rows.
-void multiply_groups(Index count, const float* a, Index a_stride, const Weights& w, const To& out, float* packed) {
-  each_block(w, [&](Index k, Index depth) {
-    pack<kHeight>(a + k * a_stride, a_stride, count, depth, packed);
-    Multiply()(out, packed, w.columns(k), count, depth, w.cols(), 1.0F);
-  });
+// Adds the product of `tall` rows, which are whole groups.
+void multiply_groups(Index tall, const float* a, Index a_stride, const Weights& w, float* out, Index out_stride,
+                     Stretch& memory) {
+  const Index block = rows_a_block(tall, w);
+  float* const packed = memory.take(block * w.depth());
+  for (Index first = 0; first < tall; first += block) {
+    const Index count = std::min(block, tall - first);
+    each_block(w, [&](Index k, Index depth) {
+      pack<kHeight>(a + first + k * a_stride, a_stride, count, depth, packed);
+      Multiply()(To(out + first, out_stride), packed, w.columns(k), count, depth, w.cols(), 1.0F);
+    });
+  }
 }
 
-// The product of less than a group of rows, the other way round, where a group is of columns: a row more is a fourth of a tile.
-void multiply_rest(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
-                   float* packed) {
+// The product of less than a group of rows, filled up with zeros to a whole one.
+void multiply_padded(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
+                     Stretch& memory) {
+  const auto parts = memory.take(std::array<std::int64_t, 2>{kHeight * w.depth(), kHeight * w.cols()});
+  float *const packed = parts[0], *const product = parts[1];
+  for (Index column = 0; column < w.cols(); ++column)
+    std::fill_n(product + column * kHeight, kHeight, bias == nullptr ? 0.0F : bias[column]);
+  each_block(w, [&](Index k, Index depth) {
+    pack<kHeight>(a + k * a_stride, a_stride, count, depth, packed);
+    Multiply()(To(product, kHeight), packed, w.columns(k), kHeight, depth, w.cols(), 1.0F);
+  });
+  for (Index column = 0; column < w.cols(); ++column) std::copy_n(product + column * kHeight, count, &out(0, column));
+}
+
+// The same the other way round, where a group is of columns: a row more is a fourth of a tile.
+void multiply_turned(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
+                     Stretch& memory) {
   const Index n = w.cols(), height = whole(n, kHeight), width = whole(count, kWidth);
-  float* const product = packed + width * w.depth();
+  const auto parts = memory.take(std::array<std::int64_t, 2>{width * w.depth(), width * height});
+  float *const packed = parts[0], *const product = parts[1];
   for (Index row = 0; row < width; ++row) {
     float* const begin = product + row * height;
     if (bias == nullptr) {
@@ -104,36 +118,72 @@ void multiply_rest(Index count, const float* a, Index a_stride, const Weights& w
   }
 }
 
+// A block of packed columns [depth, n] as packed rows of the transpose: groups of kHeight columns, the last one filled up.
+void turn(const float* columns, Index depth, Index n, float* groups) {
+  const Index wide = n / kWidth * kWidth;
+  for (Index column = 0; column < whole(n, kHeight); ++column) {
+    float* const to = groups + column / kHeight * kHeight * depth + column % kHeight;
+    const Index step = column < wide ? kWidth : 1;
+    const float* from = columns + column / kWidth * kWidth * depth + (column < wide ? column % kWidth : (column - wide) * depth);
+    for (Index k = 0; k < depth; ++k) to[k * kHeight] = column < n ? from[k * step] : 0.0F;
+  }
+}
+
+// What has been packed of a constant and may still be in use. Its address may have become another constant's.
+struct PackedForms {
+  std::weak_ptr<const Tensor> constant;
+  std::map<std::vector<std::int64_t>, std::weak_ptr<const Weights>> by_order;
+};
+
 }  // namespace
 
-Weights::Weights(const Eigen::MatrixXf& w)
-    : rows_(w.rows()),
-      columns_(w.cols()),
-      height_(whole(w.cols(), kHeight)),
-      depth_(balanced_depth(w.rows())),
-      by_columns_(w.size()),
-      by_groups_(w.rows() * height_) {
-  const Eigen::MatrixXf transposed = w.transpose();
+Weights::Weights(std::int64_t rows, std::int64_t columns, Rest rest, const Rows& w)
+    : rows_(rows),
+      columns_(columns),
+      height_(whole(columns, kHeight)),
+      depth_(balanced_depth(rows)),
+      rest_(rest),
+      by_columns_(rows * columns) {
   each_block(*this, [&](Index k, Index depth) {
-    PackColumns()(by_columns_.data() + k * columns_, From(w.data() + k, w.rows()), depth, w.cols());
-    pack<kHeight>(transposed.data() + k * w.cols(), w.cols(), w.cols(), depth, by_groups_.data() + k * height_);
+    const Eigen::MatrixXf block = w(k, depth);
+    PackColumns()(by_columns_.data() + k * columns_, From(block.data(), block.rows()), depth, columns_);
   });
 }
 
-std::int64_t multiply_scratch(std::int64_t rows, const Weights& w) {
-  const std::int64_t rest = whole(rows % kHeight, kWidth);
-  return std::max(rows_a_block(rows, w) * w.depth(), rest * (w.depth() + whole(w.cols(), kHeight))) + kAlignment / kFloat;
+Weights::Weights(const Eigen::MatrixXf& w, Rest rest)
+    : Weights(w.rows(), w.cols(), rest, [&](std::int64_t first, std::int64_t count) { return w.middleRows(first, count); }) {}
+
+const float* Weights::groups(std::int64_t first) const {
+  std::call_once(turned_, [this] {
+    by_groups_.resize(rows_ * height_);
+    each_block(*this, [&](Index k, Index depth) { turn(columns(k), depth, columns_, by_groups_.data() + k * height_); });
+  });
+  return by_groups_.data() + first * height_;
+}
+
+std::shared_ptr<const Weights> shared_weights(const std::shared_ptr<const Tensor>& constant, std::vector<std::int64_t> order,
+                                              const std::function<std::shared_ptr<const Weights>()>& make) {
+  static std::mutex mutex;
+  static std::map<const Tensor*, PackedForms> packed;
+  const std::lock_guard lock(mutex);
+  std::erase_if(packed, [](const auto& entry) { return entry.second.constant.expired(); });
+  PackedForms& forms = packed[constant.get()];
+  forms.constant = constant;
+  std::weak_ptr<const Weights>& known = forms.by_order[std::move(order)];
+  auto weights = known.lock();
+  if (!weights) known = weights = make();
+  return weights;
 }
 
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
-              std::int64_t out_stride, float* scratch) {
-  const Index n = w.cols(), rest = rows % kHeight, tall = rows - rest, block = rows_a_block(rows, w);
-  float* packed = aligned(scratch);
+              std::int64_t out_stride, Stretch& packed) {
+  const Index n = w.cols(), rest = rows % kHeight, tall = rows - rest;
   for (Index column = 0; column < n; ++column)
     std::fill_n(out + column * out_stride, tall, bias == nullptr ? 0.0F : bias[column]);
-  for (Index first = 0; first < tall; first += block)
-    multiply_groups(std::min(block, tall - first), a + first, a_stride, w, To(out + first, out_stride), packed);
-  if (rest > 0) multiply_rest(rest, a + tall, a_stride, w, bias, To(out + tall, out_stride), packed);
+  if (tall > 0) multiply_groups(tall, a, a_stride, w, out, out_stride, packed);
+  if (rest == 0) return;
+  const auto multiply_rest = w.rest() == Weights::Rest::padded ? multiply_padded : multiply_turned;
+  multiply_rest(rest, a + tall, a_stride, w, bias, To(out + tall, out_stride), packed);
 }
 
 }  // namespace probust::cpu

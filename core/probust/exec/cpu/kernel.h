@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,14 +28,20 @@ struct Call {
   float* out;
   const Shape* shape;
   Batch batch;
-  std::int64_t lanes;           ///< of the output
-  std::vector<float>* scratch;  ///< grows as needed and stays
+  std::int64_t lanes;  ///< of the output
+  Workspace* workspace;
 
   std::int64_t lanes_of(std::size_t operand) const { return batch.lanes(in[operand].extent); }
-  float* scratch_of(std::int64_t size) const {
-    if (static_cast<std::int64_t>(scratch->size()) < size) scratch->resize(static_cast<std::size_t>(size));
-    return scratch->data();
+
+  /// Scratch memory of exactly this size, or of several parts; what was taken before is gone.
+  float* scratch(std::int64_t size) const { return workspace->scratch.take(size); }
+  template <std::size_t N>
+  std::array<float*, N> scratch(const std::array<std::int64_t, N>& sizes) const {
+    return workspace->scratch.take(sizes);
   }
+
+  /// Kernels that may take long ask this once in a while. Throws Error.
+  void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }
 };
 
 using Kernel = std::function<void(const Call&)>;
@@ -53,10 +62,21 @@ KernelEntry kernel_entry(Op op);
 /// as what sums begin with. None where it takes a pass of its own.
 Kernel make_biased(const Graph& graph, const Node& product, ValueId bias);
 
+/// The product with a constant matrix or filter that a node is: the constant, and the rows that one lane gives to the product.
+struct ConstantProduct {
+  ValueId constant;
+  std::int64_t rows;
+};
+
+/// Nothing where the node is no such product.
+std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& node);
+
 /// True where kernel_entry has a kernel of its own for this operator.
 bool has_fast_kernel(Op op);
 
 // One file per family, named like the operators'.
+std::optional<ConstantProduct> constant_matmul(const Graph&, const Node&);
+std::optional<ConstantProduct> constant_conv(const Graph&, const Node&);
 Kernel make_matmul(const Graph&, const Node&);
 Kernel make_biased_matmul(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_conv(const Graph&, const Node&);

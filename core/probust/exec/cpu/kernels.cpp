@@ -14,6 +14,7 @@ Kernel make_reference(const Graph&, const Node& node) {
     for (const Tensor& operand : operands) pointers.push_back(&operand);
     Tensor y(*call.shape);
     for (std::int64_t lane = 0; lane < call.lanes; ++lane) {
+      call.stop_if_asked();
       for (std::size_t i = 0; i < operands.size(); ++i) {
         const std::int64_t own = call.lanes_of(i);
         for (std::int64_t e = 0; e < operands[i].size(); ++e) operands[i].data[e] = call.in[i].data[e * own + lane % own];
@@ -117,6 +118,12 @@ KernelEntry kernel_entry(Op op) {
       return {make_reference};
   }
   return {};
+}
+
+std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& node) {
+  if (node.op == Op::matmul) return constant_matmul(graph, node);
+  if (node.op == Op::conv || node.op == Op::conv_transpose) return constant_conv(graph, node);
+  return std::nullopt;
 }
 
 bool has_fast_kernel(Op op) { return kernel_entry(op).make != nullptr && kernel_entry(op).make != make_reference; }

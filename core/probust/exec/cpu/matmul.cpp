@@ -2,6 +2,7 @@
 // Products with a constant matrix become products of [lanes, k] with [k, n] (gemm.h). Products of two values that vary from lane
 // to lane are formed lane by lane, element after element, along the lanes.
 #include <algorithm>
+#include <array>
 
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
@@ -18,26 +19,86 @@ Matrix last_two(const Shape& shape) { return {shape[shape.size() - 2], shape[sha
 
 std::int64_t leading_count(const Shape& shape) { return element_count({shape.begin(), shape.end() - 2}); }
 
-// The constant as [k, n] (or its transpose) where it is a single matrix.
-Weights as_weights(const Tensor& tensor, bool transpose) {
-  const auto [rows, columns] = last_two(tensor.shape);
-  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> map(tensor.data.data(), rows,
-                                                                                                    columns);
-  return Weights(transpose ? Eigen::MatrixXf(map.transpose()) : Eigen::MatrixXf(map));
+// Whether a node's second operand is a single constant matrix, or its first one.
+bool right_is_constant(const Graph& graph, const Node& node) {
+  const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
+  return b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent;
 }
 
-// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i, over all lanes.
+bool left_is_constant(const Graph& graph, const Node& node) {
+  const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
+  return a.op == Op::constant && leading_count(a.shape) == 1 && b.extent == node.extent &&
+         !std::get<MatmulAttributes>(node.attributes).transpose_b;
+}
+
+// The constant as [k, n] (or its transpose) where it is a single matrix.
+std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, ValueId id, bool transpose) {
+  const auto& constant = std::get<ConstantData>(graph[id].attributes).tensor;
+  const Weights::Rest rest = rest_for(constant_matmul(graph, node)->rows);
+  return shared_weights(constant, {transpose ? 1 : 0, rest == Weights::Rest::padded ? 1 : 0}, [&] {
+    const auto [rows, columns] = last_two(constant->shape);
+    using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const Eigen::Map<const RowMajor> map(constant->data.data(), rows, columns);
+    return std::make_shared<const Weights>(transpose ? columns : rows, transpose ? rows : columns, rest,
+                                           [&map, transpose](std::int64_t first, std::int64_t count) -> Eigen::MatrixXf {
+                                             if (transpose) return map.middleCols(first, count).transpose();
+                                             return map.middleRows(first, count);
+                                           });
+  });
+}
+
+constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
+constexpr std::int64_t kLeastRows = 48;           // a multiple of what any kernel takes at once
+
+// op(a) of many rows i and few lanes: an element of row i is at i * row_step, k of them element_step apart, lanes beside each
+// other.
+struct ManyRows {
+  const float* a;
+  std::int64_t count, row_step, element_step, lanes;
+};
+
+// y[i, :] = op(a)[i, :] w + bias for all rows i at once, each with its lanes: gathered, multiplied, and put where they belong.
+// Lane by lane there would be too few rows for the kernel, and the weights would be read once for every i.
+void multiply_together(const Call& call, const ManyRows& rows, const Weights& w, const float* bias, float* out) {
+  const std::int64_t k = w.rows(), n = w.cols(), lanes = rows.lanes;
+  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k);
+  const std::int64_t together = std::min(std::max(kLeastRows, fitting) / lanes, rows.count), block = together * lanes;
+  const auto [columns, product] = call.scratch(std::array{block * k, block * n});
+  for (std::int64_t first = 0; first < rows.count; first += together) {
+    call.stop_if_asked();
+    const std::int64_t some = std::min(together, rows.count - first), height = some * lanes;
+    for (std::int64_t l = 0; l < k; ++l) {
+      for (std::int64_t i = 0; i < some; ++i)
+        std::copy_n(rows.a + (first + i) * rows.row_step + l * rows.element_step, lanes, columns + l * height + i * lanes);
+    }
+    multiply(height, columns, height, w, bias, product, height, call.workspace->packed);
+    for (std::int64_t i = 0; i < some; ++i) {
+      for (std::int64_t j = 0; j < n; ++j)
+        std::copy_n(product + j * height + i * lanes, lanes, out + ((first + i) * n + j) * lanes);
+    }
+  }
+}
+
+// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i, over all lanes, or of all rows where lanes are few.
 Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
-  return [w = as_weights(constant_value(graph, node.inputs[1]), t.transpose_b), t, bias = std::move(bias)](const Call& call) {
+  return [shared = as_weights(graph, node, node.inputs[1], t.transpose_b), t, bias = std::move(bias)](const Call& call) {
+    const Weights& w = *shared;
     const auto [rows, columns] = last_two(*call.in[0].shape);
     const std::int64_t m = t.transpose_a ? columns : rows, k = w.rows(), n = w.cols();
-    float* scratch = call.scratch_of(multiply_scratch(call.lanes, w));
-    const std::int64_t element_stride = (t.transpose_a ? m : 1) * call.lanes, row_step = (t.transpose_a ? 1 : k) * call.lanes;
+    const std::int64_t element_step = (t.transpose_a ? m : 1) * call.lanes, row_step = (t.transpose_a ? 1 : k) * call.lanes;
+    const float* const added = bias.empty() ? nullptr : bias.data();
     for (std::int64_t matrix = 0; matrix < leading_count(*call.in[0].shape); ++matrix) {
+      const float* a = call.in[0].data + matrix * m * k * call.lanes;
+      float* const out = call.out + matrix * m * n * call.lanes;
+      if (m > 1 && call.lanes < kLeastRows) {
+        multiply_together(call, {a, m, row_step, element_step, call.lanes}, w, added, out);
+        continue;
+      }
       for (std::int64_t i = 0; i < m; ++i) {
-        multiply(call.lanes, call.in[0].data + matrix * m * k * call.lanes + i * row_step, element_stride, w,
-                 bias.empty() ? nullptr : bias.data(), call.out + (matrix * m + i) * n * call.lanes, call.lanes, scratch);
+        call.stop_if_asked();
+        multiply(call.lanes, a + i * row_step, element_step, w, added, out + i * n * call.lanes, call.lanes,
+                 call.workspace->packed);
       }
     }
   };
@@ -46,30 +107,68 @@ Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> b
 // y[.., :, j] = w b[.., :, j]; rows of b, j and lanes together, are contiguous.
 Kernel left_constant(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
-  return [w = as_weights(constant_value(graph, node.inputs[0]), !t.transpose_a)](const Call& call) {
+  return [shared = as_weights(graph, node, node.inputs[0], !t.transpose_a)](const Call& call) {
+    const Weights& w = *shared;
     const std::int64_t n = last_two(*call.shape).columns, k = w.rows(), m = w.cols(), width = n * call.lanes;
-    float* scratch = call.scratch_of(multiply_scratch(width, w));
     for (std::int64_t matrix = 0; matrix < leading_count(*call.in[1].shape); ++matrix) {
-      multiply(width, call.in[1].data + matrix * k * width, width, w, nullptr, call.out + matrix * m * width, width, scratch);
+      call.stop_if_asked();
+      multiply(width, call.in[1].data + matrix * k * width, width, w, nullptr, call.out + matrix * m * width, width,
+               call.workspace->packed);
     }
   };
 }
 
-// out[lane] += a[lane] b[lane] over all lanes of the output, whatever the operands' extents.
-void add_products(const Call& call, const float* a, const float* b, float* out) {
-  const std::int64_t step_a = call.lanes_of(0) == 1 ? 0 : 1, step_b = call.lanes_of(1) == 1 ? 0 : 1;
-  const std::int64_t examples = call.batch.examples, seeds = call.lanes / examples;
-  for (std::int64_t s = 0; s < seeds; ++s) {
-    const float* pa = a + (call.in[0].extent == Extent::seeded ? s * examples : 0);
-    const float* pb = b + (call.in[1].extent == Extent::seeded ? s * examples : 0);
-    float* to = out + s * examples;
-    if (step_a == 1 && step_b == 1) {
-      for (std::int64_t i = 0; i < examples; ++i) to[i] += pa[i] * pb[i];
-    } else {
-      for (std::int64_t i = 0; i < examples; ++i) to[i] += pa[i * step_a] * pb[i * step_b];
-    }
+// An operand of a product that is formed lane by lane: its elements are `lanes` apart, and its lanes follow those of the output,
+// or are one for all of them.
+struct LaneOperand {
+  const float* data;
+  std::int64_t lanes;
+  bool varies;
+
+  template <int Width>
+  Eigen::Array<float, Width, 1> at(std::int64_t element) const {
+    using Block = Eigen::Array<float, Width, 1>;
+    const float* const from = data + element * lanes;
+    return varies ? Block(Eigen::Map<const Block>(from)) : Block(Block::Constant(*from));
+  }
+  void advance(std::int64_t count) { data += varies ? count : 0; }
+};
+
+// Elements that a sum of products runs over: `count` of them, `step` elements apart in either operand.
+struct Terms {
+  std::int64_t count, step_a, step_b;
+};
+
+// The sums for some lanes beside each other, in registers. Every lane's is formed in the order of the terms.
+template <int Width>
+void sum_lanes(LaneOperand& a, LaneOperand& b, const Terms& terms, std::int64_t& lanes, float*& out) {
+  using Block = Eigen::Array<float, Width, 1>;
+  for (; lanes >= Width; lanes -= Width, out += Width, a.advance(Width), b.advance(Width)) {
+    Block sum = Block::Zero();
+    for (std::int64_t l = 0; l < terms.count; ++l) sum += a.at<Width>(l * terms.step_a) * b.at<Width>(l * terms.step_b);
+    Eigen::Map<Block> to(out);
+    to = sum;
   }
 }
+
+void sum_products(LaneOperand a, LaneOperand b, const Terms& terms, std::int64_t lanes, float* out) {
+  sum_lanes<16>(a, b, terms, lanes, out);
+  sum_lanes<8>(a, b, terms, lanes, out);
+  sum_lanes<4>(a, b, terms, lanes, out);
+  sum_lanes<1>(a, b, terms, lanes, out);
+}
+
+// Runs of lanes along which an operand varies or not: those of a seed; all of them where there is but one example.
+struct LaneRuns {
+  explicit LaneRuns(const Call& call)
+      : length(call.batch.examples == 1 ? call.lanes : call.batch.examples), count(call.lanes / length) {}
+  std::int64_t length, count;
+
+  LaneOperand operand(const Call& call, std::size_t which, const float* element, std::int64_t run) const {
+    const std::int64_t first = call.in[which].extent == Extent::seeded ? run * length : 0, lanes = call.lanes_of(which);
+    return {element + first, lanes, lanes > 1};
+  }
+};
 
 // Offsets (in matrices) of each operand for every matrix of the output.
 std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& output) {
@@ -126,45 +225,47 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
     const auto [m, n] = last_two(*call.shape);
     const auto [rows_a, columns_a] = last_two(*call.in[0].shape);
     const std::int64_t k = t.transpose_a ? rows_a : columns_a, lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1);
-    std::fill_n(call.out, element_count(*call.shape) * call.lanes, 0.0F);
     for (std::size_t matrix = 0; matrix < offsets_a.size(); ++matrix) {
       const float* a = call.in[0].data + offsets_a[matrix] * m * k * lanes_a;
       const float* b = call.in[1].data + offsets_b[matrix] * k * n * lanes_b;
       float* y = call.out + static_cast<std::int64_t>(matrix) * m * n * call.lanes;
       if (call.lanes == 1) {
         multiply_one_lane(a, t.transpose_a ? 1 : k, t.transpose_a ? m : 1,
-                          t.transpose_b ? transposed(b, k, n, call.scratch_of(k * n)) : b, {m, n}, k, y);
+                          t.transpose_b ? transposed(b, k, n, call.scratch(k * n)) : b, {m, n}, k, y);
         continue;
       }
+      const LaneRuns runs(call);
+      const Terms terms{k, t.transpose_a ? m : 1, t.transpose_b ? 1 : n};
       for (std::int64_t i = 0; i < m; ++i) {
+        call.stop_if_asked();
         for (std::int64_t j = 0; j < n; ++j) {
-          for (std::int64_t l = 0; l < k; ++l) {
-            add_products(call, a + (t.transpose_a ? l * m + i : i * k + l) * lanes_a,
-                         b + (t.transpose_b ? j * k + l : l * n + j) * lanes_b, y + (i * n + j) * call.lanes);
-          }
+          const float* const row = a + (t.transpose_a ? i : i * k) * lanes_a;
+          const float* const column = b + (t.transpose_b ? j * k : j) * lanes_b;
+          for (std::int64_t run = 0; run < runs.count; ++run)
+            sum_products(runs.operand(call, 0, row, run), runs.operand(call, 1, column, run), terms, runs.length,
+                         y + (i * n + j) * call.lanes + run * runs.length);
         }
       }
     }
   };
 }
 
-bool multiplies_constant(const Graph& graph, const Node& node) {
-  const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
-  return b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent;
-}
-
 }  // namespace
 
+std::optional<ConstantProduct> constant_matmul(const Graph& graph, const Node& node) {
+  const Matrix size = last_two(node.shape);
+  if (right_is_constant(graph, node)) return ConstantProduct{node.inputs[1], size.rows};
+  if (left_is_constant(graph, node)) return ConstantProduct{node.inputs[0], size.columns};
+  return std::nullopt;
+}
+
 Kernel make_biased_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
-  return multiplies_constant(graph, node) ? right_constant(graph, node, std::move(bias)) : Kernel();
+  return right_is_constant(graph, node) ? right_constant(graph, node, std::move(bias)) : Kernel();
 }
 
 Kernel make_matmul(const Graph& graph, const Node& node) {
-  const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
-  if (multiplies_constant(graph, node)) return right_constant(graph, node, {});
-  const auto t = std::get<MatmulAttributes>(node.attributes);
-  if (a.op == Op::constant && leading_count(a.shape) == 1 && !t.transpose_b && b.extent == node.extent)
-    return left_constant(graph, node);
+  if (right_is_constant(graph, node)) return right_constant(graph, node, {});
+  if (left_is_constant(graph, node)) return left_constant(graph, node);
   return lane_by_lane(graph, node);
 }
 

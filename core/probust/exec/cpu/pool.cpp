@@ -61,7 +61,7 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
   if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
-    float* best = call.scratch_of(2 * own);
+    float* best = call.scratch(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
     const bool assign = !windows.overlap;
     if (!assign || static_cast<std::int64_t>(windows.cells.size()) < windows.image)
@@ -88,7 +88,7 @@ Kernel make_max_gather(const Graph& graph, const Node& node) {
   if (values != node.extent || image == Extent::constant) return make_reference(graph, node);
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
-    float* best = call.scratch_of(2 * own);
+    float* best = call.scratch(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
     std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {

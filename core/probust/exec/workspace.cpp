@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/workspace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "probust/base/error.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define PROBUST_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PROBUST_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef PROBUST_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kZone = 16;  // floats: one cache line
+constexpr std::size_t kAlignment = kZone * sizeof(float);
+constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN that no computation gives
+
+std::int64_t padded(std::int64_t floats) { return (floats + kZone - 1) / kZone * kZone; }
+
+std::size_t bytes_of(std::int64_t floats) { return static_cast<std::size_t>(floats) * sizeof(float); }
+
+void forbid([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
+#ifdef PROBUST_ADDRESS_SANITIZER
+  __asan_poison_memory_region(first, bytes_of(count));
+#endif
+}
+
+void guard(float* first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(first + i, &kMark, sizeof(kMark));
+  forbid(first, count);
+}
+
+void allow([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
+#ifdef PROBUST_ADDRESS_SANITIZER
+  __asan_unpoison_memory_region(first, bytes_of(count));
+#endif
+}
+
+// Under AddressSanitizer nobody may look, and nobody could have written.
+bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
+#ifndef PROBUST_ADDRESS_SANITIZER
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (std::memcmp(first + i, &kMark, sizeof(kMark)) != 0) return false;
+  }
+#endif
+  return true;
+}
+
+// The zone after a part: up to the next part's, and at least kZone.
+std::int64_t zone_after(std::int64_t size) { return padded(size) + kZone - size; }
+
+}  // namespace
+
+Stretch::~Stretch() { unguard(); }
+
+Stretch& Stretch::operator=(Stretch&& other) noexcept {
+  if (this == &other) return *this;
+  unguard();
+  memory_ = std::move(other.memory_);
+  parts_ = std::move(other.parts_);
+  other.memory_.clear();
+  other.parts_.clear();
+  return *this;
+}
+
+// What is given back, or grows, must be readable again.
+void Stretch::unguard() { allow(memory_.data(), static_cast<std::int64_t>(memory_.size())); }
+
+std::int64_t Stretch::footprint(std::int64_t size) { return padded(size) + kZone; }
+
+void Stretch::take(std::span<const std::int64_t> sizes, std::span<float*> parts) {
+  const auto as_before = [](const Part& part, std::int64_t size) { return part.taken == size && part.size == size; };
+  if (std::equal(parts_.begin(), parts_.end(), sizes.begin(), sizes.end(), as_before)) {
+    std::transform(parts_.begin(), parts_.end(), parts.begin(), [](const Part& part) { return part.begin; });
+    return;
+  }
+  unguard();
+  std::int64_t total = 2 * kZone;  // the first zone, and room to align it
+  for (const std::int64_t size : sizes) total += footprint(size);
+  if (static_cast<std::int64_t>(memory_.size()) < total) {
+    std::vector<float>().swap(memory_);  // its contents are not wanted: do not hold both
+    memory_.resize(static_cast<std::size_t>(total));
+  }
+  void* start = memory_.data();
+  std::size_t space = bytes_of(total);
+  float* next = static_cast<float*>(std::align(kAlignment, bytes_of(total - kZone), start, space));
+  guard(next, kZone);
+  next += kZone;
+  parts_.clear();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    parts[i] = next;
+    parts_.push_back({next, sizes[i], sizes[i]});
+    guard(next + sizes[i], zone_after(sizes[i]));
+    next += footprint(sizes[i]);
+  }
+  forbid(next, memory_.data() + memory_.size() - next);
+}
+
+void Stretch::limit(float* part, std::int64_t size) {
+  const auto found = std::find_if(parts_.begin(), parts_.end(), [part](const Part& p) { return p.begin == part; });
+  allow(part, found->taken + zone_after(found->taken));
+  found->size = size;
+  guard(part + size, found->taken - size + zone_after(found->taken));
+}
+
+bool Stretch::intact() const {
+  if (parts_.empty()) return true;
+  if (!guarded(parts_.front().begin - kZone, kZone)) return false;
+  return std::all_of(parts_.begin(), parts_.end(), [](const Part& part) {
+    return guarded(part.begin + part.size, part.taken - part.size + zone_after(part.taken));
+  });
+}
+
+void Stretch::spoil() {
+  unguard();
+  parts_.clear();
+  std::fill(memory_.begin(), memory_.end(), std::numeric_limits<float>::quiet_NaN());
+}
+
+void stop_if_asked(const std::atomic<bool>* stop) {
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
+}
+
+}  // namespace probust

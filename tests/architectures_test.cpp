@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Whole networks as people use them, at reduced size: what the processor computes is what the operators' definitions give, and
+// does not depend on batches and threads. Guard zones are looked after all the while.
+#include "support/architectures.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "probust/estimators/run.h"
+#include "probust/onnx/import.h"
+#include "support/evaluate.h"
+
+namespace probust {
+namespace {
+
+constexpr std::int64_t kPoints = 2;
+
+Model import(const test::Architecture& architecture) {
+  test::Scale scale;
+  scale.width = 0.25;
+  scale.depth = 0.3;
+  scale.size = 32;
+  const std::string bytes = test::make_onnx(architecture, scale);
+  return import_onnx(std::as_bytes(std::span(bytes))).value();
+}
+
+std::unique_ptr<Executor> executor_of(const Model& model, std::string_view backend, std::int64_t batch, int threads) {
+  ExecutorOptions options;
+  options.batch = batch;
+  options.threads = threads;
+  options.verify = true;
+  return make_executor(backend, model.graph, options).value();
+}
+
+Tensor random_points(const Model& model, std::int64_t count) {
+  std::mt19937 random(5);
+  Shape shape = model.input_shape;
+  shape[0] = count;
+  return test::random_tensor(shape, random, -1.7F, 1.7F);
+}
+
+std::vector<float> jacobians(Executor& executor, const Tensor& x) {
+  std::vector<float> all;
+  executor.jacobian(x, [&](std::int64_t, std::span<const float> part) { all.insert(all.end(), part.begin(), part.end()); })
+      .value();
+  return all;
+}
+
+std::vector<Estimate> estimates(Executor& executor, const Tensor& x) {
+  EstimateRequest request;
+  request.x = x;
+  request.seed = 3;
+  request.noises = {parse_noise("gaussian:0.3")};
+  for (const char* name : {"mc:70", "probit:16", "regression:16", "adf"})
+    request.estimators.push_back(parse_estimator(name));
+  EstimateRun run(executor, std::move(request));
+  while (!run.step(1e9)) continue;
+  std::vector<Estimate> all;
+  for (const Row& row : run.rows()) all.push_back(row.estimate);
+  return all;
+}
+
+// |a - b| / |b|
+double distance(std::span<const float> a, std::span<const float> b) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    size += double{b[i]} * b[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+class Architectures : public testing::TestWithParam<test::Architecture> {};
+
+TEST_P(Architectures, AgreeWithTheDefinitionsForAnyBatchAndThreads) {
+  const Model model = import(GetParam());
+  const Tensor x = random_points(model, kPoints);
+  const auto reference = executor_of(model, "reference", 8, 1);
+  const Tensor expected_logits = reference->logits(x).value();
+  const std::vector<float> expected_jacobian = jacobians(*reference, x);
+
+  Tensor logits;
+  std::vector<float> jacobian;
+  std::vector<Estimate> rows;
+  for (const std::int64_t batch : {1, 7, 64}) {
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE("batches of " + std::to_string(batch) + ", " + std::to_string(threads) + " threads");
+      const auto executor = executor_of(model, "cpu", batch, threads);
+      const Tensor own_logits = executor->logits(x).value();
+      const std::vector<float> own_jacobian = jacobians(*executor, x);
+      const std::vector<Estimate> own = batch == 1 && threads == 2 ? rows : estimates(*executor, x);  // they are slow
+      if (rows.empty()) {
+        logits = own_logits;
+        jacobian = own_jacobian;
+        rows = own;
+        EXPECT_LT(distance(logits.data, expected_logits.data), 1e-5);
+        EXPECT_LT(distance(jacobian, expected_jacobian), 1e-4);
+      }
+      EXPECT_EQ(own_logits.data, logits.data);
+      EXPECT_LT(distance(own_jacobian, jacobian), 1e-6);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_EQ(own[i].status, rows[i].status) << i;
+        EXPECT_NEAR(own[i].p, rows[i].p, 1e-6) << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Architectures, testing::ValuesIn(test::architectures().begin(), test::architectures().end()),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace probust

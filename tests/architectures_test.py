@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The networks that people use, at full size, with random weights: logits and Jacobians agree with PyTorch's.
+
+Usage: architectures_test.py PROBUST ARCHITECTURES [--names NAME,NAME] [--folder FOLDER], where ARCHITECTURES is the program
+probust-architectures. With a folder, the models stay there. Exit status 77 means that numpy is not there; without PyTorch and onnx,
+two of the networks are run and only checked for finite values."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed")
+    sys.exit(77)
+try:
+    import onnx
+    import torch
+    import torch.nn.functional as F
+    from onnx import numpy_helper
+except ImportError:
+    torch = None
+
+NAMES = ["resnet18", "resnet50", "vgg16", "mobilenet_v2", "efficientnet_b0", "densenet121", "convnext_t", "vit_b16", "mixer_s16"]
+WITHOUT_PYTORCH = ["resnet18", "vit_b16"]
+LOGITS, JACOBIAN = 1e-5, 1e-4  # largest difference, relative to the largest logit and to the Jacobian's norm
+
+
+def padded(x, pads, value):
+    return F.pad(x, [pads[1], pads[3], pads[0], pads[2]], value=value)
+
+
+def conv(a, x, w, b=None):
+    return F.conv2d(padded(x, a["pads"], 0.0), w, b, stride=a["strides"], groups=a["group"])
+
+
+def average_pool(a, x):
+    assert not any(a["pads"])
+    return F.avg_pool2d(x, a["kernel_shape"], a["strides"])
+
+
+def gemm(a, x, w, b):
+    return x @ (w.T if a.get("transB") else w) + b
+
+
+# What the operators of these networks mean, in PyTorch: attributes, then operands.
+OPERATORS = {
+    "Identity": lambda a, x: x,
+    "Conv": conv,
+    "BatchNormalization": lambda a, x, s, b, m, v: F.batch_norm(x, m, v, s, b, eps=a["epsilon"]),
+    "MaxPool": lambda a, x: F.max_pool2d(padded(x, a["pads"], -np.inf), a["kernel_shape"], a["strides"]),
+    "AveragePool": average_pool,
+    "GlobalAveragePool": lambda a, x: x.mean((2, 3), keepdim=True),
+    "Flatten": lambda a, x: x.flatten(a["axis"]),
+    "Gemm": gemm,
+    "MatMul": lambda a, x, y: x @ y,
+    "Add": lambda a, x, y: x + y,
+    "Mul": lambda a, x, y: x * y,
+    "Div": lambda a, x, y: x / y,
+    "Relu": lambda a, x: F.relu(x),
+    "Sigmoid": lambda a, x: torch.sigmoid(x),
+    "Erf": lambda a, x: torch.erf(x),
+    "Clip": lambda a, x, low, high: torch.clamp(x, low.item(), high.item()),
+    "Softmax": lambda a, x: F.softmax(x, a["axis"]),
+    "LayerNormalization": lambda a, x, s, b: F.layer_norm(x, [len(s)], s, b, eps=a["epsilon"]),
+    "ReduceMean": lambda a, x: x.mean(a["axes"], keepdim=bool(a["keepdims"])),
+    "Gather": lambda a, x, i: x.index_select(a["axis"], i),
+    "Concat": lambda a, *parts: torch.cat(parts, a["axis"]),
+    "Reshape": lambda a, x, shape: x.reshape(shape.tolist()),
+    "Transpose": lambda a, x: x.permute(a["perm"]),
+}
+
+
+class Reference:
+    """A model run by PyTorch in float64, one point at a time."""
+
+    def __init__(self, path):
+        self.graph = onnx.load(path).graph
+        self.weights = {}
+        for weight in self.graph.initializer:
+            value = torch.from_numpy(np.array(numpy_helper.to_array(weight)))
+            self.weights[weight.name] = value.double() if value.is_floating_point() else value
+
+    def logits(self, x):
+        values = dict(self.weights)
+        values[self.graph.input[0].name] = x
+        for node in self.graph.node:
+            attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+            values[node.output[0]] = OPERATORS[node.op_type](attributes, *[values[name] for name in node.input])
+        return values[self.graph.output[0].name][0]
+
+    def jacobian(self, x):
+        x = x.clone().requires_grad_(True)
+        logits = self.logits(x)
+        rows = [torch.autograd.grad(logit, x, retain_graph=True)[0].flatten() for logit in logits]
+        return logits.detach().numpy(), torch.stack(rows).numpy()
+
+
+def points(path, name):
+    size = 32 if name == "resnet18" else 224
+    x = np.random.default_rng(1).uniform(-1.7, 1.7, (2, 3, size, size)).astype(np.float32)
+    np.save(path, x)
+    return x
+
+
+def probust(program, command, model, data, result):
+    start = time.monotonic()
+    subprocess.run([program, command, model, data, "-o", result, "--quiet"], check=True)
+    return np.load(result), time.monotonic() - start
+
+
+def agrees(program, architectures, name, folder):
+    model, data, result = (os.path.join(folder, name + end) for end in (".onnx", ".points.npy", ".result.npy"))
+    subprocess.run([architectures, name, folder], check=True, stdout=subprocess.DEVNULL)
+    x = points(data, name)
+    logits, forward_time = probust(program, "logits", model, data, result)
+    jacobians, backward_time = probust(program, "jacobian", model, data, result)
+    line = f"{name}: logits in {forward_time:.1f} s, Jacobians in {backward_time:.1f} s"
+    if torch is None:
+        print(line + "; PyTorch or onnx is not installed: nothing to compare with")
+        return bool(np.isfinite(logits).all() and np.isfinite(jacobians).all() and np.abs(jacobians).max() > 0)
+    reference = Reference(model)
+    worst = [0.0, 0.0]
+    for i in range(len(x)):
+        expected, slopes = reference.jacobian(torch.from_numpy(x[i : i + 1]).double())
+        worst[0] = max(worst[0], np.abs(logits[i] - expected).max() / np.abs(expected).max())
+        worst[1] = max(worst[1], np.linalg.norm(jacobians[i].reshape(slopes.shape) - slopes) / np.linalg.norm(slopes))
+    print(f"{line}; differ from PyTorch's in float64 by {worst[0]:.1e} and {worst[1]:.1e}", flush=True)
+    return worst[0] < LOGITS and worst[1] < JACOBIAN
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("probust")
+    parser.add_argument("architectures")
+    parser.add_argument("--names", default=",".join(NAMES if torch else WITHOUT_PYTORCH))
+    parser.add_argument("--folder")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.folder or scratch
+        wrong = [n for n in options.names.split(",") if not agrees(options.probust, options.architectures, n, folder)]
+    if wrong:
+        print("differ by more than they may:", ", ".join(wrong))
+    sys.exit(1 if wrong else 0)
+
+
+main()

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The processor's kernels at the sizes of real networks, against the operators' definitions: random shapes, every remainder,
+// guard zones intact after every kernel. What small operands leave in registers and whole blocks is cut and left over here. Also
+// compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), since block sizes change with them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "support/op_graphs.h"
+#include "support/random_layers.h"
+
+namespace probust {
+namespace {
+
+using test::Layer;
+
+// Values of one lane of [elements][lanes].
+Tensor lane_of(const std::vector<float>& values, const Shape& shape, std::int64_t lanes, std::int64_t lane) {
+  Tensor tensor(shape);
+  for (std::int64_t e = 0; e < tensor.size(); ++e) tensor.data[e] = values[e * lanes + lane];
+  return tensor;
+}
+
+// Runs the layer for a batch, and compares some of its lanes with the definition.
+void expect_right(const Layer& layer, const Batch& batch, std::mt19937& random) {
+  const Graph graph = test::with_constants(layer.op, layer.extents, random);
+  std::vector<std::vector<float>> inputs;
+  for (const ValueId id : graph.inputs())
+    inputs.push_back(test::random_tensor({element_count(graph[id].shape), batch.lanes(graph[id].extent)}, random).data);
+  const auto outputs = test::run(*compile_cpu(graph), graph, batch, inputs);
+  const std::int64_t lanes = batch.lanes(graph[graph.outputs[0]].extent);
+  const auto reference = compile_reference(graph);
+  for (const std::int64_t lane : std::array{std::int64_t{0}, lanes / 2, lanes - 1}) {
+    std::vector<Tensor> own;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Node& input = graph[graph.inputs()[i]];
+      const std::int64_t of_input = batch.lanes(input.extent);
+      own.push_back(lane_of(inputs[i], input.shape, of_input, lane % of_input));
+    }
+    const Tensor expected = test::run_one(*reference, graph, own)[0];
+    const Tensor actual = lane_of(outputs[0], expected.shape, lanes, lane);
+    double size = 1, distance = 0;
+    for (const float value : expected.data) size = std::max(size, std::fabs(double{value}));
+    for (std::size_t e = 0; e < expected.data.size(); ++e) {
+      const double difference = std::fabs(double{actual.data[e]} - double{expected.data[e]});
+      distance = std::isnan(difference) ? INFINITY : std::max(distance, difference);
+    }
+    ASSERT_LT(distance, 1e-5 * size) << test::describe(layer.op) << ", " << batch.examples << " examples, " << batch.seeds
+                                     << " seeds, lane " << lane;
+  }
+}
+
+TEST(Kernels, ConvolutionsOfRandomShapesAreRight) {
+  std::mt19937 random(11);
+  for (int i = 0; i < 100; ++i) expect_right(test::random_convolution(random), test::random_batch(random), random);
+}
+
+TEST(Kernels, ProductsOfRandomShapesAreRight) {
+  std::mt19937 random(12);
+  for (int i = 0; i < 60; ++i) expect_right(test::random_product(random), test::random_batch(random), random);
+}
+
+// 3x3 over 512 channels is where a remainder of rows needs more memory than a whole block: ResNet-18 once ran over it.
+TEST(Kernels, LayersOfRealNetworksAreRightWithEveryRemainder) {
+  std::mt19937 random(13);
+  const Layer deep = test::convolution(512, 512, test::square(1, 3, 1, 1));
+  for (const std::int64_t lanes : {1, 4, 11, 12, 13, 32, 48, 49, 80, 95, 176}) {
+    expect_right(deep, {lanes, 1}, random);
+    expect_right(test::transposed(deep), {lanes, 1}, random);
+  }
+  for (const Layer& layer : test::layers_of_real_networks()) {
+    for (const Batch& batch : {Batch{1, 1}, Batch{5, 9}, Batch{48, 1}}) {
+      expect_right(layer, batch, random);
+      expect_right(test::transposed(layer), batch, random);
+    }
+  }
+}
+
+// The remaining operators, with lanes that are no multiple of anything.
+TEST(Kernels, OtherOperatorsOfRandomShapesAreRight) {
+  std::mt19937 random(14);
+  for (int i = 0; i < 16; ++i) {
+    const std::int64_t channels = test::pick(random, {1, 3, 17, 64});
+    const Window window = test::random_window(random, 2);
+    const Shape output = window.output();
+    const Shape image{1, channels, window.image[0], window.image[1]}, pooled{1, channels, output[0], output[1]};
+    const Batch batch = test::random_batch(random);
+    expect_right({{Op::sum_pool, {image}, window}, {Extent::example}}, batch, random);
+    expect_right({{Op::sum_unpool, {pooled}, window}, {Extent::seeded}}, batch, random);
+    const std::int64_t rows = test::between(random, 1, 9), width = test::pick(random, {1, 10, 197, 1000});
+    expect_right({{Op::softmax, {{rows, width}}, AxisAttribute{i % 2}}, {Extent::example}}, batch, random);
+    expect_right({{Op::reduce_sum, {{rows, channels, width}}, AxesAttributes{{i % 3}}}, {Extent::seeded}}, batch, random);
+    expect_right({{Op::multiply, {{rows, 1, width}, {channels, 1}}, {}}, {Extent::example, Extent::seeded}}, batch, random);
+    expect_right(
+        {{Op::select, {{rows, width}, {rows, width}, {1, width}}, {}}, {Extent::example, Extent::seeded, Extent::constant}},
+        batch, random);
+    expect_right({{Op::concat, {{rows, width}, {3, width}}, AxisAttribute{0}}, {Extent::example, Extent::constant}}, batch,
+                 random);
+    expect_right({{Op::transpose, {{rows, width, channels}}, PermutationAttribute{{2, 0, 1}}}, {Extent::seeded}}, batch, random);
+    for (const Op op : {Op::relu, Op::exp, Op::tanh, Op::sigmoid, Op::erf})
+      expect_right({{op, {{rows, width}}, {}}, {Extent::example}}, batch, random);
+  }
+}
+
+// Windows over maxima, whose choice is the examples' and whose cotangents are seeded.
+TEST(Kernels, MaximaOfRandomWindowsAreRight) {
+  std::mt19937 random(15);
+  for (int i = 0; i < 40; ++i) {
+    Window window = test::random_window(random, 2);
+    for (int axis = 0; axis < 2; ++axis) {  // every window has a cell of the image
+      window.dilation[axis] = 1;
+      window.kernel[axis] = std::min(window.kernel[axis], window.image[axis]);
+      window.pad_low[axis] = window.pad_high[axis] = test::between(random, 0, (window.kernel[axis] - 1) / 2);
+    }
+    const std::int64_t channels = test::pick(random, {1, 3, 17, 64});
+    const Shape output = window.output();
+    const Shape image{1, channels, window.image[0], window.image[1]}, pooled{1, channels, output[0], output[1]};
+    const Batch batch = test::random_batch(random);
+    expect_right({{Op::max_pool, {image}, window}, {Extent::example}}, batch, random);
+    expect_right({{Op::max_scatter, {image, pooled}, window}, {Extent::example, Extent::seeded}}, batch, random);
+    expect_right({{Op::max_gather, {image, image}, window}, {Extent::example, Extent::seeded}}, batch, random);
+  }
+}
+
+// ---- the guard zones themselves
+
+TEST(Stretch, PartsAreAsLongAsAskedForAndGuarded) {
+  Stretch stretch;
+  const auto parts = stretch.take(std::array<std::int64_t, 3>{5, 0, 33});
+  for (const float* part : parts) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(part) % 64, 0U);
+  std::fill_n(parts[0], 5, 1.0F);
+  std::fill_n(parts[2], 33, 2.0F);
+  EXPECT_TRUE(stretch.intact());
+  EXPECT_EQ(stretch.take(33), stretch.data());
+  std::fill_n(stretch.data(), 33, 2.0F);
+  EXPECT_TRUE(stretch.intact());
+  stretch.limit(stretch.data(), 7);
+  std::fill_n(stretch.data(), 7, 3.0F);
+  EXPECT_TRUE(stretch.intact());
+  stretch.limit(stretch.data(), 20);
+  std::fill_n(stretch.data(), 20, 3.0F);
+  EXPECT_TRUE(stretch.intact());
+  stretch.spoil();
+  EXPECT_TRUE(std::isnan(*stretch.take(1)));
+}
+
+#ifndef PROBUST_SANITIZED  // which end the program at once
+TEST(Stretch, WritesBeyondAPartAreFound) {
+  for (const std::int64_t beyond : {-1, 5, 20}) {
+    Stretch stretch;
+    float* part = stretch.take(5);
+    part[beyond] = 0;
+    EXPECT_FALSE(stretch.intact()) << beyond;
+  }
+  Stretch stretch;
+  float* part = stretch.take(100);
+  stretch.limit(part, 10);
+  part[60] = 0;
+  EXPECT_FALSE(stretch.intact());
+}
+#endif
+
+}  // namespace
+}  // namespace probust
