@@ -55,8 +55,7 @@ std::vector<Estimate> estimates(Executor& executor, const Tensor& x) {
   request.x = x;
   request.seed = 3;
   request.noises = {parse_noise("gaussian:0.3")};
-  for (const char* name : {"mc:70", "probit:16", "regression:16", "adf"})
-    request.estimators.push_back(parse_estimator(name));
+  for (const char* name : {"mc:70", "probit:16", "regression:16", "adf"}) request.estimators.push_back(parse_estimator(name));
   EstimateRun run(executor, std::move(request));
   while (!run.step(1e9)) continue;
   std::vector<Estimate> all;

@@ -75,6 +75,18 @@ OPERATORS = {
 }
 
 
+class Kink:
+    """Units of one layer whose slope rounding may decide: a rectifier near its corner, a maximum of two nearly equal values.
+
+    Where float32 falls on the other side than float64, the Jacobian changes by `sign` times the slope of the logits in the unit's
+    output, times the gradient of what the unit compares."""
+
+    NEAR = 2e-6  # of the root mean square of the layer's input
+
+    def __init__(self, output, compared, sign):
+        self.output, self.compared, self.sign = output, compared, sign
+
+
 class Reference:
     """A model run by PyTorch in float64, one point at a time."""
 
@@ -88,21 +100,66 @@ class Reference:
     def logits(self, x):
         values = dict(self.weights)
         values[self.graph.input[0].name] = x
+        self.kinks = []
         for node in self.graph.node:
             attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-            values[node.output[0]] = OPERATORS[node.op_type](attributes, *[values[name] for name in node.input])
+            operands = [values[name] for name in node.input]
+            values[node.output[0]] = OPERATORS[node.op_type](attributes, *operands)
+            self.note_kinks(node.op_type, attributes, operands, values[node.output[0]])
         return values[self.graph.output[0].name][0]
 
+    def note_kinks(self, op, attributes, operands, y):
+        x = operands[0]
+        near = Kink.NEAR * x.detach().square().mean().sqrt()
+        if op in ("Relu", "Clip"):
+            for corner in [0.0] if op == "Relu" else [o.item() for o in operands[1:]]:
+                for unit in (x.detach() - corner).abs().flatten().lt(near).nonzero()[:, 0]:
+                    slope_now = 1 if (x.flatten()[unit] > corner) == (corner == 0) else 0
+                    self.kinks.append(Kink((y, unit), [(x, unit, 1.0)], 1 - 2 * slope_now))
+        if op == "MaxPool":
+            wide, kernel, stride = padded(x.detach(), attributes["pads"], -np.inf), attributes["kernel_shape"], attributes["strides"]
+            windows = F.unfold(wide.transpose(0, 1), kernel, stride=stride)  # [channels, cells, windows]
+            places = F.unfold(padded(torch.arange(x.numel()).double().reshape(x.shape).transpose(0, 1), attributes["pads"], -1.0),
+                              kernel, stride=stride)
+            best, at = windows.topk(2, dim=1)
+            close = ((best[:, 0] - best[:, 1]) < near) & (best[:, 0] > 0)
+            for channel, window in close.nonzero().tolist():
+                first, second = (int(places[channel, at[channel, k, window], window]) for k in (0, 1))
+                unit = channel * windows.shape[2] + window
+                self.kinks.append(Kink((y, unit), [(x, second, 1.0), (x, first, -1.0)], 1))
+
     def jacobian(self, x):
+        """The logits, their Jacobian [C, d], and what each kink may add to it: [C], [d]."""
         x = x.clone().requires_grad_(True)
         logits = self.logits(x)
-        rows = [torch.autograd.grad(logit, x, retain_graph=True)[0].flatten() for logit in logits]
-        return logits.detach().numpy(), torch.stack(rows).numpy()
+        outputs = [kink.output[0] for kink in self.kinks]
+        rows, slopes = [], []
+        for logit in logits:
+            gradient, *at_outputs = torch.autograd.grad(logit, [x, *outputs], retain_graph=True)
+            rows.append(gradient.flatten())
+            slopes.append([g.flatten()[kink.output[1]].item() for g, kink in zip(at_outputs, self.kinks)])
+        changes = []
+        for k, kink in enumerate(self.kinks):
+            compared = sum(weight * value.flatten()[unit] for value, unit, weight in kink.compared)
+            gradient = torch.autograd.grad(compared, x, retain_graph=True)[0].flatten()
+            changes.append((kink.sign * np.array([row[k] for row in slopes]), gradient.numpy()))
+        return logits.detach().numpy(), torch.stack(rows).numpy(), changes
+
+
+def without_kinks(difference, changes):
+    """The difference of two Jacobians without those kinks that fell to different sides, and how many did."""
+    chosen = 0
+    for slopes, gradient in changes:
+        change = np.outer(slopes, gradient)
+        size = (change * change).sum()
+        if size > 0 and (difference * change).sum() > 0.5 * size:
+            difference, chosen = difference - change, chosen + 1
+    return difference, chosen
 
 
 def points(path, name):
     size = 32 if name == "resnet18" else 224
-    x = np.random.default_rng(1).uniform(-1.7, 1.7, (2, 3, size, size)).astype(np.float32)
+    x = np.random.default_rng(1).uniform(-1.7, 1.7, (1, 3, size, size)).astype(np.float32)
     np.save(path, x)
     return x
 
@@ -124,11 +181,11 @@ def agrees(program, architectures, name, folder):
         print(line + "; PyTorch or onnx is not installed: nothing to compare with")
         return bool(np.isfinite(logits).all() and np.isfinite(jacobians).all() and np.abs(jacobians).max() > 0)
     reference = Reference(model)
-    worst = [0.0, 0.0]
-    for i in range(len(x)):
-        expected, slopes = reference.jacobian(torch.from_numpy(x[i : i + 1]).double())
-        worst[0] = max(worst[0], np.abs(logits[i] - expected).max() / np.abs(expected).max())
-        worst[1] = max(worst[1], np.linalg.norm(jacobians[i].reshape(slopes.shape) - slopes) / np.linalg.norm(slopes))
+    expected, slopes, changes = reference.jacobian(torch.from_numpy(x).double())
+    difference, kinks = without_kinks(jacobians[0].reshape(slopes.shape) - slopes, changes)
+    worst = np.abs(logits[0] - expected).max() / np.abs(expected).max(), np.linalg.norm(difference) / np.linalg.norm(slopes)
+    if kinks:
+        line += f"; {kinks} of {len(changes)} units near a kink are on its other side"
     print(f"{line}; differ from PyTorch's in float64 by {worst[0]:.1e} and {worst[1]:.1e}", flush=True)
     return worst[0] < LOGITS and worst[1] < JACOBIAN
 
