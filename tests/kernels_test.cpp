@@ -125,6 +125,19 @@ TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   }
 }
 
+// Values that vary with nothing have one lane, whatever the batch.
+TEST(Kernels, ConstantOperandsHaveOneLane) {
+  std::mt19937 random(17);
+  for (const test::OpCase& row : test::op_cases()) {
+    const Graph graph = test::with_constants(row, std::vector<Extent>(row.operands.size(), Extent::constant), random);
+    const Batch batch{5, 3};
+    const auto expected = test::run(*compile_reference(graph), graph, batch, {}),
+               actual = test::run(*compile_cpu(graph), graph, batch, {});
+    for (std::size_t e = 0; e < expected[0].size(); ++e)
+      ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << test::describe(row);
+  }
+}
+
 // ---- the guard zones themselves
 
 TEST(Stretch, PartsAreAsLongAsAskedForAndGuarded) {

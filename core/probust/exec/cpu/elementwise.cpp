@@ -174,7 +174,7 @@ Kernel make_select(const Graph& graph, const Node& node) {
   std::array<std::vector<std::int64_t>, 3> tables;
   for (std::size_t i = 0; i < tables.size(); ++i) tables[i] = element_table(graph[node.inputs[i]].shape, node.shape);
   return [tables = std::move(tables)](const Call& call) {
-    const std::int64_t elements = element_count(*call.shape), examples = call.batch.examples;
+    const std::int64_t elements = element_count(*call.shape), examples = std::min(call.batch.examples, call.lanes);
     const auto row = [&](std::size_t operand, std::int64_t e, std::int64_t first) {
       const std::int64_t own = call.lanes_of(operand), at = tables[operand].empty() ? e : tables[operand][e];
       return call.in[operand].data + at * own + (own == call.lanes && own > 1 ? first : 0);
