@@ -80,6 +80,29 @@ TEST(Cli, WeightsMayStandInAnotherFile) {
   expect_refusal(logits("w.data", "-1"), 3, "length");
 }
 
+// keras2onnx writes nodes before those that they read.
+TEST(Cli, NodesMayStandInAnyOrder) {
+  const Folder folder;
+  const std::string sorted = test::read_whole(digits("digits.onnx")), reversed = test::with_reversed_nodes(sorted);
+  ASSERT_EQ(reversed.size(), sorted.size());
+  ASSERT_NE(reversed, sorted);
+  const std::string model = "'" + folder.write("digits.onnx", reversed) + "'",
+                    points = " '" + digits("points.npz") + "' --limit 3 --quiet";
+  const Finished inspected = test::probust("inspect --json " + model);
+  EXPECT_EQ(inspected.status, 0) << inspected.err;
+  EXPECT_EQ(json::parse(inspected.out)["classes"], 10);
+  const auto logits = [&](const std::string& of, const std::string& to) {
+    const Finished finished = test::probust("logits " + of + points + " -o '" + folder / to + "'");
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return read_npy(folder / to)->data;
+  };
+  const std::string original = "'" + digits("digits.onnx") + "'";
+  EXPECT_EQ(logits(model, "a.npy"), logits(original, "b.npy"));
+  const std::string mc = " --sigma 0.4 --estimator mc:100";
+  EXPECT_EQ(rows(test::probust("estimate " + model + points + mc).out),
+            rows(test::probust("estimate " + original + points + mc).out));
+}
+
 // What the model leaves open beside the batch is one option away, for every command.
 TEST(Cli, OpenExtentsAreGivenByInputShape) {
   test::OnnxBuilder builder;

@@ -260,6 +260,44 @@ OnnxBuilder with_function() {
   return builder;
 }
 
+// As keras2onnx writes them: in the graph, in functions and in branches.
+TEST(Onnx, NodesMayStandInAnyOrder) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).node("MatMul", {"a", "w"}, {"b"}).node("Relu", {"x"}, {"a"}).node("Softmax", {"c"}, {"y"});
+  builder.node("Add", {"b", "a"}, {"c"}).weight("w", Tensor({2, 2}, {1, 2, 3, 4})).output("y", {-1, 2});
+  expect_values(run(builder, {-1, 2}), {6, 10}, "graph");
+  OnnxBuilder body;
+  body.node("Neg", {"m"}, {"r"}).node("Exp", {"a"}, {"m"});
+  OnnxBuilder caller;
+  caller.function("Minus", {"a"}, {"r"}, body).input("x", {1, 2}).node("Minus", {"x"}, {"y"}, {}, "custom").output("y");
+  expect_values(run(caller, {0, 1}), {-1, -std::exp(1.F)}, "function");
+  // The branches read "twice" of the graph, and name a value as a later node of the graph does.
+  const auto branch = [](const std::string& name, const std::string& op) {
+    OnnxBuilder in_branch;
+    in_branch.node(op, {"y"}, {"chosen"}).node("Neg", {"twice"}, {"y"}).output("chosen");
+    return OnnxAttribute::graph(name, in_branch.graph());
+  };
+  OnnxBuilder choice(12);
+  choice.input("x", {1, 2}).weight("zero", Tensor::scalar(0)).node("Relu", {"z"}, {"y"});
+  choice.node("If", {"negative"}, {"z"}, {branch("then_branch", "Neg"), branch("else_branch", "Exp")});
+  choice.node("Less", {"sum", "zero"}, {"negative"}).node("ReduceSum", {"x"}, {"sum"}).node("Add", {"x", "x"}, {"twice"});
+  expect_values(run(choice.output("y"), {-3, 1}), {0, 2}, "branch");
+}
+
+TEST(Onnx, ASortedFileKeepsItsOrder) {
+  OnnxBuilder builder;
+  builder.input("x", {-1, 2}).node("Exp", {"x"}, {"a"}).node("Abs", {"x"}, {"b"}).node("Neg", {"a"}, {"c"});
+  builder.node("Add", {"c", "b"}, {"y"}).output("y", {-1, 2});
+  const auto order = [](const std::string& bytes) {
+    std::vector<Op> ops;
+    for (const Node& node : import_bytes(bytes).value().graph.nodes) ops.push_back(node.op);
+    return ops;
+  };
+  const std::vector<Op> sorted = {Op::input, Op::exp, Op::absolute, Op::negate, Op::add, Op::reshape};
+  EXPECT_EQ(order(builder.bytes()), sorted);
+  EXPECT_NE(order(test::with_reversed_nodes(builder.bytes())), sorted);  // |x| comes first
+}
+
 TEST(Onnx, FunctionsOfTheModelAreInlined) {
   OnnxBuilder builder = with_function();
   builder.input("x", {1, 2}).weight("bound", Tensor::scalar(-1));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <utility>
@@ -199,5 +200,45 @@ class OnnxBuilder {
   std::string graph_;
   std::vector<std::string> nodes_, functions_;
 };
+
+/// The fields of a message, each with its tag and wire type as in the file.
+inline std::vector<std::pair<protozero::pbf_tag_type, std::string>> encoded_fields(const std::string& bytes) {
+  std::vector<std::pair<protozero::pbf_tag_type, std::string>> fields;
+  for (protozero::pbf_reader message(bytes); message.next();) {
+    const protozero::pbf_tag_type tag = message.tag();  // reading the field forgets it
+    std::string field;
+    protozero::pbf_writer w(field);
+    if (message.wire_type() == protozero::pbf_wire_type::varint) {
+      w.add_int64(tag, message.get_int64());
+    } else {
+      w.add_bytes(tag, message.get_string());
+    }
+    fields.emplace_back(tag, field);
+  }
+  return fields;
+}
+
+/// A model whose graph lists the nodes in the opposite order, as keras2onnx may.
+inline std::string with_reversed_nodes(const std::string& model) {
+  std::string result;
+  for (const auto& [tag, field] : encoded_fields(model)) {
+    if (tag != 7) {
+      result += field;
+      continue;
+    }
+    protozero::pbf_reader reader(field);
+    reader.next();
+    std::string nodes, others;
+    for (const auto& [inner, bytes] : encoded_fields(reader.get_string())) {
+      if (inner == 1) {
+        nodes.insert(0, bytes);
+      } else {
+        others += bytes;
+      }
+    }
+    protozero::pbf_writer(result).add_message(7, others + nodes);
+  }
+  return result;
+}
 
 }  // namespace probust::test

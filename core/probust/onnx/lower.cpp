@@ -84,7 +84,7 @@ void Lowering::unsupported(const std::string& what, const std::string& hint) con
 const Named& Lowering::named(std::size_t i) const {
   if (!has(i)) malformed("operand " + std::to_string(i) + " is missing");
   const auto found = values_.find(node.inputs[i]);
-  if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which nothing before it makes");
+  if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which the model does not define");
   if (found->second.id == kNoValue) unsupported("reads '" + node.inputs[i] + "', an output of another node that is not computed");
   return found->second;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/onnx/lower_graph.h"
 
+#include <algorithm>
+
 #include "probust/base/error.h"
 
 namespace probust::onnx {
@@ -10,15 +12,20 @@ namespace {
 constexpr int kDeepestBody = 32;
 constexpr std::int64_t kElementsPerInlinedNode = 64;
 
-// Every name that a graph in an attribute may read from around it.
+// The names that a graph in an attribute reads from around it: all it reads without what it defines itself.
 void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
+  std::set<std::string> own;
+  for (const auto& [name, tensor] : graph.initializers) own.insert(name);
+  for (const ValueInfo& input : graph.inputs) own.insert(input.name);
+  for (const NodeProto& node : graph.nodes) own.insert(node.outputs.begin(), node.outputs.end());
+  std::vector<std::string> reads;
   for (const NodeProto& node : graph.nodes) {
-    names.insert(names.end(), node.inputs.begin(), node.inputs.end());
-    for (const auto& [name, attribute] : node.attributes) {
-      if (attribute.g != nullptr) collect_reads(*attribute.g, names);
-    }
+    const std::vector<std::string> of_node = reads_of(node);
+    reads.insert(reads.end(), of_node.begin(), of_node.end());
   }
-  for (const ValueInfo& output : graph.outputs) names.push_back(output.name);
+  for (const ValueInfo& output : graph.outputs) reads.push_back(output.name);
+  std::copy_if(reads.begin(), reads.end(), std::back_inserter(names),
+               [&](const std::string& name) { return own.count(name) == 0; });
 }
 
 // A node of a function's body with the caller's attributes in place of references; a reference to one left out leaves it out.
@@ -76,17 +83,65 @@ Lowering GraphLowering::at(const NodeProto& node) {
   return Lowering(target_.graph, node, opset, values_, target_.budget, *this, target_.batch);
 }
 
-Named GraphLowering::value(const std::string& name) {
-  std::set<std::size_t> needed;
-  std::vector<std::string> wanted{name};
+GraphLowering::Needed GraphLowering::needed_for(const std::string& name) const {
+  Needed needed;
+  std::vector<std::size_t> wanted;
+  const auto want = [&](const std::string& read, std::vector<std::size_t>* makers) {
+    const auto producer = producers_.find(read);
+    if (producer == producers_.end() || lowered_.count(producer->second) != 0) return;
+    if (makers != nullptr) makers->push_back(producer->second);
+    if (needed.try_emplace(producer->second).second) wanted.push_back(producer->second);
+  };
+  want(name, nullptr);
   while (!wanted.empty()) {
-    const auto producer = producers_.find(wanted.back());
+    const std::size_t i = wanted.back();
     wanted.pop_back();
-    if (producer == producers_.end() || lowered_.count(producer->second) != 0 || !needed.insert(producer->second).second)
-      continue;
-    for (std::string& read : reads_of(nodes_[producer->second])) wanted.push_back(std::move(read));
+    for (const std::string& read : reads_of(nodes_[i])) want(read, &needed.at(i));
   }
-  for (const std::size_t i : needed) {
+  return needed;
+}
+
+// Kahn's algorithm; of the nodes whose operands are all made, the first in the file is next.
+std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
+  std::map<std::size_t, std::size_t> missing;  // operands that are still to be made
+  std::map<std::size_t, std::vector<std::size_t>> readers;
+  std::set<std::size_t> ready;
+  for (const auto& [i, makers] : needed) {
+    missing[i] = makers.size();
+    if (makers.empty()) ready.insert(i);
+    for (const std::size_t maker : makers) readers[maker].push_back(i);
+  }
+  std::vector<std::size_t> order;
+  while (!ready.empty()) {
+    order.push_back(*ready.begin());
+    ready.erase(ready.begin());
+    for (const std::size_t reader : readers[order.back()]) {
+      if (--missing[reader] == 0) ready.insert(reader);
+    }
+  }
+  if (order.size() == needed.size()) return order;
+  for (const std::size_t i : order) missing.erase(i);
+  std::set<std::size_t> left;
+  for (const auto& [i, count] : missing) left.insert(i);
+  refuse_cycle(left);
+}
+
+// Every node of `left` reads what another of them makes: going back from any leads into a cycle.
+void GraphLowering::refuse_cycle(const std::set<std::size_t>& left) {
+  std::set<std::size_t> seen;
+  for (std::size_t i = *left.begin();;) {
+    const std::vector<std::string> reads = reads_of(nodes_[i]);
+    const auto read = std::find_if(reads.begin(), reads.end(), [&](const std::string& name) {
+      const auto producer = producers_.find(name);
+      return producer != producers_.end() && left.count(producer->second) != 0;
+    });
+    if (!seen.insert(i).second) at(nodes_[i]).malformed("reads '" + *read + "', which is computed from this node's own output");
+    i = producers_.at(*read);
+  }
+}
+
+Named GraphLowering::value(const std::string& name) {
+  for (const std::size_t i : sorted(needed_for(name))) {
     lowered_.insert(i);
     lower_node(nodes_[i]);
   }

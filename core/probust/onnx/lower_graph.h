@@ -31,15 +31,23 @@ class GraphLowering {
   /// True where the body has a value of this name, or a node that makes it.
   bool has(const std::string& name) const { return values_.count(name) != 0 || producers_.count(name) != 0; }
 
-  /// The value of that name; lowers what it needs, in the file's order. Its id is kNoValue where its node's lowering leaves it
-  /// out. Throws Error{unreadable} where nothing makes it, Error{unsupported} where an operator on the way is not supported.
+  /// The value of that name. Lowers the nodes that it needs, each after those that make its operands; the file need not be sorted
+  /// (keras2onnx writes files that are not), and a sorted one keeps its order. The id is kNoValue if the node's lowering leaves
+  /// the output out. Throws Error{unreadable} if nothing makes the value or nodes form a cycle, Error{unsupported} if an operator
+  /// on the way is not supported.
   Named value(const std::string& name);
 
   /// The outputs of a graph that stands in a node's attribute and reads this body's names.
   std::vector<Named> branch(const GraphProto& graph);
 
  private:
+  /// Nodes that are still to be lowered, each with those of them that make its operands.
+  using Needed = std::map<std::size_t, std::vector<std::size_t>>;
+
   Lowering at(const NodeProto& node);
+  Needed needed_for(const std::string& name) const;
+  std::vector<std::size_t> sorted(const Needed& needed);
+  [[noreturn]] void refuse_cycle(const std::set<std::size_t>& left);
   void lower_node(const NodeProto& node);
   void lower_operator(Lowering& lowering);
   void call(const FunctionProto& function, Lowering& lowering);
