@@ -461,6 +461,59 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
   }
 }
 
+// Extents of an input, -1 if open, and what they become for points of a shape.
+TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
+  const auto import_for = [](const Shape& declared, const Shape& point, Layout layout = Layout::automatic) {
+    OnnxBuilder builder;
+    builder.input("x", declared).integers("flat", {1, -1}).node("Reshape", {"x", "flat"}, {"y"}).output("y");
+    ImportOptions options;
+    options.data_shape = point;
+    options.layout = layout;
+    return import_bytes(builder.bytes(), options);
+  };
+  struct Row {
+    Shape declared, point, expected;
+    Layout layout = Layout::automatic;
+  };
+  for (const auto& [declared, point, expected, layout] : {
+           Row{{-1, 3, -1, -1}, {3, 4, 5}, {1, 3, 4, 5}}, Row{{1, 3, -1, -1}, {3, 4, 5}, {1, 3, 4, 5}},
+           Row{{-1, -1, -1, 3}, {3, 4, 5}, {1, 4, 5, 3}}, Row{{-1, -1, -1, 3}, {3, 3, 3}, {1, 3, 3, 3}},
+           Row{{-1, -1, -1, -1}, {3, 4, 5}, {1, 3, 4, 5}}, Row{{-1, -1, -1, -1}, {3, 4, 5}, {1, 4, 5, 3}, Layout::nhwc},
+           Row{{-1, -1, -1, -1}, {3, 4, 5}, {1, 3, 5, 4}, Layout::whcn}, Row{{-1, -1, -1}, {1, 4, 5}, {1, 4, 5}},
+           Row{{-1, -1, -1, 1}, {1, 4, 5}, {1, 4, 5, 1}}, Row{{-1, 1, -1, -1}, {4, 5}, {1, 1, 4, 5}},
+           Row{{3, -1, -1}, {3, 4, 5}, {3, 4, 5}}, Row{{-1, -1}, {7}, {1, 7}}, Row{{1, -1}, {7}, {1, 7}},
+           Row{{-1, -1}, {3, 4, 5}, {1, 60}}, Row{{-1, 3, -1}, {12}, {1, 3, 4}}, Row{{-1, 3}, {3}, {1, 3}},
+           Row{{2, -1, 3}, {6}, {2, 1, 3}},  // the one open extent is the batch, wherever it stands, if that fits
+       }) {
+    const auto model = import_for(declared, point, layout);
+    ASSERT_TRUE(model) << to_string(declared) << to_string(point) << model.error().message();
+    EXPECT_EQ(model->input_shape, expected) << to_string(declared) << " for " << to_string(point);
+  }
+  EXPECT_FALSE(import_for({-1, 2, -1, -1}, {1, 2, 3}));  // [H, W, C] = [2, 3, 1] would fit, but nothing says that C is last
+  const Error other = import_for({-1, 3, -1, -1}, {1, 4, 5}).error();
+  EXPECT_EQ(other.code, ErrorCode::unreadable);
+  EXPECT_NE(other.message().find("takes [?, 3, ?, ?], which points of shape [1, 4, 5] do not fit"), std::string::npos)
+      << other.message();
+  for (const auto& [declared, point] : {std::pair{Shape{-1, 3, -1, -1}, Shape{60}}, std::pair{Shape{-1, 3, -1}, Shape{13}},
+                                        std::pair{Shape{-1, -1, -1}, Shape{12}}}) {
+    const Error unsettled = import_for(declared, point).error();
+    EXPECT_EQ(unsettled.code, ErrorCode::unsupported);
+    EXPECT_NE(unsettled.message().find("points of shape " + to_string(point) + " do not settle it"), std::string::npos)
+        << unsettled.message();
+    EXPECT_NE(unsettled.message().find("--input-shape 1,"), std::string::npos) << unsettled.message();
+  }
+}
+
+TEST(Onnx, ExtentsAreOpenBesideAFixedBatch) {
+  OnnxBuilder builder;
+  builder.input("x", {2, 2, -1, -1}).node("GlobalMaxPool", {"x"}, {"m"}).node("Flatten", {"m"}, {"y"}).output("y", {2, 2});
+  ImportOptions options;
+  options.data_shape = {2, 1, 3};
+  const Model model = import_bytes(builder.bytes(), options).value();
+  EXPECT_EQ(model.input_shape, (Shape{1, 2, 1, 3}));
+  expect_values(run(model, {1, 2, 3, 6, 5, 4}), {3, 6}, "one of two");
+}
+
 TEST(Onnx, OfSeveralInputsOneMayCarryTheOutput) {
   OnnxBuilder builder;
   builder.input("x", {-1, 2}).input("target", {-1, 2}).input("unused", {7}).node("Relu", {"x"}, {"y"}).output("y", {-1, 2});

@@ -9,8 +9,8 @@
 namespace probust::cli {
 
 int run_logits(const Arguments& arguments) {
-  const Model model = load_model(arguments);
   const Dataset data = load_data(arguments.data);
+  const Model model = load_model(arguments, point_shape(data.x));
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
   const auto logits = executor->logits(data.x);
@@ -20,8 +20,8 @@ int run_logits(const Arguments& arguments) {
 }
 
 int run_jacobian(const Arguments& arguments) {
-  const Model model = load_model(arguments);
   const Dataset data = load_data(arguments.data);
+  const Model model = load_model(arguments, point_shape(data.x));
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
   const std::int64_t n = data.x.shape[0], classes = executor->classes();

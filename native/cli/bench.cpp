@@ -126,7 +126,7 @@ class Bench {
  public:
   explicit Bench(const Arguments& arguments)
       : arguments_(arguments),
-        model_(load_model(arguments, true)),
+        model_(load_model(arguments, {}, true)),
         shape_(model_.input_shape),
         threads_(thread_count(arguments.device)) {
     if (shape_.size() > 1) shape_.erase(shape_.begin());

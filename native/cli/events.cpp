@@ -43,9 +43,9 @@ void ask_for_tolerance(Problem& problem, const Graph& regression) {
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
   if (arguments.tolerance) refuse_beside_tolerance(arguments);
-  const Model model = load_model(arguments, !arguments.tolerance);
   Problem problem{arguments, load_data(arguments.data), nullptr, noises};
   const Shape shape = point_shape(problem.data.x);
+  const Model model = load_model(arguments, shape, !arguments.tolerance);
   for (const Noise& noise : noises) noise.shape->fit(element_count(shape), arguments.data.offset + problem.data.x.shape[0]);
   const Graph graph = load_graph(model, shape, arguments);
   if (arguments.tolerance) {

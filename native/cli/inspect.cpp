@@ -35,7 +35,17 @@ nlohmann::ordered_json ports_json(const std::vector<Port>& ports) {
   return list;
 }
 
-void print_json(const ModelSummary& summary, const Result<Model>& model) {
+// Extents that the data settle: no fault of the model's, but without data it cannot be imported.
+std::string open_note(const ModelSummary& summary) {
+  return "input '" + summary.open_input +
+         "' leaves more open than the batch: the data settle its shape; give --input-shape to see FLOPs and logits";
+}
+
+bool waits_for_data(const ModelSummary& summary, const Result<Model>& model, const Arguments& arguments) {
+  return !model && !summary.open_input.empty() && arguments.input_shape.empty();
+}
+
+void print_json(const ModelSummary& summary, const Result<Model>& model, bool waits) {
   nlohmann::ordered_json json;
   json["producer"] = summary.producer;
   json["graph"] = summary.graph_name;
@@ -53,7 +63,10 @@ void print_json(const ModelSummary& summary, const Result<Model>& model) {
                                  {"differentiable", use.differentiable}});
   }
   json["runs"] = static_cast<bool>(model);
-  if (model) {
+  if (waits) {
+    json["runs"] = nullptr;  // not known
+    json["notes"] = {open_note(summary)};
+  } else if (model) {
     json["input_shape"] = model->input_shape;
     json["logits"] = model->output_name;
     json["classes"] = model->classes;
@@ -66,12 +79,13 @@ void print_json(const ModelSummary& summary, const Result<Model>& model) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-void print_text(const std::string& path, const ModelSummary& summary, const Result<Model>& model) {
+void print_text(const std::string& path, const ModelSummary& summary, const Result<Model>& model, bool waits) {
   fmt::print("{}\n", path);
   fmt::print("  made by     {}, opset {}\n", summary.producer.empty() ? "an unnamed tool" : summary.producer, summary.opset);
   for (const Port& port : summary.inputs) fmt::print("  input       {} {} {}\n", port.name, port.type, shape_text(port.shape));
   for (const Port& port : summary.outputs) fmt::print("  output      {} {} {}\n", port.name, port.type, shape_text(port.shape));
   fmt::print("  parameters  {}\n", summary.parameters);
+  if (waits) fmt::print("  note        {}\n", open_note(summary));
   if (model) {
     fmt::print("  FLOPs       {} per example\n", with_unit(flops(model->graph)));
     fmt::print("  logits      {}, {} classes\n", model->output_name, model->classes);
@@ -98,13 +112,14 @@ int run_inspect(const Arguments& arguments) {
     throw error;
   }
   const Result<Model> model = import_onnx(bytes, options);
+  const bool waits = waits_for_data(*summary, model, arguments);
   if (arguments.json) {
-    print_json(*summary, model);
+    print_json(*summary, model, waits);
   } else {
-    print_text(arguments.model, *summary, model);
+    print_text(arguments.model, *summary, model, waits);
     if (model && arguments.graph) fmt::print("\n{}", to_text(model->graph));
   }
-  if (model) return 0;
+  if (model || waits) return 0;
   Error error = model.error();
   error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
   throw error;

@@ -45,11 +45,13 @@ ImportOptions import_options(const Arguments& arguments) {
   ImportOptions options;
   options.output_name = arguments.output_name;
   options.input_shape = arguments.input_shape;
+  options.layout = parse_layout(arguments.data.layout, "--layout");
   return options;
 }
 
-Model load_model(const Arguments& arguments, bool two_classes_of_one) {
+Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_classes_of_one) {
   ImportOptions options = import_options(arguments);
+  options.data_shape = point_shape;
   options.two_classes_of_one = two_classes_of_one;
   FilesBeside files(arguments.model);
   options.external = std::ref(files);

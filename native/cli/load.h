@@ -18,11 +18,12 @@ namespace probust::cli {
 /// A whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// How the options want the model read, but for its external files.
+/// How the options want the model read, but for its external files and the shape of the data.
 ImportOptions import_options(const Arguments& arguments);
 
-/// The model; its errors name the file. `two_classes_of_one`: see ImportOptions.
-Model load_model(const Arguments& arguments, bool two_classes_of_one = false);
+/// The model for points of a shape, which settle extents that it leaves open; empty: none are known. Its errors name the file.
+/// `two_classes_of_one`: see ImportOptions.
+Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_classes_of_one = false);
 
 /// The points, labels and class names that the data options describe.
 Dataset load_data(const DataArguments& data);

@@ -22,7 +22,7 @@ void add_model(CLI::App& command, Arguments& arguments) {
   command.add_option("MODEL", arguments.model, "an ONNX file")->required();
   command.add_option("--output-name", arguments.output_name, "the output to take as logits");
   CLI::Option* shape = command.add_option("--input-shape", arguments.input_shape,
-                                          "of one example, e.g. 1,3,224,224, where the model leaves it open");
+                                          "of one example, e.g. 1,3,224,224, if neither the model nor the data settle it");
   one_argument_each({shape->delimiter(',')});
 }
 

@@ -9,6 +9,7 @@
 
 #include "probust/graph/simplify.h"
 #include "probust/onnx/head.h"
+#include "probust/onnx/input_shape.h"
 #include "probust/onnx/lower_graph.h"
 #include "probust/onnx/wire.h"
 #include "probust/ops/build.h"
@@ -18,31 +19,6 @@ namespace probust {
 namespace {
 
 using namespace onnx;
-
-ModelSummary summarize(const ModelProto& model) {
-  ModelSummary summary;
-  summary.producer = model.producer_name + (model.producer_version.empty() ? "" : " " + model.producer_version);
-  summary.graph_name = model.graph.name;
-  summary.ir_version = model.ir_version;
-  summary.opset = opset_of(model.opsets);
-  for (const auto& [name, tensor] : model.graph.initializers) summary.parameters += tensor.integer ? 0 : tensor.values->size();
-  for (const ValueInfo& input : model.graph.inputs) {
-    if (model.graph.initializers.count(input.name) == 0) summary.inputs.push_back({input.name, input.type, input.shape});
-  }
-  for (const ValueInfo& output : model.graph.outputs) summary.outputs.push_back({output.name, output.type, output.shape});
-  std::map<std::pair<std::string, std::string>, std::size_t> rows;
-  for (const NodeProto& node : model.graph.nodes) {
-    const auto [row, is_new] = rows.try_emplace({node.domain, node.op_type}, summary.operators.size());
-    if (is_new) {
-      const OnnxOperator* known = find_operator(node.op_type, node.domain);
-      const bool function = model.functions.count({node.domain, node.op_type}) != 0;
-      const bool differentiable = function || (known != nullptr && known->differentiable);
-      summary.operators.push_back({node.op_type, node.domain, 0, function || known != nullptr, differentiable});
-    }
-    ++summary.operators[row->second].count;
-  }
-  return summary;
-}
 
 void require_opset(const ModelProto& model) {
   const std::int64_t opset = opset_of(model.opsets);
@@ -106,54 +82,41 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
               "one input is supported: fix the others at export, or name an output that rests on one with --output-name"};
 }
 
-std::string open_shape_text(const Shape& shape) {
-  std::string text;
-  for (const std::int64_t extent : shape) text += (text.empty() ? "[" : ", ") + (extent > 0 ? std::to_string(extent) : "?");
-  return text + "]";
+// The one input of the model if it leaves more open than the batch; empty if it does not, or if import has another objection.
+std::string open_input(const ModelProto& proto) {
+  try {
+    require_opset(proto);
+    const ValueInfo& input = find_input(proto, {});
+    return needs_data_shape(input) ? input.name : "";
+  } catch (const Error&) {
+    return "";
+  }
 }
 
-// The shape that was asked for, where it is one of those that the input declares.
-Shape given_shape(const ValueInfo& input, const Shape& given) {
-  bool fits = !input.has_shape || input.shape.size() == given.size();
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    fits = fits && given[i] > 0;
-    fits = fits && (!input.has_shape || input.shape[i] <= 0 || input.shape[i] == given[i]);
+ModelSummary summarize(const ModelProto& model) {
+  ModelSummary summary;
+  summary.producer = model.producer_name + (model.producer_version.empty() ? "" : " " + model.producer_version);
+  summary.graph_name = model.graph.name;
+  summary.ir_version = model.ir_version;
+  summary.opset = opset_of(model.opsets);
+  for (const auto& [name, tensor] : model.graph.initializers) summary.parameters += tensor.integer ? 0 : tensor.values->size();
+  for (const ValueInfo& input : model.graph.inputs) {
+    if (model.graph.initializers.count(input.name) == 0) summary.inputs.push_back({input.name, input.type, input.shape});
   }
-  if (!fits) {
-    throw Error{ErrorCode::usage, "--input-shape", to_string(given) + " does not fit the input '" + input.name + "'",
-                input.has_shape ? "it takes " + open_shape_text(input.shape) : "give positive extents"};
+  for (const ValueInfo& output : model.graph.outputs) summary.outputs.push_back({output.name, output.type, output.shape});
+  std::map<std::pair<std::string, std::string>, std::size_t> rows;
+  for (const NodeProto& node : model.graph.nodes) {
+    const auto [row, is_new] = rows.try_emplace({node.domain, node.op_type}, summary.operators.size());
+    if (is_new) {
+      const OnnxOperator* known = find_operator(node.op_type, node.domain);
+      const bool function = model.functions.count({node.domain, node.op_type}) != 0;
+      const bool differentiable = function || (known != nullptr && known->differentiable);
+      summary.operators.push_back({node.op_type, node.domain, 0, function || known != nullptr, differentiable});
+    }
+    ++summary.operators[row->second].count;
   }
-  return given;
-}
-
-// Some shape that an input may have whose declared one has open extents, as an example to follow.
-std::string example_shape(const Shape& declared) {
-  std::string text;
-  bool batch = true;
-  for (const std::int64_t extent : declared) {
-    if (!text.empty()) text += ',';
-    text += extent > 0 ? std::to_string(extent) : batch ? "1" : declared.size() == 4 ? "224" : "16";
-    batch = batch && extent > 0;
-  }
-  return text;
-}
-
-// The input's declared shape; the one extent that is symbolic is the batch, wherever it stands, and becomes 1.
-Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
-  const std::string where = "input '" + input.name + "'";
-  if (input.type != "float32" && input.type != "float64" && input.type != "float16" && input.type != "bfloat16")
-    throw Error{ErrorCode::unsupported, where, "takes " + input.type + " values", "only floating-point inputs are supported"};
-  Shape shape = options.input_shape.empty() ? input.shape : given_shape(input, options.input_shape);
-  if (!input.has_shape && options.input_shape.empty())
-    throw Error{ErrorCode::unsupported, where, "declares no shape", "give it, for instance --input-shape 1,3,224,224"};
-  if (std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent <= 0; }) > 1) {
-    throw Error{ErrorCode::unsupported, where, "leaves more open than the batch in its shape " + open_shape_text(shape),
-                "give the shape of one example, for instance --input-shape " + example_shape(shape)};
-  }
-  std::replace_if(
-      shape.begin(), shape.end(), [](std::int64_t extent) { return extent <= 0; }, 1);
-  element_count(shape);
-  return shape;
+  summary.open_input = open_input(model);
+  return summary;
 }
 
 class Importer {

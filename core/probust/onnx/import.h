@@ -11,6 +11,7 @@
 #include "probust/base/error.h"
 #include "probust/graph/graph.h"
 #include "probust/onnx/external.h"
+#include "probust/onnx/layout.h"
 
 namespace probust {
 
@@ -36,6 +37,7 @@ struct ModelSummary {
   std::int64_t parameters = 0;  ///< elements of floating-point weights
   std::vector<Port> inputs, outputs;
   std::vector<OperatorUse> operators;  ///< in order of first appearance
+  std::string open_input;  ///< the input that leaves more of its shape open than the batch, for the data to settle; or empty
 };
 
 /// A classifier as a function of one example.
@@ -54,13 +56,16 @@ struct ImportOptions {
   bool two_classes_of_one = false;
   /// The input's shape for one example, e.g. [1, 3, 224, 224], where the model leaves more of it open than the batch.
   Shape input_shape = {};
-  ExternalFiles external = {};  ///< where the model keeps weights in other files
+  /// The shape of one point of the data, e.g. [3, 224, 224]: settles what the model leaves open and `input_shape` does not give.
+  Shape data_shape = {};
+  Layout layout = Layout::automatic;  ///< the order in which the input takes points of `data_shape`
+  ExternalFiles external = {};        ///< where the model keeps weights in other files
 };
 
 /// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
 /// executors run the graph for any number of examples. A final Softmax, LogSoftmax or ArgMax is removed, since margins need
-/// logits. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset), usage (no such output,
-/// an input shape that does not fit).
+/// logits. Errors: unreadable (not a model, damaged, points of `data_shape` that do not fit), unsupported (names the node,
+/// operator and opset; or the input whose shape is open), usage (no such output, an input shape that does not fit).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
 /// An ONNX graph as a function of its inputs: no batch, no logits, nothing left out.

@@ -6,16 +6,9 @@
 
 #include "probust/base/error.h"
 #include "probust/onnx/import.h"
+#include "probust/onnx/layout.h"
 
 namespace probust {
-
-/// The order that a model's input wants its pixels in. Data are stored channel-first.
-enum class Layout {
-  automatic,  ///< told from the model's input shape; nchw where that does not tell
-  nchw,
-  nhwc,
-  whcn,  ///< column-major, as MATLAB stores images
-};
 
 /// Reads "auto", "nchw", "nhwc" or "whcn". Throws Error{usage} named after `where`.
 Layout parse_layout(const std::string& text, const std::string& where);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The shape of a model's input for one example. One symbolic extent is the batch, wherever it stands; if there are more, the
+// first axis is the batch, and the data, or the user, settle the others.
+#include "probust/onnx/input_shape.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "probust/base/error.h"
+
+namespace probust::onnx {
+namespace {
+
+bool is_open(std::int64_t extent) { return extent <= 0; }
+
+bool is_floating(const ValueInfo& input) {
+  return input.type == "float32" || input.type == "float64" || input.type == "float16" || input.type == "bfloat16";
+}
+
+std::string open_shape_text(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += (text.empty() ? "[" : ", ") + (is_open(extent) ? "?" : std::to_string(extent));
+  return text + "]";
+}
+
+// The shape that was asked for, if it is one of those that the input declares.
+Shape given_shape(const ValueInfo& input, const Shape& given) {
+  bool fits = !input.has_shape || input.shape.size() == given.size();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    fits = fits && given[i] > 0;
+    fits = fits && (!input.has_shape || is_open(input.shape[i]) || input.shape[i] == given[i]);
+  }
+  if (!fits) {
+    throw Error{ErrorCode::usage, "--input-shape", to_string(given) + " does not fit the input '" + input.name + "'",
+                input.has_shape ? "it takes " + open_shape_text(input.shape) : "give positive extents"};
+  }
+  return given;
+}
+
+// Some shape that an input may have whose declared one has open extents, as an example to follow.
+std::string example_shape(const Shape& declared) {
+  std::string text;
+  bool batch = true;
+  for (const std::int64_t extent : declared) {
+    if (!text.empty()) text += ',';
+    text += !is_open(extent) ? std::to_string(extent) : batch ? "1" : declared.size() == 4 ? "224" : "16";
+    batch = batch && !is_open(extent);
+  }
+  return text;
+}
+
+// A point's extents in the order of a layout: [C, H, W], [H, W, C] or [C, W, H].
+Shape arranged(const Shape& point, Layout layout) {
+  if (point.size() != 3 || layout == Layout::nchw) return point;
+  return layout == Layout::nhwc ? Shape{point[1], point[2], point[0]} : Shape{point[0], point[2], point[1]};
+}
+
+// Without a layout the channels come first, or last if the model says how many stand there.
+std::vector<Layout> layouts_to_try(Layout layout, const Shape& declared) {
+  if (layout != Layout::automatic) return {layout};
+  if (declared.empty() || is_open(declared.back())) return {Layout::nchw};
+  return {Layout::nchw, Layout::nhwc};
+}
+
+// Whether every extent is the declared one, or the declared one is open.
+bool fits(const Shape& declared, const Shape& extents) {
+  const auto same = [](std::int64_t wanted, std::int64_t extent) { return is_open(wanted) || wanted == extent; };
+  return declared.size() == extents.size() && std::equal(declared.begin(), declared.end(), extents.begin(), same);
+}
+
+// The same with extents of 1 passed over on both sides: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
+std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
+  auto next = extents.begin();
+  const auto pass_ones = [&] { next = std::find_if(next, extents.end(), [](std::int64_t extent) { return extent != 1; }); };
+  for (std::int64_t& wanted : declared) {
+    if (wanted == 1) continue;
+    pass_ones();
+    if (next == extents.end() || (!is_open(wanted) && wanted != *next)) return std::nullopt;
+    wanted = *next++;
+  }
+  pass_ones();
+  return next == extents.end() ? std::optional(declared) : std::nullopt;
+}
+
+// The one open extent, if the others divide the number of values in a point.
+std::optional<Shape> fitted_by_count(Shape declared, std::int64_t values) {
+  if (std::count_if(declared.begin(), declared.end(), is_open) != 1) return std::nullopt;
+  const auto open = std::find_if(declared.begin(), declared.end(), is_open);
+  *open = 1;
+  const std::int64_t others = element_count(declared);
+  if (values % others != 0) return std::nullopt;
+  *open = values / others;
+  return declared;
+}
+
+// What the axes after the batch become for points of a shape.
+std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout layout) {
+  const std::vector<Layout> orders = layouts_to_try(layout, declared);
+  for (const Layout order : orders) {
+    const Shape extents = arranged(point, order);
+    if (fits(declared, extents)) return extents;
+  }
+  for (const Layout order : orders) {
+    if (auto shape = fitted_without_ones(declared, arranged(point, order))) return shape;
+  }
+  if (declared.size() != 1 && point.size() != 1) return std::nullopt;
+  return fitted_by_count(declared, element_count(point));
+}
+
+// The input's shape as points of the data settle it; nothing if they do not. An input without a declared shape takes one point
+// as it is.
+std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout layout) {
+  if (!input.has_shape) {
+    Shape shape = arranged(point, layouts_to_try(layout, {})[0]);
+    shape.insert(shape.begin(), 1);
+    return shape;
+  }
+  if (input.shape.empty()) return std::nullopt;
+  if (!is_open(input.shape[0]) && fits(input.shape, point)) return point;  // without a batch
+  auto shape = fitted({input.shape.begin() + 1, input.shape.end()}, point, layout);
+  if (shape) shape->insert(shape->begin(), is_open(input.shape[0]) ? 1 : input.shape[0]);
+  return shape;
+}
+
+// Why the shape of an input is not known.
+[[noreturn]] void refuse_open(const ValueInfo& input, const ImportOptions& options) {
+  const std::string where = "input '" + input.name + "'";
+  const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
+  if (!input.has_shape)
+    throw Error{ErrorCode::unsupported, where, "declares no shape", "give it, for instance --input-shape 1,3,224,224"};
+  if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
+    throw Error{ErrorCode::unreadable, where, "takes " + shape + ", which points of shape " + points + " do not fit",
+                "give the data that the model was made for, or another --layout"};
+  const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not settle it";
+  throw Error{ErrorCode::unsupported, where, "leaves more open than the batch in its shape " + shape + unsettled,
+              "give the shape of one example, for instance --input-shape " + example_shape(input.shape)};
+}
+
+// As asked for; else as declared with the batch as 1, unless that leaves extents open or is not what the data have.
+Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
+  if (!options.input_shape.empty()) return given_shape(input, options.input_shape);
+  const bool has_data = !options.data_shape.empty(), open = needs_data_shape(input);
+  Shape one = input.shape;
+  std::replace_if(one.begin(), one.end(), is_open, 1);
+  const bool fixed = one == input.shape;
+  if (!open && (fixed || !has_data || element_count(one) == element_count(options.data_shape))) return one;
+  if (has_data) {
+    if (auto shape = settled(input, options.data_shape, options.layout)) return *std::move(shape);
+  }
+  if (open) refuse_open(input, options);
+  return one;  // preprocessing says that the data do not fit
+}
+
+}  // namespace
+
+Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
+  if (!is_floating(input)) {
+    throw Error{ErrorCode::unsupported, "input '" + input.name + "'", "takes " + input.type + " values",
+                "only floating-point inputs are supported"};
+  }
+  Shape shape = chosen_shape(input, options);
+  element_count(shape);  // refuses what is too large
+  return shape;
+}
+
+bool needs_data_shape(const ValueInfo& input) {
+  return is_floating(input) && (!input.has_shape || std::count_if(input.shape.begin(), input.shape.end(), is_open) > 1);
+}
+
+}  // namespace probust::onnx

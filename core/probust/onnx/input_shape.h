@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "probust/onnx/import.h"
+#include "probust/onnx/wire.h"
+
+namespace probust::onnx {
+
+/// The input's shape for one example: as declared, with the batch as 1 and what else is open from `input_shape` or `data_shape`.
+/// Throws Error{unsupported} if the input is not floating-point or if nothing settles its shape, Error{unreadable} if points
+/// of `data_shape` do not fit it, Error{usage} if `input_shape` does not.
+Shape shape_of_one(const ValueInfo& input, const ImportOptions& options);
+
+/// True if a floating-point input leaves more of its shape open than the batch.
+bool needs_data_shape(const ValueInfo& input);
+
+}  // namespace probust::onnx
