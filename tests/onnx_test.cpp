@@ -544,6 +544,40 @@ TEST(Onnx, UnsupportedThingsAreNamed) {
   EXPECT_FALSE(summary.operators[0].runs);
 }
 
+std::int64_t parameters(const OnnxBuilder& builder) {
+  const std::string bytes = builder.bytes();
+  return summarize_onnx(std::as_bytes(std::span(bytes)))->parameters;
+}
+
+TEST(Onnx, ParametersCountWhereverTheyAreStored) {
+  const Tensor w({2, 3}, {1, 2, 3, 4, 5, 6});
+  OnnxBuilder initializer;
+  initializer.input("x", {-1, 2}).weight("w", w).integers("shape", {1, -1}).node("MatMul", {"x", "w"}, {"y"}).output("y");
+  EXPECT_EQ(parameters(initializer), 6);
+  OnnxBuilder constants;
+  constants.input("x", {-1, 2}).node("Constant", {}, {"w"}, {OnnxAttribute::tensor("value", w)});
+  constants.node("Identity", {"w"}, {"v"}).node("Transpose", {"v"}, {"t"}).node("MatMul", {"x", "v"}, {"h"});
+  constants.node("Constant", {}, {"b"}, {OnnxAttribute::numbers("value_floats", {1, 2, 3})}).node("Add", {"h", "b"}, {"s"});
+  constants.node("Constant", {}, {"n"}, {OnnxAttribute::ints("value_ints", {1, -1})}).node("Reshape", {"s", "n"}, {"y"});
+  EXPECT_EQ(parameters(constants.output("y")), 9);
+  // Quantised weights, one through an Identity; zero points and shapes are none.
+  OnnxBuilder quantised;
+  const std::string q = test::encode_tensor({2, 3}, 3, std::string(6, '\1'), "q");
+  quantised.input("x", {-1, 2}).initializer(q).weight("scale", Tensor::scalar(0.5F));
+  quantised.initializer(test::encode_tensor({}, 3, std::string(1, '\0'), "zero")).node("Identity", {"q"}, {"p"});
+  quantised.node("DequantizeLinear", {"p", "scale", "zero"}, {"w"}).node("MatMul", {"x", "w"}, {"y"}).output("y");
+  EXPECT_EQ(parameters(quantised), 7);
+  OnnxBuilder body;
+  body.node("Constant", {}, {"w"}, {OnnxAttribute::tensor("value", w)}).node("MatMul", {"a", "w"}, {"r"});
+  OnnxBuilder branch;
+  branch.weight("b", Tensor({3}, {1, 2, 3})).node("Add", {"h", "b"}, {"r"}).output("r");
+  OnnxBuilder nested;
+  nested.function("Dense", {"a"}, {"r"}, body).input("x", {-1, 2}).node("Dense", {"x"}, {"h"}, {}, "custom");
+  nested.node("Constant", {}, {"yes"}, {OnnxAttribute::integer("value_int", 1)});
+  nested.node("If", {"yes"}, {"y"}, {OnnxAttribute::graph("then_branch", branch.graph())}).output("y");
+  EXPECT_EQ(parameters(nested), 9);
+}
+
 TEST(Onnx, PreprocessingBecomesPartOfTheGraph) {
   OnnxBuilder builder;
   builder.input("x", {-1, 1, 2, 2}).node("Flatten", {"x"}, {"y"}).output("y");  // NHWC with C = 2 or NCHW with C = 1

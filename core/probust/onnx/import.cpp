@@ -11,6 +11,7 @@
 #include "probust/onnx/head.h"
 #include "probust/onnx/input_shape.h"
 #include "probust/onnx/lower_graph.h"
+#include "probust/onnx/parameters.h"
 #include "probust/onnx/wire.h"
 #include "probust/ops/build.h"
 #include "probust/ops/op.h"
@@ -99,7 +100,7 @@ ModelSummary summarize(const ModelProto& model) {
   summary.graph_name = model.graph.name;
   summary.ir_version = model.ir_version;
   summary.opset = opset_of(model.opsets);
-  for (const auto& [name, tensor] : model.graph.initializers) summary.parameters += tensor.integer ? 0 : tensor.values->size();
+  summary.parameters = count_parameters(model);
   for (const ValueInfo& input : model.graph.inputs) {
     if (model.graph.initializers.count(input.name) == 0) summary.inputs.push_back({input.name, input.type, input.shape});
   }

@@ -34,7 +34,7 @@ struct OperatorUse {
 struct ModelSummary {
   std::string producer, graph_name;
   std::int64_t ir_version = 0, opset = 0;
-  std::int64_t parameters = 0;  ///< elements of floating-point weights
+  std::int64_t parameters = 0;  ///< elements of stored floating-point and quantised weights (onnx/parameters.h)
   std::vector<Port> inputs, outputs;
   std::vector<OperatorUse> operators;  ///< in order of first appearance
   std::string open_input;  ///< the input that leaves more of its shape open than the batch, for the data to settle; or empty
