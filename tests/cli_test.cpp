@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "datasets/npy.h"
+#include "probust/base/text.h"
 #include "support/command.h"
 #include "support/onnx_builder.h"
 
@@ -432,6 +433,46 @@ TEST(Cli, InspectSpeaksOfTheModel) {
   EXPECT_GT(info["flops"], 1000);
   for (const json& use : info["operators"]) EXPECT_TRUE(use["differentiable"]);
   EXPECT_EQ(test::probust("inspect '" + digits("digits.onnx") + "'").status, 0);
+}
+
+// Nothing but lines of text: no controls, no C1, no invalid UTF-8.
+void expect_printable(const std::string& output) {
+  for (const std::string& line : lines_of(output)) EXPECT_EQ(printable(line), line);
+}
+
+// Names that would write to the terminal: ESC, CSI as a byte and in UTF-8, newline, tab, DEL.
+TEST(Cli, NamesInAModelDoNotWriteToTheTerminal) {
+  const std::string x = "x\x1b[2J", y = "y\n\x7f\xc2\x9b", w = "w\xff\xfe\t";
+  const auto model = [&](const std::string& op) {
+    test::OnnxBuilder builder;
+    builder.input(x, {-1, 2}).weight(w, Tensor({2, 2}, {1, 2, 3, 4})).node("MatMul", {x, w}, {"h\x9b"});
+    std::string bytes = builder.node(op, {"h\x9b"}, {y}).output(y, {-1, 2}).bytes();
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"n0", "\x1b\n"}, {"n1", "\t\x9b"}, {"test", "\x1b[7m"}})
+      bytes.replace(bytes.find(from), from.size(), to);
+    return bytes;
+  };
+  const Folder folder;
+  const std::string good = "'" + folder.write("good.onnx", model("Floor")) + "'";
+  const std::string odd = "'" + folder.write("odd.onnx", model("O\x1b]0;d\a")) + "'";
+  const std::string data =
+      " '" + folder.write("x.csv", "1,2\n") + "' --label-column none --quiet --sigma 0.1 --estimator mc:10,adf";
+  for (const std::string& command :
+       {"inspect --graph " + good, "inspect " + odd, "estimate " + good + data, "estimate " + odd + data}) {
+    const Finished finished = test::probust(command);
+    EXPECT_EQ(finished.status, command.find("odd") == std::string::npos ? 0 : 4) << finished.err;
+    expect_printable(finished.out);
+    expect_printable(finished.err);
+  }
+  EXPECT_NE(test::probust("inspect " + good).out.find("x\\x1b[2J float32 [?, 2]"), std::string::npos);
+  EXPECT_EQ(lines_of(test::probust("inspect " + odd).err).size(), 1U);
+  for (const std::string& path : {good, odd}) {
+    const json info = json::parse(test::probust("inspect --json " + path).out);
+    EXPECT_EQ(info["inputs"][0]["name"], "x\\x1b[2J");
+    EXPECT_EQ(info["outputs"][0]["name"], "y\\x0a\\x7f\\u009b");
+  }
+  // The output by its name as it is shown, and as it stands in the file.
+  for (const std::string& name : {std::string("y\\x0a\\x7f\\u009b"), y})
+    EXPECT_EQ(test::probust("inspect --output-name '" + name + "' " + good).status, 0);
 }
 
 TEST(Cli, AnUnsupportedOperatorIsStatus4AndInspectSaysWhich) {

@@ -75,8 +75,7 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
   } else {
     json["error"] = model.error().message();
   }
-  // Names come from the file and need not be UTF-8.
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", json.dump(2));
 }
 
 void print_text(const std::string& path, const ModelSummary& summary, const Result<Model>& model, bool waits) {

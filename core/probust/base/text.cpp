@@ -61,4 +61,47 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+namespace {
+
+// The code point that `text` begins with and its number of bytes; of bytes that are not UTF-8 the first one, with length 0.
+std::pair<std::uint32_t, std::size_t> first_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return {lead, 0};
+  std::uint32_t point = lead & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {lead, 0};
+    point = point << 6 | (byte(i) & 0x3fU);
+  }
+  const bool overlong = point < (length == 4 ? 0x10000U : length == 3 ? 0x800U : 0x80U);
+  const bool surrogate = point >= 0xd800 && point < 0xe000;
+  return overlong || surrogate || point > 0x10ffff ? std::pair{lead, std::size_t{0}} : std::pair{point, length};
+}
+
+bool is_control(std::uint32_t point) {
+  const auto within = [&](std::uint32_t low, std::uint32_t high) { return point >= low && point <= high; };
+  const bool reorders = point == 0x61c || within(0x200e, 0x200f) || within(0x202a, 0x202e) || within(0x2066, 0x2069);
+  return point < 0x20 || within(0x7f, 0x9f) || within(0x2028, 0x2029) || reorders;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto [point, length] = first_code_point(text);
+    if (length == 0 || (length == 1 && is_control(point))) {
+      result += fmt::format("\\x{:02x}", point);
+    } else if (is_control(point)) {
+      result += fmt::format("\\u{:04x}", point);
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
 }  // namespace probust

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace probust {
@@ -19,5 +20,9 @@ std::optional<std::int64_t> parse_integer(const std::string& text);
 
 /// The parts of a text between separators, empty ones included: one more than there are separators.
 std::vector<std::string> split(const std::string& text, char separator);
+
+/// The text as valid UTF-8 that changes nothing but what is read: control characters (C0, DEL, C1), line separators, marks that
+/// reorder text and bytes that are not UTF-8 are escaped, as \x1b or \u202e. Applying it twice changes nothing.
+std::string printable(std::string_view text);
 
 }  // namespace probust

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "probust/base/text.h"
 #include "probust/graph/simplify.h"
 #include "probust/onnx/head.h"
 #include "probust/onnx/input_shape.h"
@@ -393,7 +394,9 @@ Model import_model(const ModelProto& proto, const ImportOptions& options, std::s
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
   return guarded("model", [&] {
     const ModelProto proto = read_model(bytes, options.external);
-    return import_model(proto, options, bytes.size() + proto.external_bytes);
+    ImportOptions as_read = options;
+    as_read.output_name = printable(options.output_name);  // as wire.cpp reads names
+    return import_model(proto, as_read, bytes.size() + proto.external_bytes);
   });
 }
 

@@ -166,6 +166,10 @@ float element_from_raw(const char* at, std::int32_t type, const std::string& whe
   }
 }
 
+// A name, without what would write to a terminal anything but itself: every name in a model is read here. Names that differ stay
+// different, except if one is made to look like another's escapes.
+std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
+
 // Repeated numbers come packed in one field or one by one.
 template <class T, class Packed, class Single>
 void collect(pbf_reader& message, std::vector<T>& to, Packed packed, Single single) {
@@ -231,7 +235,7 @@ RawTensor read_fields(pbf_reader message) {
             message, t.integers, [&] { return message.get_packed_int64(); }, [&] { return message.get_int64(); });
         break;
       case 8:
-        t.name = message.get_string();
+        t.name = read_name(message);
         break;
       case 9:
         t.raw = message.get_view();
@@ -361,7 +365,7 @@ AttributeProto read_attribute(pbf_reader message, const Context& context) {
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        a.name = message.get_string();
+        a.name = read_name(message);
         break;
       case 2:
         a.f = message.get_float();
@@ -394,7 +398,7 @@ AttributeProto read_attribute(pbf_reader message, const Context& context) {
         a.type = message.get_enum();
         break;
       case 21:
-        a.reference = message.get_string();
+        a.reference = read_name(message);
         break;
       default:
         message.skip();
@@ -408,16 +412,16 @@ NodeProto read_node(pbf_reader message, const Context& context) {
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        node.inputs.push_back(message.get_string());
+        node.inputs.push_back(read_name(message));
         break;
       case 2:
-        node.outputs.push_back(message.get_string());
+        node.outputs.push_back(read_name(message));
         break;
       case 3:
-        node.name = message.get_string();
+        node.name = read_name(message);
         break;
       case 4:
-        node.op_type = message.get_string();
+        node.op_type = read_name(message);
         break;
       case 5: {
         AttributeProto attribute = read_attribute(message.get_message(), context);
@@ -425,7 +429,7 @@ NodeProto read_node(pbf_reader message, const Context& context) {
         break;
       }
       case 7:
-        node.domain = message.get_string();
+        node.domain = read_name(message);
         break;
       default:
         message.skip();
@@ -473,7 +477,7 @@ ValueInfo read_value_info(pbf_reader message) {
   info.type = "other";
   while (message.next()) {
     if (message.tag() == 1) {
-      info.name = message.get_string();
+      info.name = read_name(message);
     } else if (message.tag() == 2) {
       pbf_reader type = message.get_message();
       while (type.next()) {
@@ -501,7 +505,7 @@ GraphProto read_graph(pbf_reader message, const Context& context) {
         graph.nodes.push_back(read_node(message.get_message(), context));
         break;
       case 2:
-        graph.name = message.get_string();
+        graph.name = read_name(message);
         break;
       case 5: {
         std::string name;
@@ -529,7 +533,7 @@ void read_opset(pbf_reader message, Opsets& opsets) {
   std::int64_t version = 0;
   while (message.next()) {
     if (message.tag() == 1) {
-      domain = message.get_string();
+      domain = read_name(message);
     } else if (message.tag() == 2) {
       version = message.get_int64();
     } else {
@@ -544,13 +548,13 @@ FunctionProto read_function(pbf_reader message, const Context& context) {
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        function.name = message.get_string();
+        function.name = read_name(message);
         break;
       case 4:
-        function.inputs.push_back(message.get_string());
+        function.inputs.push_back(read_name(message));
         break;
       case 5:
-        function.outputs.push_back(message.get_string());
+        function.outputs.push_back(read_name(message));
         break;
       case 7:
         function.nodes.push_back(read_node(message.get_message(), context));
@@ -559,7 +563,7 @@ FunctionProto read_function(pbf_reader message, const Context& context) {
         read_opset(message.get_message(), function.opsets);
         break;
       case 10:
-        function.domain = message.get_string();
+        function.domain = read_name(message);
         break;
       case 11: {
         AttributeProto attribute = read_attribute(message.get_message(), context);
@@ -585,10 +589,10 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes, const External
         model.ir_version = message.get_int64();
         break;
       case 2:
-        model.producer_name = message.get_string();
+        model.producer_name = read_name(message);
         break;
       case 3:
-        model.producer_version = message.get_string();
+        model.producer_version = read_name(message);
         break;
       case 7:
         model.graph = read_graph(message.get_message(), context);
