@@ -102,6 +102,18 @@ TEST(CudaProgram, LayersOfTheSizesOfRealNetworksAgreeWithTheirDefinitions) {
   }
 }
 
+// op_cases() checks derivatives, which a value as low as this would swamp: max_pool stands here.
+TEST(CudaProgram, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
+  Graph graph;
+  const Window window{{2, 1}, {1, 2}, {1, 1}, {1, 4}, {1, 1}, {0, 4}};
+  graph.outputs = {append(graph, Op::max_pool, {append_input(graph, {1, 2, 2, 1}, Extent::example, "x")}, window)};
+  const Batch batch{2, 1};
+  const std::vector<std::vector<float>> x{{1, 2, 3, 4, 5, 6, 7, 8}};
+  const auto expected = test::run(*compile_reference(graph), graph, batch, x)[0];
+  EXPECT_EQ(std::count(expected.begin(), expected.end(), kLargestOfNone), 16);
+  EXPECT_EQ(run_on_device(graph, batch, x)[0], expected);
+}
+
 // Sweeps backwards keep images with their channels last from end to end, and chains of element-wise operators between them.
 TEST(CudaProgram, GradientsAgree) {
   std::mt19937 random(4);

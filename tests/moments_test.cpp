@@ -66,6 +66,7 @@ TEST(Moments, OfOneOperatorAreThoseOfSampling) {
   std::mt19937 random(3);
   const Window window{{5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}, pair{{2, 4}, {1, 2}, {1, 2}, {1, 1}, {0, 0}, {0, 0}};
   const Window same{{5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Window corners{{3, 2}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   struct Row {
     std::string name;
     Graph graph;
@@ -85,6 +86,7 @@ TEST(Moments, OfOneOperatorAreThoseOfSampling) {
       {"matmul", one_operator(Op::matmul, {2, 6}, MatmulAttributes{}, {test::random_tensor({6, 4}, random)})},
       {"pool of pairs", one_operator(Op::max_pool, {1, 1, 2, 4}, pair)},
       {"overlapping pool", one_operator(Op::max_pool, {1, 1, 5, 5}, window), 0.25},
+      {"pool whose taps all miss some window", one_operator(Op::max_pool, {1, 2, 3, 2}, corners), 0.25},
       {"sums", one_operator(Op::reduce_sum, {3, 4}, AxesAttributes{{1}})},
       {"maximum", one_operator(Op::maximum, {12}, {}, {Tensor({1}, {0.2F})})},
       {"minimum", one_operator(Op::minimum, {12}, {}, {Tensor({1}, {0.2F})})},
@@ -93,7 +95,30 @@ TEST(Moments, OfOneOperatorAreThoseOfSampling) {
   for (const Row& row : rows) {
     const Shape shape = row.graph[0].shape;
     const Tensor mean = test::random_tensor(shape, random), variance = test::random_tensor(shape, random, 0.05F, 0.6F);
-    expect_moments(row.graph, mean, variance, row.name == "overlapping pool" ? 0.05 : 0.02, row.name, row.spread + 0.03);
+    expect_moments(row.graph, mean, variance, row.spread > 0.2 ? 0.05 : 0.02, row.name, row.spread + 0.03);
+  }
+}
+
+// x and, after it, the maxima of windows of which most lie on the padding alone: the lowest float, and no variance.
+TEST(Moments, TheMaximumOfAWindowOnThePaddingIsAConstant) {
+  const Graph pool =
+      one_operator(Op::max_pool, {1, 1, 2}, Window{{2}, {2}, {1}, {3}, {2}, {3}});  // (-2, 1), (-1, 2), (0, 3), (1, 4)
+  const MomentGraph moments = propagate_moments(pool);
+  const std::vector<Tensor> y = test::evaluate(moments.graph, {Tensor({1, 1, 2}, {0.5F, -2}), Tensor({1, 1, 2}, {0.25F, 4})});
+  EXPECT_EQ(y[0].data, (std::vector<float>{-2, kLargestOfNone, 0.5F, -2}));
+  EXPECT_EQ(y[1].data, (std::vector<float>{4, 0, 0.25F, 4}));
+  // A rectifier makes it the constant 0: moments, and the gradient of the mean, are finite.
+  Graph graph = pool;
+  graph.outputs = {append(graph, Op::relu, {pool.outputs[0]})};
+  MomentGraph rectified = propagate_moments(graph);
+  rectified.graph.outputs = {rectified.output.mean};
+  const Vjp sweep = vjp(rectified.graph, rectified.graph.outputs, std::array{rectified.input.mean});
+  const std::vector<Tensor> inputs{Tensor({1, 1, 2}, {0.5F, -2}), Tensor({1, 1, 2}, {0.25F, 4}), Tensor({1, 1, 4}, {1, 1, 1, 1})};
+  for (const std::vector<Tensor>& found :
+       {test::evaluate(sweep.graph, inputs), test::run_one(*compile_cpu(sweep.graph), sweep.graph, inputs)}) {
+    EXPECT_EQ(found[0].data[1], 0);
+    EXPECT_NEAR(found[1].data[0], 0.841345, 1e-6);      // P(x_0 > 0)
+    EXPECT_NEAR(found[1].data[1], 2 * 0.158655, 1e-6);  // 2 P(x_1 > 0)
   }
 }
 
@@ -184,6 +209,24 @@ TEST(Moments, AdfIsTaylorOnALinearModel) {
       EXPECT_EQ(adf.status, taylor.status);
     }
   }
+}
+
+// What the lowest float becomes behind it decides: the constant 0, or something beyond float32.
+TEST(Moments, AdfAnswersForWindowsOnThePadding) {
+  const auto status = [](bool rectified) {
+    Graph graph = one_operator(Op::max_pool, {1, 1, 2}, Window{{2}, {2}, {1}, {3}, {2}, {3}});
+    if (rectified) graph.outputs = {append(graph, Op::relu, {graph.outputs[0]})};
+    const ValueId flat = append(graph, Op::reshape, {graph.outputs[0]}, ShapeAttribute{{1, 4}});
+    const ValueId weights = append_constant(graph, Tensor({4, 2}, {1, 0, 2, -2, 0, 1, 1, 0}));
+    graph.outputs = {
+        append(graph, Op::reshape, {append(graph, Op::matmul, {flat, weights}, MatmulAttributes{})}, ShapeAttribute{{2}})};
+    const auto executor = make_executor("cpu", graph, {}).value();
+    const Points points{Tensor({1, 1, 1, 2}, {0.4F, 0.1F}), {0}, {0}, 0};
+    Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+    return estimate(evaluation, {isotropic_gaussian(), 0.5}, parse_estimator("adf")).value()[0].status;
+  };
+  EXPECT_EQ(status(true), "ok");
+  EXPECT_EQ(status(false), "nonfinite");
 }
 
 TEST(Moments, AdfDoesNotDependOnThreadsOrBatch) {

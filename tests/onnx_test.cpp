@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
@@ -138,6 +139,18 @@ TEST(Onnx, Pooling) {
                 {0.25F, 1.25F, 2.75F, 7}, "AveragePool with padding");
   expect_values(pool("GlobalAveragePool", {}), {5}, "GlobalAveragePool");
   expect_values(pool("GlobalMaxPool", {}), {9}, "GlobalMaxPool");
+}
+
+// Both taps of a dilated window may miss the image; ONNX Runtime gives the lowest float then.
+TEST(Onnx, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 1, 3});
+  builder.node(
+      "MaxPool", {"x"}, {"p"},
+      {OnnxAttribute::ints("kernel_shape", {2}), OnnxAttribute::ints("dilations", {4}), OnnxAttribute::ints("pads", {2, 3})});
+  builder.node("Flatten", {"p"}, {"y"}).output("y");
+  const std::vector<float> y = run(builder, {1, 2, -3});  // windows at (-2, 2), (-1, 3), (0, 4), (1, 5)
+  EXPECT_EQ(y, (std::vector<float>{-3, std::numeric_limits<float>::lowest(), 1, 2}));
 }
 
 TEST(Onnx, BatchNormalizationDisappearsIntoItsNeighbour) {

@@ -68,11 +68,11 @@ void finish(Device& device, const Product& product);
 
 // ---- pool.cu
 
-/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (a NaN counts as largest).
+/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (a NaN counts as largest); -1 of none.
 void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
             std::int64_t windows);
-/// to[q] = values[which[q]]; which has `own` lanes.
-void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, Output to);
+/// to[q] = values[which[q]], or `none` where which[q] is -1; which has `own` lanes.
+void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, float none, Output to);
 /// to[e] = sum of from[q] over the windows q of windows[begin[e]] .. that chose e.
 void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
                 const std::int32_t* windows, Output to);

@@ -44,6 +44,8 @@ inline const std::vector<OpCase>& op_cases() {
   const Window sparse{{5, 5}, {1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}};  // some pixels are never read
   const Window halves{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
   const Window overlapping{{5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
+  const Window gaps{{2, 1}, {1, 2}, {1, 1},
+                    {1, 4}, {1, 1}, {0, 4}};  // windows on the padding alone, at two of three rows and columns
   const Window wide{{6, 7}, {2, 2}, {2, 2}, {2, 3}, {0, 0}, {0, 0}};
   static const std::vector<OpCase> cases = {
       {Op::matmul, {{1, 4}, {4, 3}}, MatmulAttributes{}},
@@ -75,6 +77,8 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::max_scatter, {{1, 2, 4, 6}, {1, 2, 2, 3}}, halves},
       {Op::max_scatter, {{1, 1, 5, 5}, {1, 1, 3, 3}}, overlapping},
       {Op::max_scatter, {{1, 1, 6, 7}, {1, 1, 2, 2}}, wide},
+      {Op::max_scatter, {{1, 2, 2, 1}, {1, 2, 3, 2}}, gaps},
+      {Op::max_gather, {{1, 2, 2, 1}, {1, 2, 2, 1}}, gaps},
       {Op::max_gather, {{1, 1, 4, 6}, {1, 1, 4, 6}}, halves},
       {Op::max_gather, {{1, 1, 5, 5}, {1, 1, 5, 5}}, overlapping},
       {Op::sum_pool, {{1, 2, 4, 6}}, halves},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -37,6 +38,9 @@ struct Window {
   /// Spatial extents of the small side: floor((image + pads - dilation (kernel - 1) - 1) / stride) + 1.
   Shape output() const;
 };
+
+/// The largest of no cells: of a window that lies on the padding alone. As ONNX Runtime has it.
+inline constexpr float kLargestOfNone = std::numeric_limits<float>::lowest();
 
 /// Axes that are summed over (and kept with extent 1).
 struct AxesAttributes {

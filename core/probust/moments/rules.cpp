@@ -7,6 +7,7 @@
 // mean.
 #include "probust/moments/rules.h"
 
+#include <algorithm>
 #include <array>
 
 #include "probust/base/error.h"
@@ -196,6 +197,32 @@ class Taps {
     return true;
   }
 
+  // For every output position the first of its taps that lies inside the image; -1 if there is none.
+  std::vector<std::int64_t> first_inside() const {
+    std::vector<std::int64_t> first;
+    for (std::int64_t q = 0; q < element_count(window_.output()); ++q) {
+      std::int64_t tap = 0;
+      while (tap < count() && cell(q, tap) < 0) ++tap;
+      first.push_back(tap < count() ? tap : -1);
+    }
+    return first;
+  }
+
+  // What each output position finds at a tap of its own; the image's first cell for -1.
+  Moments at(const Moments& image, const std::vector<std::int64_t>& taps) const {
+    const Shape shape = g_[image.mean].shape, output = window_.output();
+    const std::int64_t cells = element_count(window_.image);
+    GatherAttributes gather{2, {}, cells};
+    for (std::size_t q = 0; q < taps.size(); ++q)
+      gather.indices.push_back(taps[q] < 0 ? 0 : cell(static_cast<std::int64_t>(q), taps[q]));
+    Shape result{shape[0], shape[1]};
+    result.insert(result.end(), output.begin(), output.end());
+    const auto gathered = [&](ValueId x) {
+      return build::reshape(g_, append(g_, Op::gather, {build::reshape(g_, x, {shape[0], shape[1], cells})}, gather), result);
+    };
+    return {gathered(image.mean), gathered(image.variance)};
+  }
+
   Moments at(std::int64_t tap) const {
     const Shape output = window_.output(), shape = g_[x_.mean].shape;
     SliceAttributes slice{{0, 0}, {shape[0], shape[1]}, {1, 1}};
@@ -208,6 +235,20 @@ class Taps {
   }
 
  private:
+  // The image's cell under a tap of an output position; -1 on the padding.
+  std::int64_t cell(std::int64_t q, std::int64_t tap) const {
+    const Shape output = window_.output();
+    std::int64_t result = 0, stride = 1;
+    for (std::size_t i = output.size(); i-- > 0; q /= output[i], tap /= window_.kernel[i]) {
+      const std::int64_t at =
+          q % output[i] * window_.stride[i] - window_.pad_low[i] + tap % window_.kernel[i] * window_.dilation[i];
+      if (at < 0 || at >= window_.image[i]) return -1;
+      result += at * stride;
+      stride *= window_.image[i];
+    }
+    return result;
+  }
+
   Moments padded(const Moments& x) const {
     PadAttributes pad{{0, 0}, {0, 0}, Shape(window_.image.size() + 2, 0)};
     pad.low.insert(pad.low.end(), window_.pad_low.begin(), window_.pad_low.end());
@@ -223,13 +264,38 @@ class Taps {
   Moments x_;
 };
 
+// `result`, [1, 1, output], for the output positions whose entry is `value`; 0 for the others.
+Tensor where(const std::vector<std::int64_t>& entries, std::int64_t value, float result, const Shape& output) {
+  Shape shape{1, 1};
+  shape.insert(shape.end(), output.begin(), output.end());
+  Tensor mask(shape);
+  for (std::size_t i = 0; i < entries.size(); ++i) mask.data[i] = entries[i] == value ? result : 0.0F;
+  return mask;
+}
+
+// No tap lies inside the image for every window: each window begins with its own first cell, which must not count again at its
+// tap. A window that lies on the padding alone is a constant.
+Moments max_pool_of_scattered_cells(Graph& g, const Taps& taps, const Moments& image, const Shape& output) {
+  const std::vector<std::int64_t> first = taps.first_inside();
+  Moments largest = taps.at(image, first);
+  for (std::int64_t tap = 0; tap < taps.count(); ++tap) {
+    Moments other = taps.at(tap);
+    if (std::find(first.begin(), first.end(), tap) != first.end())
+      other.mean = add(g, other.mean, append_constant(g, where(first, tap, kNever, output)));
+    largest = larger(g, largest, other);
+  }
+  if (std::find(first.begin(), first.end(), -1) == first.end()) return largest;
+  const ValueId empty = append_constant(g, where(first, -1, 1, output));
+  return {append(g, Op::select, {empty, constant(g, kLargestOfNone), largest.mean}),
+          append(g, Op::select, {empty, constant(g, 0), largest.variance})};
+}
+
 Moments max_pool(Graph& g, const Node& node, Operands in) {
-  const Taps taps(g, in[0], std::get<Window>(node.attributes));
+  const auto& window = std::get<Window>(node.attributes);
+  const Taps taps(g, in[0], window);
   std::int64_t first = 0;
   while (first < taps.count() && !taps.always_inside(first)) ++first;
-  if (first == taps.count()) {
-    throw Error{ErrorCode::unsupported, "operator max_pool", "has no cell that is inside the image for every window", "use mc:N"};
-  }
+  if (first == taps.count()) return max_pool_of_scattered_cells(g, taps, in[0], window.output());
   Moments largest = taps.at(first);
   for (std::int64_t tap = 0; tap < taps.count(); ++tap) {
     if (tap != first) largest = larger(g, largest, taps.at(tap));

@@ -26,26 +26,15 @@ void require_spatial(std::string_view op, const Shape& shape, const Shape& spati
   }
 }
 
-// A window that lies wholly on the padding has no largest cell.
-void require_cells(const Window& window) {
-  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
-    const std::int64_t reach = window.dilation[i] * (window.kernel[i] - 1) + 1;
-    const std::int64_t last_start = (window.output()[i] - 1) * window.stride[i] - window.pad_low[i];
-    if (window.pad_low[i] >= reach || last_start >= window.image[i]) misfit("max_pool", "a window lies wholly on the padding");
-  }
-}
-
 Shape infer_max_pool(const Attributes& attributes, std::span<const Shape> in) {
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_pool", in[0], window.image);
-  require_cells(window);
   return with_spatial(in[0], window.output());
 }
 
 Shape infer_max_scatter(const Attributes& attributes, std::span<const Shape> in) {
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_scatter", in[0], window.image);
-  require_cells(window);
   if (in[1] != with_spatial(in[0], window.output()))
     misfit("max_scatter", "cotangent " + to_string(in[1]) + " is not the pooled shape");
   return in[0];
@@ -54,7 +43,6 @@ Shape infer_max_scatter(const Attributes& attributes, std::span<const Shape> in)
 Shape infer_max_gather(const Attributes& attributes, std::span<const Shape> in) {
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_gather", in[0], window.image);
-  require_cells(window);
   if (in[0] != in[1]) misfit("max_gather", "images " + to_string(in[0]) + " and " + to_string(in[1]) + " differ");
   return with_spatial(in[0], window.output());
 }
@@ -70,6 +58,9 @@ Shape infer_sum_unpool(const Attributes& attributes, std::span<const Shape> in) 
   require_spatial("sum_unpool", in[0], window.output());
   return with_spatial(in[0], window.image);
 }
+
+// A window that lies on the padding alone (dilation can step over an image) has no largest cell: its maximum is a constant, so
+// its derivative is zero, and max_gather, which is one, gives 0 there.
 
 // Calls visit(output cell, image cell) for every cell of every window, window by window; offsets within one channel.
 void for_each_cell(const Window& window, const std::function<void(std::int64_t, std::int64_t)>& visit) {
@@ -93,7 +84,7 @@ void for_each_cell(const Window& window, const std::function<void(std::int64_t, 
   }
 }
 
-// Offset of the chosen cell of x for every output element.
+// Offset of the chosen cell of x for every output element; -1 if its window lies on the padding alone.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
   const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image),
                      output = element_count(window.output());
@@ -113,18 +104,20 @@ std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
 
 void eval_max_pool(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto chosen = choose(std::get<Window>(attributes), *in[0]);
-  for (std::size_t i = 0; i < chosen.size(); ++i) y.data[i] = in[0]->data[chosen[i]];
+  for (std::size_t i = 0; i < chosen.size(); ++i) y.data[i] = chosen[i] < 0 ? kLargestOfNone : in[0]->data[chosen[i]];
 }
 
 void eval_max_scatter(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto chosen = choose(std::get<Window>(attributes), *in[0]);
   std::fill(y.data.begin(), y.data.end(), 0.0F);
-  for (std::size_t i = 0; i < chosen.size(); ++i) y.data[chosen[i]] += in[1]->data[i];
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] >= 0) y.data[chosen[i]] += in[1]->data[i];
+  }
 }
 
 void eval_max_gather(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto chosen = choose(std::get<Window>(attributes), *in[0]);
-  for (std::size_t i = 0; i < chosen.size(); ++i) y.data[i] = in[1]->data[chosen[i]];
+  for (std::size_t i = 0; i < chosen.size(); ++i) y.data[i] = chosen[i] < 0 ? 0 : in[1]->data[chosen[i]];
 }
 
 void eval_sum_pool(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {

@@ -13,7 +13,7 @@ struct Choose {
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
     const float* x = image.lane(lane);
-    std::int32_t best = cells[begin[q]];
+    std::int32_t best = begin[q] < begin[q + 1] ? cells[begin[q]] : -1;
     for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
       const float candidate = x[cells[i]], largest = x[best];
       // A NaN wins over numbers, and nothing wins over a NaN: comparisons with it are false.
@@ -27,10 +27,12 @@ struct TakeChosen {
   Operand values;
   const std::int32_t* which;
   std::int64_t own;
+  float none;
   Output to;
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
-    to.lane(lane)[q] = values.lane(lane)[which[lane % own * to.elements + q]];
+    const std::int32_t chosen = which[lane % own * to.elements + q];
+    to.lane(lane)[q] = chosen < 0 ? none : values.lane(lane)[chosen];
   }
 };
 
@@ -57,8 +59,8 @@ void choose(Device& device, Operand image, const std::int32_t* begin, const std:
   for_each_element(device, image.own, windows, Choose{image, begin, cells, which, windows});
 }
 
-void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, Output to) {
-  for_each_element(device, to.lanes, to.elements, TakeChosen{values, which, own, to});
+void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, float none, Output to) {
+  for_each_element(device, to.lanes, to.elements, TakeChosen{values, which, own, none, to});
 }
 
 void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,

@@ -85,8 +85,10 @@ void lower_pool(Lowering& l, ValueId id) {
     });
   }
   const int values = node.op == Op::max_pool ? from : l.in_order(node.inputs[1], order);
-  l.emit(id, order, {which, values},
-         [](const Call& call) { take_chosen(call.device, call.in(1), as_choices(call.in(0)), call.in(0).own, call.out()); });
+  const float none = node.op == Op::max_pool ? kLargestOfNone : 0.0F;
+  l.emit(id, order, {which, values}, [none](const Call& call) {
+    take_chosen(call.device, call.in(1), as_choices(call.in(0)), call.in(0).own, none, call.out());
+  });
 }
 
 }  // namespace probust::cuda

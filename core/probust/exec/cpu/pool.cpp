@@ -45,6 +45,10 @@ Kernel make_max_pool(const Graph&, const Node& node) {
       for (std::int64_t q = 0; q < windows.count(); ++q) {
         const auto cells = windows.of(q);
         float* best = call.out + (p * windows.count() + q) * lanes;
+        if (cells.empty()) {
+          std::fill_n(best, lanes, kLargestOfNone);
+          continue;
+        }
         std::copy_n(plane + cells[0] * lanes, lanes, best);
         for (std::size_t t = 1; t < cells.size(); ++t) {
           const float* x = plane + cells[t] * lanes;
@@ -69,6 +73,7 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
       for (std::int64_t q = 0; q < windows.count(); ++q) {
         const auto cells = windows.of(q);
+        if (cells.empty()) continue;
         choose(call.in[0].data + p * windows.image * own, own, cells, best, which);
         const float* c = call.in[1].data + (p * windows.count() + q) * lanes;
         for (std::size_t t = 0; t < cells.size(); ++t) {
@@ -94,6 +99,7 @@ Kernel make_max_gather(const Graph& graph, const Node& node) {
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
       for (std::int64_t q = 0; q < windows.count(); ++q) {
         const auto cells = windows.of(q);
+        if (cells.empty()) continue;
         choose(call.in[0].data + p * windows.image * own, own, cells, best, which);
         float* to = call.out + (p * windows.count() + q) * lanes;
         for (std::size_t t = 0; t < cells.size(); ++t) {
