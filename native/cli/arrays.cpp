@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust logits and probust jacobian: arrays in numpy's format.
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
@@ -7,6 +9,14 @@
 #include "datasets/npy.h"
 
 namespace probust::cli {
+namespace {
+
+int interrupted(const std::string& output) {
+  fmt::print(stderr, "probust: interrupted; {} is not complete\n", output);
+  return kInterrupted;
+}
+
+}  // namespace
 
 int run_logits(const Arguments& arguments) {
   const Dataset data = load_data(arguments.data);
@@ -14,7 +24,7 @@ int run_logits(const Arguments& arguments) {
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const StopOnSignal stop(executor->progress);
   const auto logits = executor->logits(data.x);
-  if (executor->progress.stop) return kInterrupted;
+  if (executor->progress.stop) return interrupted(arguments.output);
   write_npy(arguments.output, logits.value());
   return 0;
 }
@@ -28,7 +38,7 @@ int run_jacobian(const Arguments& arguments) {
   NpyWriter writer(arguments.output, {n, classes, element_count(executor->point_shape())});
   const ProgressLine line("jacobian", executor->progress.passes, n * (classes + 1), arguments.quiet);
   const auto done = executor->jacobian(data.x, [&](std::int64_t, std::span<const float> jacobian) { writer.append(jacobian); });
-  if (executor->progress.stop) return kInterrupted;
+  if (executor->progress.stop) return interrupted(arguments.output);
   (void)done.value();
   writer.close();
   return 0;

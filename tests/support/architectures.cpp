@@ -25,13 +25,13 @@ Shape image(const Scale& scale) { return {1, 3, scale.size, scale.size}; }
 
 // ---- residual networks: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016
 
-Feature conv_norm(Network& net, const Feature& x, std::int64_t filters, const Step& step, double gain = 2, double scale = 1) {
-  return net.batch_norm(net.conv(x, filters, step, gain), scale);
+Feature conv_norm(Network& net, const Feature& x, std::int64_t filters, const Step& step, double scale = 1) {
+  return net.batch_norm(net.conv(x, filters, step), scale);
 }
 
 Feature basic_block(Network& net, const Feature& x, std::int64_t filters, std::int64_t stride) {
   Feature y = net.relu(conv_norm(net, x, filters, {3, stride}));
-  y = conv_norm(net, y, filters, {3}, 2, 0.5);
+  y = conv_norm(net, y, filters, {3}, 0.5);
   const bool same = stride == 1 && x.shape[1] == filters;
   return net.relu(net.add(y, same ? x : conv_norm(net, x, filters, {1, stride})));
 }
@@ -39,7 +39,7 @@ Feature basic_block(Network& net, const Feature& x, std::int64_t filters, std::i
 Feature bottleneck(Network& net, const Feature& x, std::int64_t filters, std::int64_t stride) {
   Feature y = net.relu(conv_norm(net, x, filters, {1}));
   y = net.relu(conv_norm(net, y, filters, {3, stride}));
-  y = conv_norm(net, y, 4 * filters, {1}, 2, 0.5);
+  y = conv_norm(net, y, 4 * filters, {1}, 0.5);
   const bool same = stride == 1 && x.shape[1] == 4 * filters;
   return net.relu(net.add(y, same ? x : conv_norm(net, x, 4 * filters, {1, stride})));
 }
@@ -56,13 +56,13 @@ Feature residual_stages(Network& net, Feature x, const Scale& scale, Block block
 
 std::string resnet18(const Scale& scale) {
   Network net(scale.seed);
-  const Feature x = net.relu(conv_norm(net, net.input(image(scale)), wide(scale, 64), {3}, 3));
+  const Feature x = net.relu(conv_norm(net, net.input(image(scale)), wide(scale, 64), {3}));
   return net.finish(residual_stages(net, x, scale, basic_block, {2, 2, 2, 2}));
 }
 
 std::string resnet50(const Scale& scale) {
   Network net(scale.seed);
-  const Feature x = net.relu(conv_norm(net, net.input(image(scale)), wide(scale, 64), {7, 2}, 3));
+  const Feature x = net.relu(conv_norm(net, net.input(image(scale)), wide(scale, 64), {7, 2}));
   return net.finish(residual_stages(net, net.max_pool(x, {3, 2}), scale, bottleneck, {3, 4, 6, 3}));
 }
 
@@ -73,7 +73,7 @@ std::string vgg16(const Scale& scale) {
   Feature x = net.input(image(scale));
   constexpr std::array<std::array<std::int64_t, 2>, 5> stages{{{2, 64}, {2, 128}, {3, 256}, {3, 512}, {3, 512}}};
   for (const auto& [layers, channels] : stages) {
-    for (std::int64_t i = 0; i < deep(scale, layers); ++i) x = net.relu(net.conv(x, wide(scale, channels), {3}, 2, true));
+    for (std::int64_t i = 0; i < deep(scale, layers); ++i) x = net.relu(net.conv(x, wide(scale, channels), {3}, true));
     x = net.max_pool(x, {2, 2, 1, 0});
   }
   x = net.flatten(x);
@@ -89,7 +89,7 @@ struct Stage {
 
 std::string mobilenet_v2(const Scale& scale) {
   Network net(scale.seed);
-  Feature x = net.relu6(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}, 3));
+  Feature x = net.relu6(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}));
   constexpr std::array<Stage, 7> stages{{{1, 16, 1, 1, 3},
                                          {6, 24, 2, 2, 3},
                                          {6, 32, 3, 2, 3},
@@ -101,29 +101,27 @@ std::string mobilenet_v2(const Scale& scale) {
     const std::int64_t channels = wide(scale, stage.channels);
     for (std::int64_t i = 0; i < deep(scale, stage.blocks); ++i) {
       const std::int64_t stride = i == 0 ? stage.stride : 1, inner = x.shape[1] * stage.expansion;
-      Feature y = stage.expansion == 1 ? x : net.relu6(conv_norm(net, x, inner, {1}, 1));
+      Feature y = stage.expansion == 1 ? x : net.relu6(conv_norm(net, x, inner, {1}));
       y = net.relu6(conv_norm(net, y, inner, {3, stride, inner}));
-      y = conv_norm(net, y, channels, {1}, 2, 0.7);
+      y = conv_norm(net, y, channels, {1}, 0.7);
       x = stride == 1 && x.shape[1] == channels ? net.add(x, y) : y;
     }
   }
-  x = net.relu6(conv_norm(net, x, wide(scale, 1280), {1}, 1));
+  x = net.relu6(conv_norm(net, x, wide(scale, 1280), {1}));
   return net.finish(net.gemm(net.flatten(net.global_average(x)), scale.classes));
 }
 
 // ---- Tan, Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks", ICML 2019, table 1
 
-constexpr double kBehindSilu = 2.8;  // 1 / E silu(z)² of a standard normal z
-
 Feature squeeze_excite(Network& net, const Feature& x, std::int64_t squeezed) {
-  Feature gate = net.silu(net.conv(net.global_average(x), squeezed, {1}, kBehindSilu, true));
-  gate = net.sigmoid(net.conv(gate, x.shape[1], {1}, kBehindSilu, true));
+  Feature gate = net.silu(net.conv(net.global_average(x), squeezed, {1}, true));
+  gate = net.sigmoid(net.conv(gate, x.shape[1], {1}, true));
   return net.multiply(x, gate);
 }
 
 std::string efficientnet_b0(const Scale& scale) {
   Network net(scale.seed);
-  Feature x = net.silu(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}, 3));
+  Feature x = net.silu(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}));
   constexpr std::array<Stage, 7> stages{{{1, 16, 1, 1, 3},
                                          {6, 24, 2, 2, 3},
                                          {6, 40, 2, 2, 5},
@@ -135,15 +133,15 @@ std::string efficientnet_b0(const Scale& scale) {
     const std::int64_t channels = wide(scale, stage.channels);
     for (std::int64_t i = 0; i < deep(scale, stage.blocks); ++i) {
       const std::int64_t stride = i == 0 ? stage.stride : 1, inner = x.shape[1] * stage.expansion;
-      Feature y = stage.expansion == 1 ? x : net.silu(conv_norm(net, x, inner, {1}, 1));
-      y = net.silu(conv_norm(net, y, inner, {stage.kernel, stride, inner}, kBehindSilu));
+      Feature y = stage.expansion == 1 ? x : net.silu(conv_norm(net, x, inner, {1}));
+      y = net.silu(conv_norm(net, y, inner, {stage.kernel, stride, inner}));
       y = squeeze_excite(net, y, std::max<std::int64_t>(1, x.shape[1] / 4));
-      y = conv_norm(net, y, channels, {1}, 4 * kBehindSilu, 0.7);  // the gates are about 1/2
+      y = conv_norm(net, y, channels, {1}, 0.7);
       x = stride == 1 && x.shape[1] == channels ? net.add(x, y) : y;
     }
   }
-  x = net.silu(conv_norm(net, x, wide(scale, 1280), {1}, 1));
-  return net.finish(net.gemm(net.flatten(net.global_average(x)), scale.classes, kBehindSilu));
+  x = net.silu(conv_norm(net, x, wide(scale, 1280), {1}));
+  return net.finish(net.gemm(net.flatten(net.global_average(x)), scale.classes));
 }
 
 // ---- Huang, Liu, van der Maaten, Weinberger, "Densely Connected Convolutional Networks", CVPR 2017
@@ -151,7 +149,7 @@ std::string efficientnet_b0(const Scale& scale) {
 std::string densenet121(const Scale& scale) {
   Network net(scale.seed);
   const std::int64_t growth = wide(scale, 32);
-  Feature x = net.relu(conv_norm(net, net.input(image(scale)), wide(scale, 64), {7, 2}, 3));
+  Feature x = net.relu(conv_norm(net, net.input(image(scale)), wide(scale, 64), {7, 2}));
   x = net.max_pool(x, {3, 2});
   constexpr std::array<std::int64_t, 4> blocks{6, 12, 24, 16};
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
@@ -170,16 +168,14 @@ std::string densenet121(const Scale& scale) {
 
 // ---- Liu et al., "A ConvNet for the 2020s", CVPR 2022
 
-constexpr double kBehindGelu = 2.35;  // 1 / E gelu(z)² of a standard normal z
-
 Feature channels_last(Network& net, const Feature& x) { return net.transpose(x, {0, 2, 3, 1}); }
 Feature channels_first(Network& net, const Feature& x) { return net.transpose(x, {0, 3, 1, 2}); }
 
 Feature convnext_block(Network& net, const Feature& x) {
   const std::int64_t channels = x.shape[1];
-  Feature y = channels_last(net, net.conv(x, channels, {7, 1, channels}, 1, true));
+  Feature y = channels_last(net, net.conv(x, channels, {7, 1, channels}, true));
   y = net.gelu(net.linear(net.layer_norm(y), 4 * channels));
-  y = net.linear(y, channels, kBehindGelu);
+  y = net.linear(y, channels);
   y = net.multiply(y, net.parameter({channels}, 0.2, 0.6));
   return net.add(x, channels_first(net, y));
 }
@@ -191,23 +187,23 @@ std::string convnext_t(const Scale& scale) {
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
     const std::int64_t channels = wide(scale, std::int64_t{96} << stage);
     if (stage == 0) {
-      x = net.conv(x, channels, {4, 4, 1, 0}, 3, true);
+      x = net.conv(x, channels, {4, 4, 1, 0}, true);
       x = channels_first(net, net.layer_norm(channels_last(net, x)));
     } else {
       x = channels_first(net, net.layer_norm(channels_last(net, x)));
-      x = net.conv(x, channels, {2, 2, 1, 0}, 1, true);
+      x = net.conv(x, channels, {2, 2, 1, 0}, true);
     }
     for (std::int64_t i = 0; i < deep(scale, blocks[stage]); ++i) x = convnext_block(net, x);
   }
   x = net.layer_norm(net.flatten(net.global_average(x)));
-  return net.finish(net.gemm(x, scale.classes, 1));
+  return net.finish(net.gemm(x, scale.classes));
 }
 
 // ---- Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021
 
 // [1, 3, size, size] to [1, tokens, width], a token a patch of 16 x 16.
 Feature patches(Network& net, const Feature& x, std::int64_t width) {
-  const Feature y = net.conv(x, width, {16, 16, 1, 0}, 3, true);
+  const Feature y = net.conv(x, width, {16, 16, 1, 0}, true);
   return net.transpose(net.reshape(y, {1, width, y.shape[2] * y.shape[3]}), {0, 2, 1});
 }
 
@@ -222,7 +218,7 @@ Feature attention(Network& net, const Feature& x) {
 }
 
 Feature perceptron(Network& net, const Feature& x, std::int64_t hidden) {
-  return net.linear(net.gelu(net.linear(x, hidden)), x.shape.back(), kBehindGelu);
+  return net.linear(net.gelu(net.linear(x, hidden)), x.shape.back());
 }
 
 std::string vit_b16(const Scale& scale) {
@@ -235,7 +231,7 @@ std::string vit_b16(const Scale& scale) {
     x = net.add(x, attention(net, net.layer_norm(x)));
     x = net.add(x, perceptron(net, net.layer_norm(x), 4 * width));
   }
-  return net.finish(net.gemm(net.token(net.layer_norm(x), 0), scale.classes, 1));
+  return net.finish(net.gemm(net.token(net.layer_norm(x), 0), scale.classes));
 }
 
 // ---- Tolstikhin et al., "MLP-Mixer: An all-MLP Architecture for Vision", NeurIPS 2021, table 1
@@ -249,7 +245,7 @@ std::string mixer_s16(const Scale& scale) {
     x = net.add(x, net.transpose(across, {0, 2, 1}));
     x = net.add(x, perceptron(net, net.layer_norm(x), 4 * width));
   }
-  return net.finish(net.gemm(net.mean_token(net.layer_norm(x)), scale.classes, 1));
+  return net.finish(net.gemm(net.mean_token(net.layer_norm(x)), scale.classes));
 }
 
 constexpr std::array<Architecture, 9> kArchitectures{{{"resnet18", 32, 8, resnet18},

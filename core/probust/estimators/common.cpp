@@ -92,7 +92,7 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
     estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
   if (problem.left_out > kNegligibleLeftOut)
     estimate.status = "inexact: rivals beyond the " + std::to_string(problem.rows.size()) + " nearest may add " +
-                      short_text(problem.left_out) + " to p_fail";
+                      short_text(std::min(problem.left_out, estimate.p)) + " to p_fail";
   if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
   return estimate;
 }
