@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Intervals at their nominal level: against closed forms where there are some, by coverage over many seeds elsewhere. Coverage
+// alone would not tell 90% from 95% without thousands of runs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "probust/analysis/curve.h"
+#include "probust/estimators/binomial.h"
+#include "probust/estimators/estimator.h"
+#include "probust/estimators/pairs.h"
+#include "probust/estimators/reconcile.h"
+#include "probust/normal/univariate.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+constexpr double kTwoSided95 = 1.959963984540054;
+
+// f_0 - f_1 = x_0 + bias: under unit noise the target 0 is lost with probability Phi(-(x_0 + bias)).
+Graph half_space(float bias) { return test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 0}), Tensor({2}, {bias, 0})); }
+
+Points copies_of_origin(std::int64_t count, std::uint64_t seed = 0) {
+  Points points{Tensor({count, 2}), std::vector<std::int64_t>(static_cast<std::size_t>(count)), {}, seed};
+  std::iota(points.index.begin(), points.index.end(), 0);
+  points.target.assign(points.index.size(), 0);
+  return points;
+}
+
+std::vector<Estimate> estimates(const Graph& graph, const Points& points, const std::string& estimator, double sigma = 1) {
+  const auto executor = make_executor("cpu", graph, {}).value();
+  const Tensor logits = executor->logits(points.x).value();
+  Evaluation evaluation(*executor, points, logits);
+  return estimate(evaluation, {isotropic_gaussian(), sigma}, parse_estimator(estimator)).value();
+}
+
+Estimate normal_estimate(double z) {
+  Estimate estimate;
+  estimate.p = normal::cdf(z);
+  estimate.p_fail = normal::complement(z);
+  return estimate;
+}
+
+// Without a model error and with few counts, zeta is normal around the model's z.
+TEST(Intervals, ReconciledIsNormalWithoutModelError) {
+  const Evidence evidence{1.3, 0.05, 9, 10, 0};
+  const Reconciled result = reconcile(evidence);
+  EXPECT_NEAR(result.z, 1.3, 1e-9);
+  EXPECT_NEAR(result.std_error, (normal::cdf(1.35) - normal::cdf(1.25)) / 2, 1e-9);
+  EXPECT_NEAR(result.p95.low, normal::cdf(1.3 - kTwoSided95 * 0.05), 1e-9);
+  EXPECT_NEAR(result.p95.high, normal::cdf(1.3 + kTwoSided95 * 0.05), 1e-9);
+}
+
+TEST(Intervals, CountsHave90Percent) {
+  EXPECT_NEAR(counted_interval(20, 20).low, std::pow(0.05, 1 / 20.0), 1e-9);
+  EXPECT_EQ(counted_interval(20, 20).high, 1);
+  EXPECT_EQ(counted_interval(0, 7).low, 0);
+  EXPECT_NEAR(counted_interval(0, 7).high, 1 - std::pow(0.05, 1 / 7.0), 1e-9);
+}
+
+// A model that is sure of itself does not exclude what no copy has contradicted.
+TEST(Intervals, JudgedHoldsWhatCountsAllow) {
+  Estimate sure = normal_estimate(4);
+  judge(sure, 0.01, 50, 50, 1);
+  EXPECT_NEAR(*sure.ci_low, std::pow(0.05, 1 / 50.0), 1e-9);
+  Estimate lost = normal_estimate(-4);
+  judge(lost, 0.01, 0, 50, 1);
+  EXPECT_NEAR(*lost.ci_high, 1 - std::pow(0.05, 1 / 50.0), 1e-9);
+}
+
+// Intervals expect five times the model error that estimates do, 0.02 + 0.015 |z|, and take no variance of the counts as
+// explained.
+TEST(Intervals, JudgedDoubtModelsFivefold) {
+  Estimate estimate = normal_estimate(1);  // p = 0.84, where 95 of 100 were kept
+  judge(estimate, 0.02, 95, 100, 1);
+  const Reconciled cautious = reconcile({1, 0.02, 95, 100, 5 * 0.035, 0}), plain = reconcile({1, 0.02, 95, 100, 0.035});
+  ASSERT_LT(cautious.p95.low, counted_interval(95, 100).low);
+  EXPECT_NEAR(*estimate.ci_low, cautious.p95.low, 1e-12);
+  EXPECT_NEAR(estimate.p, normal::cdf(plain.z), 1e-12);
+  EXPECT_NEAR(*estimate.std_error, plain.std_error, 1e-12);
+}
+
+// Only the share of the margins that is sampled can be modelled wrongly.
+TEST(Intervals, JudgedDoubtOnlyWhatIsSampled) {
+  Estimate estimate = normal_estimate(1);
+  judge(estimate, 0.02, 95, 100, 0.5);
+  EXPECT_NEAR(*estimate.ci_low, reconcile({1, 0.02, 95, 100, 2.5 * 0.035, 0}).p95.low, 1e-12);
+}
+
+// A curve's interval is its standard error's, in units of z.
+TEST(Intervals, SmoothedCurvesHave95Percent) {
+  std::vector<CurvePoint> points;
+  for (const double sigma : {0.1, 0.2, 0.4, 0.8, 1.6})
+    points.push_back({sigma, normal::cdf(0.5 / sigma), normal::complement(0.5 / sigma), 100});
+  for (const CurveValue& value : smooth_curve(points)) {
+    const double z = value.p < 0.5 ? normal::quantile(value.p) : -normal::quantile(value.p_fail);
+    const double error = value.std_error / normal::pdf(z);
+    EXPECT_GT(error, 0.01);
+    EXPECT_NEAR(value.ci_low, normal::cdf(z - kTwoSided95 * error), 1e-9);
+    EXPECT_NEAR(value.ci_high, normal::cdf(z + kTwoSided95 * error), 1e-9);
+  }
+}
+
+// Rays of a linear model never return: what their correction may err by is one unseen return among all rays.
+TEST(Intervals, RayCurvesAddTheirCorrection) {
+  const auto executor = make_executor("cpu", half_space(0.5F), {}).value();
+  const std::array<double, 4> sigmas{0.2, 0.5, 1, 2};
+  const RayCurve curve = ray_curves(*executor, copies_of_origin(1), *isotropic_gaussian(), sigmas, 100).value()[0];
+  const double spread = std::sqrt(4 * 0.01 / 100);
+  for (const Estimate& estimate : curve.estimates) {
+    const Interval counted = clopper_pearson(std::llround(100 * estimate.p), 100);
+    EXPECT_NEAR(*estimate.ci_low, std::max(0.0, estimate.p - std::hypot(estimate.p - counted.low, kTwoSided95 * spread)), 1e-9);
+    EXPECT_NEAR(*estimate.ci_high, std::min(1.0, estimate.p + std::hypot(counted.high - estimate.p, kTwoSided95 * spread)), 1e-9);
+    EXPECT_NEAR(*estimate.std_error, std::hypot(std::sqrt(estimate.p * (1 - estimate.p) / 100), spread), 1e-9);
+  }
+}
+
+// p_fail is nearly lognormal; with half the interval 68% would be covered.
+TEST(Intervals, SubsetCovers95Percent) {
+  constexpr std::int64_t kRuns = 200;
+  const double truth = normal::complement(3.0);
+  std::int64_t covered = 0;
+  for (const Estimate& estimate : estimates(half_space(3), copies_of_origin(kRuns), "subset:4000"))
+    covered += 1 - *estimate.ci_high <= truth && truth <= 1 - *estimate.ci_low ? 1 : 0;
+  EXPECT_GE(covered, kRuns * 88 / 100);
+  EXPECT_LE(covered, kRuns * 99 / 100);
+}
+
+// All 64 copies of the first look are kept. The likelihood ratio, mixed over a uniform prior, is 1 / ((n + 1) p^n) at p, which
+// must reach 20 where p is rejected at 5%.
+TEST(Intervals, DecisionsErrAtMostIn5Percent) {
+  const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>0.5")[0];
+  EXPECT_EQ(estimate.status, "decided: yes");
+  EXPECT_EQ(estimate.forwards, 64);
+  EXPECT_NEAR(*estimate.ci_low, std::pow(1 / (20.0 * 65), 1 / 64.0), 1e-9);
+  EXPECT_EQ(*estimate.ci_high, 1);
+}
+
+// tau lies between the ends of the 90% and the 95% interval of the first look: that is not enough yet.
+TEST(Intervals, DecisionsWaitFor95Percent) {
+  const double tau = (std::pow(1 / (20.0 * 65), 1 / 64.0) + std::pow(1 / (10.0 * 65), 1 / 64.0)) / 2;
+  const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>" + std::to_string(tau))[0];
+  EXPECT_EQ(estimate.status, "decided: yes");
+  EXPECT_EQ(estimate.forwards, 128);
+}
+
+// The size of the sample rests on the pilot, so the pilot must not be part of it: its copies would be counted twice.
+TEST(Intervals, HalfWidthsDoNotCountThePilot) {
+  constexpr std::int64_t kPilot = 150;
+  const Graph graph = half_space(0.8F);
+  const auto executor = make_executor("cpu", graph, {}).value();
+  const Noise noise{isotropic_gaussian(), 1};
+  bool differ = false;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const Points points = copies_of_origin(1, seed);
+    const Estimate estimate = estimates(graph, points, "mc:\302\2610.05")[0];
+    const std::int64_t trials = estimate.forwards - kPilot;
+    const std::int64_t kept = executor->sample(points, noise, trials, kPilot).value()[0][0];
+    differ = differ || kept != executor->sample(points, noise, trials).value()[0][0];
+    EXPECT_NEAR(estimate.p, static_cast<double>(kept) / static_cast<double>(trials), 1e-12);
+    const Interval interval = clopper_pearson(kept, trials);
+    EXPECT_NEAR(*estimate.ci_low, interval.low, 1e-12);
+    EXPECT_NEAR(*estimate.ci_high, interval.high, 1e-12);
+  }
+  EXPECT_TRUE(differ);
+}
+
+}  // namespace
+}  // namespace probust
