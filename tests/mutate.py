@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Mutation testing: makes one programmer's error at a time and sees whether the tests notice.
+
+tests/mutants.toml lists the mutants. Each is applied to a copy of the checkout in the build folder, never to the checkout itself;
+the program of tests that should notice is built and run, and the copy is restored.
+
+  tests/mutate.py                          every mutant, one after the other
+  tests/mutate.py --only 12 --only 30-35   by number, as --list shows them
+  tests/mutate.py --only reconcile.cpp     by file, text or description
+  tests/mutate.py --whole                  what a mutant's own tests miss must also pass the whole program
+
+Exit status: 0 if every mutant is killed or has an explanation why it survives, 1 if not, 2 if nothing could be run.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = {"core": "probust-core-tests", "native": "probust-native-tests"}
+KEYS = {"file", "text", "to", "tests", "about", "program", "occurrence", "survives"}
+
+
+class Refused(Exception):
+    """One line for the user."""
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+
+
+def read_mutants(path):
+    with open(path, "rb") as file:
+        mutants = tomllib.load(file)["mutant"]
+    for number, mutant in enumerate(mutants, 1):
+        unknown, missing = set(mutant) - KEYS, {"file", "text", "to", "tests", "about"} - set(mutant)
+        if unknown or missing:
+            raise Refused(f"{path}: mutant {number} has unknown keys {sorted(unknown)} or lacks {sorted(missing)}")
+        mutant["number"] = number
+        mutant.setdefault("program", "core")
+    return mutants
+
+
+def selected(mutants, wanted):
+    """Those that any of the selectors names: a number, a range a-b, or a part of the file, the text or the description."""
+    if not wanted:
+        return mutants
+    chosen = []
+    for mutant in mutants:
+        for selector in wanted:
+            numbers = re.fullmatch(r"(\d+)(?:-(\d+))?", selector)
+            if numbers:
+                hit = int(numbers[1]) <= mutant["number"] <= int(numbers[2] or numbers[1])
+            else:
+                hit = any(selector in mutant[key] for key in ("file", "text", "about"))
+            if hit:
+                chosen.append(mutant)
+                break
+    return chosen
+
+
+def mutated(source, mutant):
+    """The text of the file with the error in it. Throws Refused where the mutant does not apply."""
+    count, which = source.count(mutant["text"]), mutant.get("occurrence", 0)
+    if count == 0:
+        raise Refused("its text is no longer in the file")
+    if which == 0 and count != 1:
+        raise Refused(f"its text is in the file {count} times: say which occurrence")
+    if which > count:
+        raise Refused(f"its text is in the file only {count} times")
+    at = -1
+    for _ in range(max(which, 1)):
+        at = source.index(mutant["text"], at + 1)
+    return source[:at] + mutant["to"] + source[at + len(mutant["text"]):]
+
+
+class Copy:
+    """A copy of the checkout with a build of its own."""
+
+    def __init__(self, folder):
+        self.source, self.build = folder / "source", folder / "build"
+        self.known_good = {}  # seconds that tests take, by program and filter
+
+    def refresh(self):
+        """Copies what changed, uncommitted work included, so that nothing else is compiled again."""
+        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
+                                stdout=subprocess.PIPE).stdout.decode().split("\0")
+        names = {name for name in listed if name and (ROOT / name).is_file()}
+        for name in names:
+            original, copy = ROOT / name, self.source / name
+            if not copy.is_file() or copy.read_bytes() != original.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(original, copy)
+        for copy in [path for path in self.source.rglob("*") if path.is_file()]:
+            if str(copy.relative_to(self.source)) not in names:
+                copy.unlink()
+
+    def configure(self):
+        # Optimised as little as is bearable: most of the time goes into compiling the mutated file.
+        done = run(["cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release",
+                    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DPROBUST_TESTS=ON",
+                    "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST"])
+        if done.returncode != 0:
+            raise Refused("cmake failed:\n" + done.stdout[-2000:])
+
+    def compile(self, program):
+        return run(["cmake", "--build", self.build, "-j1", "--target", PROGRAMS[program]])
+
+    def test(self, program, tests, limit):
+        """(passed, first failure, seconds)"""
+        start = time.monotonic()
+        try:
+            done = run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"],
+                       timeout=limit, cwd=self.source)
+        except subprocess.TimeoutExpired:
+            return False, f"not done after {limit:.0f} s", limit
+        seconds = time.monotonic() - start
+        if done.returncode == 0:
+            return True, "", seconds
+        failed = re.search(r"\[  FAILED  \] (\S+)", done.stdout)
+        return False, failed[1].rstrip(",") if failed else f"ended with {done.returncode}", seconds
+
+    def require_good(self, program, tests):
+        """The seconds that the tests take on correct code, on which they must pass."""
+        key = (program, tests)
+        if key not in self.known_good:
+            listed = run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", "--gtest_list_tests"])
+            if not re.search(r"^  \S", listed.stdout, re.MULTILINE):
+                raise Refused(f"no test of {PROGRAMS[program]} matches {tests}")
+            passed, failure, seconds = self.test(program, tests, 1200)
+            if not passed:
+                raise Refused(f"{failure} fails without any mutant")
+            self.known_good[key] = seconds
+        return self.known_good[key]
+
+
+def judge(copy, mutant, whole):
+    """(verdict, detail) of one mutant."""
+    path, program = copy.source / mutant["file"], mutant["program"]
+    if not path.is_file():
+        return "does not apply", "its file does not exist"
+    original = path.read_text()
+    try:
+        wrong = mutated(original, mutant)
+    except Refused as reason:
+        return "does not apply", str(reason)
+    path.write_text(wrong)
+    try:
+        built = copy.compile(program)
+        if built.returncode != 0:
+            error = re.search(r"error: .*", built.stdout)
+            return "does not compile", error[0] if error else built.stdout[-200:]
+        for tests in [mutant["tests"]] + (["*"] if whole else []):
+            limit = 60 + 5 * copy.known_good[(program, tests)]
+            passed, failure, _ = copy.test(program, tests, limit)
+            if not passed:
+                return "killed", "by " + failure
+    finally:
+        path.write_text(original)
+    if "survives" in mutant:
+        return "explained", mutant["survives"]
+    return "survived", mutant["about"]
+
+
+def report(results):
+    width = max(len(mutant["file"]) for mutant, _, _ in results)
+    print()
+    for mutant, verdict, detail in results:
+        print(f"{mutant['number']:4}  {mutant['file']:{width}}  {verdict:16}  {detail}")
+    counts = {verdict: sum(1 for _, each, _ in results if each == verdict)
+              for verdict in ("killed", "survived", "explained", "does not compile", "does not apply")}
+    print(f"\n{len(results)} mutants: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
+    for mutant, verdict, _ in results:
+        if verdict == "killed" and "survives" in mutant:
+            print(f"mutant {mutant['number']} is killed: its explanation can go")
+    return all(verdict in ("killed", "explained") for _, verdict, _ in results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="WHICH", help="a number, a range a-b, or a part of file, text or description")
+    parser.add_argument("--build-folder", type=pathlib.Path, default=ROOT / "build" / "mutants", help="scratch, kept for the next run")
+    parser.add_argument("--whole", action="store_true", help="run all tests of the program on mutants that their own tests miss")
+    parser.add_argument("--list", action="store_true", help="show the mutants and end")
+    arguments = parser.parse_args()
+    mutants = selected(read_mutants(ROOT / "tests" / "mutants.toml"), arguments.only)
+    if not mutants:
+        raise Refused("no mutant is selected; --list shows them")
+    if arguments.list:
+        for mutant in mutants:
+            print(f"{mutant['number']:4}  {mutant['file']}: {mutant['about']}")
+        return 0
+    copy = Copy(arguments.build_folder.resolve())
+    copy.refresh()
+    copy.configure()
+    for program in sorted({mutant["program"] for mutant in mutants}):
+        print(f"building {PROGRAMS[program]}", flush=True)
+        built = copy.compile(program)
+        if built.returncode != 0:
+            raise Refused("it does not build without any mutant:\n" + built.stdout[-2000:])
+    for mutant in mutants:
+        for tests in [mutant["tests"]] + (["*"] if arguments.whole else []):
+            copy.require_good(mutant["program"], tests)
+    results = []
+    for mutant in mutants:
+        verdict, detail = judge(copy, mutant, arguments.whole)
+        results.append((mutant, verdict, detail))
+        print(f"{mutant['number']:4}  {mutant['file']}: {verdict} {detail}", flush=True)
+    return 0 if report(results) else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PROBUST_SHARED", str(ROOT / ".." / "shared"))
+    try:
+        sys.exit(main())
+    except Refused as reason:
+        sys.exit(f"mutate.py: {reason}")
