@@ -8,7 +8,7 @@ the program of tests that should notice is built and run, and the copy is restor
   tests/mutate.py                          every mutant, one after the other
   tests/mutate.py --only 12 --only 30-35   by number, as --list shows them
   tests/mutate.py --only reconcile.cpp     by file, text or description
-  tests/mutate.py --whole                  what a mutant's own tests miss must also pass the whole program
+  tests/mutate.py --tests '*'              all tests in place of those that should notice
 
 Exit status: 0 if every mutant is killed or has an explanation why it survives, 1 if not, 2 if nothing could be run.
 """
@@ -19,7 +19,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -85,7 +84,7 @@ class Copy:
 
     def __init__(self, folder):
         self.source, self.build = folder / "source", folder / "build"
-        self.known_good = {}  # seconds that tests take, by program and filter
+        self.limit = {}  # seconds that tests may take, by program and filter
 
     def refresh(self):
         """Copies what changed, uncommitted work included, so that nothing else is compiled again."""
@@ -112,35 +111,47 @@ class Copy:
     def compile(self, program):
         return run(["cmake", "--build", self.build, "-j1", "--target", PROGRAMS[program]])
 
-    def test(self, program, tests, limit):
-        """(passed, first failure, seconds)"""
-        start = time.monotonic()
+    def run_tests(self, program, tests, *options, timeout=None):
+        return run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", *options], timeout=timeout, cwd=self.source)
+
+    def failure(self, program, tests, limit):
+        """The first test that fails, or what else went wrong; None where nothing did."""
         try:
-            done = run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"],
-                       timeout=limit, cwd=self.source)
+            done = self.run_tests(program, tests, "--gtest_fail_fast", "--gtest_brief=1", timeout=limit)
         except subprocess.TimeoutExpired:
-            return False, f"not done after {limit:.0f} s", limit
-        seconds = time.monotonic() - start
+            return f"not being done after {limit:.0f} s"
         if done.returncode == 0:
-            return True, "", seconds
-        failed = re.search(r"\[  FAILED  \] (\S+)", done.stdout)
-        return False, failed[1].rstrip(",") if failed else f"ended with {done.returncode}", seconds
+            return None
+        failed = re.search(r"\[  FAILED  \] ([^\s,]+)", done.stdout)
+        return failed[1] if failed else f"ending with {done.returncode}"
 
-    def require_good(self, program, tests):
-        """The seconds that the tests take on correct code, on which they must pass."""
-        key = (program, tests)
-        if key not in self.known_good:
-            listed = run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", "--gtest_list_tests"])
-            if not re.search(r"^  \S", listed.stdout, re.MULTILINE):
-                raise Refused(f"no test of {PROGRAMS[program]} matches {tests}")
-            passed, failure, seconds = self.test(program, tests, 1200)
-            if not passed:
-                raise Refused(f"{failure} fails without any mutant")
-            self.known_good[key] = seconds
-        return self.known_good[key]
+    def matching(self, program, tests):
+        names, suite = [], ""
+        for line in self.run_tests(program, tests, "--gtest_list_tests").stdout.splitlines()[1:]:
+            word = line.split()[0]
+            if line.startswith(" "):
+                names.append(suite + word)
+            else:
+                suite = word
+        if not names:
+            raise Refused(f"no test of {PROGRAMS[program]} matches {tests}")
+        return names
+
+    def require_good(self, mutants):
+        """On correct code the tests of all mutants must pass, and are timed: each once."""
+        for program in sorted({mutant["program"] for mutant in mutants}):
+            filters = {mutant["tests"]: () for mutant in mutants if mutant["program"] == program}
+            filters = {tests: self.matching(program, tests) for tests in filters}
+            done = self.run_tests(program, ":".join(sorted({name for names in filters.values() for name in names})))
+            failed = re.search(r"\[  FAILED  \] ([^\s,]+)", done.stdout)
+            if failed or done.returncode != 0:
+                raise Refused(f"without any mutant {failed[1] if failed else PROGRAMS[program]} fails")
+            seconds = {name: int(ms) / 1000 for name, ms in re.findall(r"\[ +(?:OK|SKIPPED) +\] (\S+).* \((\d+) ms\)", done.stdout)}
+            for tests, names in filters.items():
+                self.limit[(program, tests)] = 60 + 5 * sum(seconds.get(name, 0) for name in names)
 
 
-def judge(copy, mutant, whole):
+def judge(copy, mutant):
     """(verdict, detail) of one mutant."""
     path, program = copy.source / mutant["file"], mutant["program"]
     if not path.is_file():
@@ -156,11 +167,9 @@ def judge(copy, mutant, whole):
         if built.returncode != 0:
             error = re.search(r"error: .*", built.stdout)
             return "does not compile", error[0] if error else built.stdout[-200:]
-        for tests in [mutant["tests"]] + (["*"] if whole else []):
-            limit = 60 + 5 * copy.known_good[(program, tests)]
-            passed, failure, _ = copy.test(program, tests, limit)
-            if not passed:
-                return "killed", "by " + failure
+        failure = copy.failure(program, mutant["tests"], copy.limit[(program, mutant["tests"])])
+        if failure is not None:
+            return "killed", "by " + failure
     finally:
         path.write_text(original)
     if "survives" in mutant:
@@ -186,7 +195,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="WHICH", help="a number, a range a-b, or a part of file, text or description")
     parser.add_argument("--build-folder", type=pathlib.Path, default=ROOT / "build" / "mutants", help="scratch, kept for the next run")
-    parser.add_argument("--whole", action="store_true", help="run all tests of the program on mutants that their own tests miss")
+    parser.add_argument("--tests", metavar="FILTER", help="run these in place of the tests that should notice")
     parser.add_argument("--list", action="store_true", help="show the mutants and end")
     arguments = parser.parse_args()
     mutants = selected(read_mutants(ROOT / "tests" / "mutants.toml"), arguments.only)
@@ -205,11 +214,12 @@ def main():
         if built.returncode != 0:
             raise Refused("it does not build without any mutant:\n" + built.stdout[-2000:])
     for mutant in mutants:
-        for tests in [mutant["tests"]] + (["*"] if arguments.whole else []):
-            copy.require_good(mutant["program"], tests)
+        mutant["tests"] = arguments.tests or mutant["tests"]
+    print("running their tests without any mutant", flush=True)
+    copy.require_good(mutants)
     results = []
     for mutant in mutants:
-        verdict, detail = judge(copy, mutant, arguments.whole)
+        verdict, detail = judge(copy, mutant)
         results.append((mutant, verdict, detail))
         print(f"{mutant['number']:4}  {mutant['file']}: {verdict} {detail}", flush=True)
     return 0 if report(results) else 1

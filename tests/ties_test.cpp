@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "probust/onnx/import.h"
-#include "support/evaluate.h"
-#include "support/onnx_builder.h"
+#include "support/imported.h"
 
 namespace probust {
 namespace {
 
+using test::imported;
 using test::OnnxAttribute;
 using test::OnnxBuilder;
 using Floats = std::vector<float>;
@@ -76,13 +75,6 @@ TEST(Ties, NaNWinsMaxPool) {
     EXPECT_EQ(of_windows(Op::max_gather, kApart, image, {1, 2, 3, 4, 5, 6}, reference), (Floats{1, 6})) << reference;
     EXPECT_EQ(of_windows(Op::max_scatter, kApart, {1, kNaN, kNaN, 0, 0, 0}, {4, 0}, reference), (Floats{0, 4, 0, 0, 0, 0}));
   }
-}
-
-Floats imported(const OnnxBuilder& builder, const Shape& shape, const Floats& x) {
-  const std::string bytes = builder.bytes();
-  const auto model = import_onnx(std::as_bytes(std::span(bytes)));
-  if (!model) ADD_FAILURE() << model.error().message();
-  return model ? test::evaluate(model->graph, {Tensor(shape, x)})[0].data : Floats{};
 }
 
 // x_0 MODE 1 ? 3 : 5.

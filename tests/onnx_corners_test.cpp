@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Corners of ONNX operators where a plausible mistake goes unnoticed on plain examples: last elements, odd sizes, even windows,
+// unequal numbers of heads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "probust/onnx/preprocess.h"
+#include "support/imported.h"
+
+namespace probust {
+namespace {
+
+using test::imported;
+using test::OnnxAttribute;
+using test::OnnxBuilder;
+using Floats = std::vector<float>;
+
+void expect_near(const Floats& actual, const std::vector<double>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << i;
+}
+
+// Five cells and two of padding behind them, windows of three: the third window would lie on padding alone.
+TEST(OnnxCorners, CeilModeLeavesOutWindowsInTheTrailingPadding) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 1, 5});
+  builder.node("AveragePool", {"x"}, {"p"},
+               {OnnxAttribute::ints("kernel_shape", {3}), OnnxAttribute::ints("strides", {3}),
+                OnnxAttribute::ints("pads", {0, 2}), OnnxAttribute::integer("ceil_mode", 1)});
+  builder.node("Flatten", {"p"}, {"y"}).output("y");
+  EXPECT_EQ(imported(builder, {1, 1, 5}, {1, 2, 3, 4, 6}), (Floats{2, 5}));
+}
+
+TEST(OnnxCorners, SlicesBackwardsReachTheFirstElement) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 4}).integers("start", {-1}).integers("end", {std::numeric_limits<std::int64_t>::min()});
+  builder.integers("axis", {1}).integers("step", {-1}).node("Slice", {"x", "start", "end", "axis", "step"}, {"y"}).output("y");
+  EXPECT_EQ(imported(builder, {1, 4}, {1, 2, 3, 4}), (Floats{4, 3, 2, 1}));
+}
+
+// Five elements in two parts: three and two.
+TEST(OnnxCorners, SplitMakesItsLastPartSmaller) {
+  for (const bool first : {true, false}) {
+    OnnxBuilder builder(18);
+    builder.input("x", {1, 5});
+    builder.node("Split", {"x"}, {"a", "b"}, {OnnxAttribute::integer("axis", 1), OnnxAttribute::integer("num_outputs", 2)});
+    builder.node("Identity", {first ? "a" : "b"}, {"y"}).output("y");
+    EXPECT_EQ(imported(builder, {1, 5}, {1, 2, 3, 4, 5}), (first ? Floats{1, 2, 3} : Floats{4, 5}));
+  }
+}
+
+TEST(OnnxCorners, ScatterReducesAsItSays) {
+  const auto by = [](const std::string& reduction) {
+    OnnxBuilder builder(18);
+    builder.input("x", {1, 3}).integers("at", {0, 2, 2}, {1, 3}).weight("updates", Tensor({1, 3}, {5, -1, 4}));
+    builder.node("ScatterElements", {"x", "at", "updates"}, {"y"},
+                 {OnnxAttribute::integer("axis", 1), OnnxAttribute::text("reduction", reduction)});
+    return imported(builder.output("y"), {1, 3}, {2, 3, 3});
+  };
+  EXPECT_EQ(by("max"), (Floats{5, 3, 4}));
+  EXPECT_EQ(by("min"), (Floats{2, 3, -1}));
+  EXPECT_EQ(by("add"), (Floats{7, 3, 6}));
+  EXPECT_EQ(by("mul"), (Floats{10, 3, -12}));
+}
+
+// Data [2, 2, 2] and one index pair for each of the two batches.
+TEST(OnnxCorners, GatherNDStaysWithinItsBatch) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 8}).integers("cube", {2, 2, 2}).integers("at", {1, 0, 0, 1}, {2, 2}).integers("row", {1, 2});
+  builder.node("Reshape", {"x", "cube"}, {"c"}).node("GatherND", {"c", "at"}, {"g"}, {OnnxAttribute::integer("batch_dims", 1)});
+  builder.node("Reshape", {"g", "row"}, {"y"}).output("y");
+  EXPECT_EQ(imported(builder, {1, 8}, {0, 1, 2, 3, 4, 5, 6, 7}), (Floats{2, 5}));
+}
+
+// Four query heads of size 2 share two key heads, in pairs; two keys; scores are divided by sqrt(2).
+TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
+  const Floats query{1, 0, 0, 2, 1, 1, -1, 3};
+  const Tensor keys({1, 2, 2, 2}, {1, 0, 0, 1, 2, 1, -1, 1}), values({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  OnnxBuilder builder(23);
+  builder.input("x", {1, 4, 1, 2}).weight("k", keys).weight("v", values);
+  builder.node("Attention", {"x", "k", "v"}, {"a"}).node("Flatten", {"a"}, {"y"}).output("y");
+  std::vector<double> expected;
+  for (std::size_t head = 0; head < 4; ++head) {
+    const float *q = query.data() + 2 * head, *k = keys.data.data() + 4 * (head / 2), *v = values.data.data() + 4 * (head / 2);
+    const double first = std::exp((q[0] * k[0] + q[1] * k[1]) / std::sqrt(2.0)),
+                 second = std::exp((q[0] * k[2] + q[1] * k[3]) / std::sqrt(2.0));
+    for (std::size_t e = 0; e < 2; ++e) expected.push_back((first * v[e] + second * v[2 + e]) / (first + second));
+  }
+  expect_near(imported(builder, {1, 4, 1, 2}, query), expected);
+}
+
+// Cell c reads cells c and c + 1: an even window has its longer side behind.
+TEST(OnnxCorners, EvenWindowsOfLrnReachForward) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 3, 1});
+  builder.node("LRN", {"x"}, {"n"},
+               {OnnxAttribute::integer("size", 2), OnnxAttribute::number("alpha", 2), OnnxAttribute::number("beta", 1),
+                OnnxAttribute::number("bias", 1)});
+  builder.node("Flatten", {"n"}, {"y"}).output("y");
+  expect_near(imported(builder, {1, 3, 1}, {1, 2, 3}), {1.0 / (1 + 1 + 4), 2.0 / (1 + 4 + 9), 3.0 / (1 + 9)});
+}
+
+// Keys' kernel with a = -1/2 reproduces parabolas: x² at 1/4, 3/4 and so on between cells that have two neighbours on either
+// side.
+TEST(OnnxCorners, CubicInterpolationIsExactOnParabolas) {
+  const Floats squares{0, 1, 4, 9, 16, 25, 36, 49};
+  OnnxBuilder builder;
+  builder.input("x", {1, 1, 8}).integers("sizes", {1, 1, 16});
+  builder.node("Resize", {"x", "", "", "sizes"}, {"r"},
+               {OnnxAttribute::text("mode", "cubic"), OnnxAttribute::number("cubic_coeff_a", -0.5F)});
+  builder.node("Flatten", {"r"}, {"y"}).output("y");
+  const Floats y = imported(builder, {1, 1, 8}, squares);
+  ASSERT_EQ(y.size(), 16U);
+  for (std::size_t i = 4; i < 12; ++i) {
+    const double at = (static_cast<double>(i) + 0.5) / 2 - 0.5;
+    EXPECT_NEAR(y[i], at * at, 1e-4) << i;
+  }
+}
+
+TEST(OnnxCorners, AlignedCornersStay) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 1, 3}).integers("sizes", {1, 1, 5});
+  builder.node("Resize", {"x", "", "", "sizes"}, {"r"},
+               {OnnxAttribute::text("mode", "linear"), OnnxAttribute::text("coordinate_transformation_mode", "align_corners")});
+  builder.node("Flatten", {"r"}, {"y"}).output("y");
+  expect_near(imported(builder, {1, 1, 3}, {1, 5, 3}), {1, 3, 5, 4, 3});
+}
+
+// To the grid and back: -128 to 127, in steps of 1/2.
+TEST(OnnxCorners, Int8ReachesItsLeastNumber) {
+  const std::string zero = test::encode_tensor({}, 3, std::string(1, '\0'), "zero");
+  OnnxBuilder builder;
+  builder.input("x", {1, 4}).weight("scale", Tensor({}, {0.5F})).initializer(zero);
+  builder.node("QuantizeLinear", {"x", "scale", "zero"}, {"q"})
+      .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"})
+      .output("y");
+  EXPECT_EQ(imported(builder, {1, 4}, {-100, -64, 1.2F, 100}), (Floats{-64, -64, 1, 63.5F}));
+}
+
+// x_0 <= 1 ? 3 : 5, where a missing value takes the first branch or does not.
+TEST(OnnxCorners, MissingValuesTakeTheirBranch) {
+  for (const bool tracks : {true, false}) {
+    OnnxBuilder builder;
+    builder.input("x", {1, 1});
+    builder.node(
+        "TreeEnsembleRegressor", {"x"}, {"y"},
+        {OnnxAttribute::ints("nodes_treeids", {0, 0, 0}), OnnxAttribute::ints("nodes_nodeids", {0, 1, 2}),
+         OnnxAttribute::ints("nodes_featureids", {0, 0, 0}), OnnxAttribute::texts("nodes_modes", {"BRANCH_LEQ", "LEAF", "LEAF"}),
+         OnnxAttribute::numbers("nodes_values", {1, 0, 0}), OnnxAttribute::ints("nodes_truenodeids", {1, 0, 0}),
+         OnnxAttribute::ints("nodes_falsenodeids", {2, 0, 0}),
+         OnnxAttribute::ints("nodes_missing_value_tracks_true", {tracks ? 1 : 0, 0, 0}),
+         OnnxAttribute::ints("target_treeids", {0, 0}), OnnxAttribute::ints("target_nodeids", {1, 2}),
+         OnnxAttribute::ints("target_ids", {0, 0}), OnnxAttribute::numbers("target_weights", {3, 5}),
+         OnnxAttribute::integer("n_targets", 1)},
+        "ai.onnx.ml");
+    EXPECT_EQ(imported(builder.output("y"), {1, 1}, {std::numeric_limits<float>::quiet_NaN()}), Floats{tracks ? 3.0F : 5.0F});
+  }
+}
+
+// Data [C, H, W] in MATLAB's order: H runs fastest, then W, then C.
+TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
+  OnnxBuilder builder;
+  builder.input("x", {1, 12}).node("Identity", {"x"}, {"y"}).output("y");
+  const std::string bytes = builder.bytes();
+  const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
+  Preprocessing preprocessing;
+  preprocessing.layout = Layout::whcn;
+  const Graph graph = with_preprocessing(model, {2, 2, 3}, preprocessing).value();
+  const Tensor image({2, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  EXPECT_EQ(test::evaluate(graph, {image})[0].data, (Floats{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11}));
+}
+
+// Two weights in one file, the second behind the first.
+TEST(OnnxCorners, WeightsInAnotherFileBeginAtTheirOffset) {
+  const Floats file{1, 2, 3, 40, 50, 60};
+  const auto entry = [](const std::string& key, const std::string& value) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    w.add_string(1, key);
+    w.add_string(2, value);
+    return bytes;
+  };
+  std::string tensor;
+  protozero::pbf_writer w(tensor);
+  w.add_int64(1, 3);
+  w.add_int32(2, 1);
+  w.add_string(8, "w");
+  w.add_message(13, entry("location", "weights"));
+  w.add_message(13, entry("offset", "12"));
+  w.add_message(13, entry("length", "12"));
+  w.add_int32(14, 1);
+  OnnxBuilder builder;
+  builder.input("x", {1, 3}).initializer(tensor).node("Add", {"x", "w"}, {"y"}).output("y");
+  const std::string bytes = builder.bytes();
+  ImportOptions options;
+  options.external = [&](const std::string&) { return std::as_bytes(std::span(file)); };
+  const Model model = import_onnx(std::as_bytes(std::span(bytes)), options).value();
+  EXPECT_EQ(test::evaluate(model.graph, {Tensor({1, 3}, {1, 1, 1})})[0].data, (Floats{41, 51, 61}));
+}
+
+}  // namespace
+}  // namespace probust

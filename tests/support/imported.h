@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "probust/onnx/import.h"
+#include "support/evaluate.h"
+#include "support/onnx_builder.h"
+
+namespace probust::test {
+
+/// The logits of a model, by the operators' own definitions, at a point of its input shape; empty where it is refused.
+inline std::vector<float> imported(const OnnxBuilder& builder, const Shape& shape, const std::vector<float>& x) {
+  const std::string bytes = builder.bytes();
+  const auto model = import_onnx(std::as_bytes(std::span(bytes)));
+  if (!model) ADD_FAILURE() << model.error().message();
+  return model ? evaluate(model->graph, {Tensor(shape, x)})[0].data : std::vector<float>{};
+}
+
+}  // namespace probust::test
