@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Where executors could go wrong on numbers that plain networks do not show: NaN in either operand, logits far apart, groups with
+// biases of their own, a last layer that is split off, copies that are clipped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "probust/exec/executor.h"
+#include "probust/graph/simplify.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+std::unique_ptr<Program> compiled(const Graph& graph, bool reference) {
+  return reference ? compile_reference(graph) : compile_cpu(graph);
+}
+
+TEST(ExecutorCorners, NaNWinsMaximumAndMinimumFromEitherSide) {
+  for (const Op op : {Op::maximum, Op::minimum}) {
+    Graph g;
+    g.outputs = {append(g, op, {append_input(g, {3}, Extent::example, "a"), append_input(g, {3}, Extent::example, "b")})};
+    for (const bool reference : {true, false}) {
+      const Floats y = test::run_one(*compiled(g, reference), g, {Tensor({3}, {kNaN, 1, 2}), Tensor({3}, {1, kNaN, 3})})[0].data;
+      EXPECT_TRUE(std::isnan(y[0])) << reference;
+      EXPECT_TRUE(std::isnan(y[1])) << reference;
+      EXPECT_EQ(y[2], op == Op::maximum ? 3 : 2) << reference;
+    }
+  }
+}
+
+// e^200 is no float: the largest logit is subtracted first, wherever it stands.
+TEST(ExecutorCorners, SoftmaxOfLogitsFarApart) {
+  for (const Op op : {Op::softmax, Op::log_softmax}) {
+    Graph g;
+    g.outputs = {append(g, op, {append_input(g, {3}, Extent::example, "x")}, AxisAttribute{0})};
+    for (const bool reference : {true, false}) {
+      for (std::size_t place = 0; place < 3; ++place) {
+        Floats logits(3, -100.0F), expected(3, op == Op::softmax ? 0.0F : -200.0F);
+        logits[place] = 100;
+        expected[place] = op == Op::softmax ? 1.0F : 0.0F;
+        EXPECT_EQ(test::run_one(*compiled(g, reference), g, {Tensor({3}, logits)})[0].data, expected) << place;
+      }
+    }
+  }
+}
+
+// Two groups of two channels; the bias joins the convolution's product on the CPU.
+TEST(ExecutorCorners, GroupsOfAConvolutionHaveTheirOwnBiases) {
+  std::mt19937 random(3);
+  Graph g;
+  const ValueId x = append_input(g, {1, 2, 4, 4}, Extent::example, "x");
+  const Window window{{4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2};
+  const ValueId y = append(g, Op::conv, {x, append_constant(g, test::random_tensor({4, 1, 3, 3}, random))}, window);
+  g.outputs = {build::add(g, y, append_constant(g, Tensor({4, 1, 1}, {1, 2, 30, 40})))};
+  const Tensor image = test::random_tensor({1, 2, 4, 4}, random);
+  const Floats expected = test::evaluate(g, {image})[0].data, actual = test::run_one(*compile_cpu(g), g, {image})[0].data;
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4) << i;
+}
+
+// More classes than kManyRivals behind a narrow layer: margins are made of those of the layer's inputs.
+TEST(ExecutorCorners, MarginsThroughASplitLastLayerHaveItsBias) {
+  constexpr std::int64_t kClasses = 300;
+  std::mt19937 random(4);
+  Graph g;
+  const ValueId x = append_input(g, {4}, Extent::example, "x");
+  const ValueId first = build::matmul(g, build::reshape(g, x, {1, 4}), append_constant(g, test::random_tensor({4, 5}, random)));
+  const ValueId last =
+      build::matmul(g, append(g, Op::tanh, {first}), append_constant(g, test::random_tensor({5, kClasses}, random)));
+  const ValueId bias = append_constant(g, test::random_tensor({kClasses}, random, -3, 3));
+  g.outputs = {build::add(g, build::reshape(g, last, {kClasses}), bias)};
+  const auto executor = make_executor("cpu", g, {}).value();
+  ASSERT_LT(executor->backwards_to_linearize(), kClasses - 1);
+  const Points points{test::random_tensor({1, 4}, random), {0}, {7}, 0};
+  const Eigen::VectorXd expected = margins_of(executor->logits(points.x).value().row(0), 7);
+  const Linearization at_x = executor->linearize(points, *isotropic_gaussian()).value()[0];
+  EXPECT_LT((at_x.margins - expected).cwiseAbs().maxCoeff(), 1e-4);
+  // Copies that hardly move have the margins of x.
+  const Linearization averaged = executor->linearize_averaged(points, {isotropic_gaussian(), 1e-6}, 3).value()[0];
+  EXPECT_LT((averaged.margins - expected).cwiseAbs().maxCoeff(), 1e-3);
+  EXPECT_LT((averaged.sampled.colwise() - expected).cwiseAbs().maxCoeff(), 1e-3);
+}
+
+// At the upper end of the range a copy and its mirror image cannot both leave x.
+TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
+  const auto shape = clipped(isotropic_gaussian(), {0, 1, 0});
+  EXPECT_TRUE(shape->mirrored());
+  EXPECT_FALSE(shape->additive());
+  const Graph g = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
+  const auto executor = make_executor("cpu", g, {}).value();
+  const Pairs pairs = executor->pairs({Tensor({1, 1}, {1}), {0}, {0}, 0}, {shape, 0.5}, 50).value()[0];
+  EXPECT_EQ(pairs.plus.maxCoeff(), 1);
+  EXPECT_EQ(pairs.minus.maxCoeff(), 1);
+  EXPECT_LT(pairs.plus.minCoeff(), 0.5);
+  EXPECT_LT(pairs.minus.minCoeff(), 0.5);
+}
+
+// Turning three axes round and swapping two of them do not commute.
+TEST(ExecutorCorners, JoinedTransposesKeepTheirOrder) {
+  std::mt19937 random(5);
+  Graph g;
+  const ValueId x = append_input(g, {2, 3, 4}, Extent::example, "x");
+  g.outputs = {build::transpose(g, build::transpose(g, x, {1, 2, 0}), {1, 0, 2})};
+  const Graph simple = simplify(g);
+  EXPECT_LT(simple.nodes.size(), g.nodes.size());
+  const Tensor value = test::random_tensor({2, 3, 4}, random);
+  EXPECT_EQ(test::evaluate(simple, {value})[0].data, test::evaluate(g, {value})[0].data);
+}
+
+}  // namespace
+}  // namespace probust
