@@ -58,6 +58,35 @@ TEST(Intervals, ReconciledIsNormalWithoutModelError) {
   EXPECT_NEAR(result.p95.high, normal::cdf(1.3 + kTwoSided95 * 0.05), 1e-9);
 }
 
+// The posterior by brute force: zeta = z - b - e with Student's prior of one degree of freedom for b in units of the model error,
+// e normal, and counts that are worth n / (1 - the share of their variance that the model explains).
+double posterior_cdf(const Evidence& evidence, double zeta) {
+  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.kept);
+  const double at = normal::quantile((k + 1) / (n + 2));  // nearer to 0 than the model's z in these cases
+  const double count_error = std::sqrt(normal::cdf(at) * normal::complement(at) / n) / normal::pdf(at);
+  const double worth = 1 / (1 - std::pow(evidence.std_error / count_error, 2));
+  double below = 0, total = 0;
+  constexpr int kSteps = 20000;
+  for (int i = -kSteps; i <= kSteps; ++i) {
+    const double u = 6.0 * i / kSteps, t = std::sinh(u), centre = evidence.z - t * evidence.model_error;
+    const double likelihood = worth * (k * normal::log_cdf(centre) + (n - k) * normal::log_complement(centre));
+    const double weight = std::exp(likelihood + 100) / (1 + t * t) * std::cosh(u);
+    total += weight;
+    below += weight * normal::cdf((zeta - centre) / evidence.std_error);
+  }
+  return below / total;
+}
+
+TEST(Intervals, ReconciledIsThePosterior) {
+  for (const Evidence& evidence :
+       {Evidence{1, 0.05, 70, 100, 0.2}, Evidence{0.9, 0.07, 75, 100, 0.1}, Evidence{2, 0.1, 90, 100, 0.05}}) {
+    const Reconciled result = reconcile(evidence);
+    EXPECT_NEAR(posterior_cdf(evidence, result.z), 0.5, 1e-3);
+    EXPECT_NEAR(posterior_cdf(evidence, normal::quantile(result.p95.low)), 0.025, 1e-3);
+    EXPECT_NEAR(posterior_cdf(evidence, normal::quantile(result.p95.high)), 0.975, 1e-3);
+  }
+}
+
 TEST(Intervals, CountsHave90Percent) {
   EXPECT_NEAR(counted_interval(20, 20).low, std::pow(0.05, 1 / 20.0), 1e-9);
   EXPECT_EQ(counted_interval(20, 20).high, 1);

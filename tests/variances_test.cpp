@@ -2,6 +2,7 @@
 // Variances that estimates rest on, each against its closed form or the spread of what it describes: a few percent are seen.
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "probust/analysis/scale_process.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/pairs.h"
 #include "probust/moments/moments.h"
@@ -127,6 +129,38 @@ TEST(Variances, OfNoiseAreThoseOfItsDraws) {
       EXPECT_NEAR(variance[e], each.variance, 1e-6) << each.shape->name();
       EXPECT_NEAR(slope[e], std::sqrt(each.variance), 1e-6) << each.shape->name();
     }
+  }
+}
+
+// A curve whose amount of wandering is not known: the mean of the posteriors for 0.1, 0.3, 1 and 3, weighed by their likelihoods,
+// has their mean variance and that of their means.
+TEST(Variances, OfAMixtureHoldThatBetweenItsParts) {
+  const std::array<double, 4> sigmas{0.1, 0.2, 0.4, 0.8};
+  Eigen::MatrixXd values(4, 1);
+  values << 0.2, 0.1, 0.5, -0.4;
+  const Eigen::VectorXd errors = Eigen::VectorXd::Constant(4, 0.05);
+  Eigen::VectorXd t(4), mean = Eigen::VectorXd::Zero(4), squares = mean;
+  for (Eigen::Index i = 0; i < 4; ++i) t[i] = (static_cast<double>(i) - 1.5) * std::log(2.0);
+  double total = 0;
+  for (const double wander : {0.1, 0.3, 1.0, 3.0}) {
+    Eigen::MatrixXd prior(4, 4);
+    for (Eigen::Index i = 0; i < 4; ++i) {
+      for (Eigen::Index j = 0; j < 4; ++j)
+        prior(i, j) = 4 + 2.25 * t[i] * t[j] + wander * wander * std::exp(-std::pow((t[i] - t[j]) / 0.6, 2) / 2);
+    }
+    const Eigen::MatrixXd observed = prior + Eigen::MatrixXd(errors.asDiagonal()), gain = prior * observed.inverse();
+    const Eigen::VectorXd own = gain * values;
+    const double likelihood =
+        std::exp(-0.5 * (values.transpose() * observed.inverse() * values)(0, 0)) / std::sqrt(observed.determinant());
+    total += likelihood;
+    mean += likelihood * own;
+    squares += likelihood * Eigen::VectorXd((prior - gain * prior).diagonal() + own.cwiseAbs2());
+  }
+  mean /= total;
+  const ScaleProcess::Posterior posterior = ScaleProcess(sigmas).smooth(values, errors, 1);
+  for (Eigen::Index i = 0; i < 4; ++i) {
+    EXPECT_NEAR(posterior.mean(i, 0), mean[i], 1e-9) << i;
+    EXPECT_NEAR(posterior.variance[i], squares[i] / total - mean[i] * mean[i], 1e-9) << i;
   }
 }
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// What normal probabilities say of their own errors: bounds that hold, errors that are neither too small nor much too large, and
+// p + q = 1.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "probust/estimators/binomial.h"
+#include "probust/normal/lattice.h"
+#include "probust/normal/one_factor.h"
+#include "probust/normal/rare.h"
+#include "probust/normal/separation.h"
+#include "support/correlations.h"
+
+namespace probust::normal {
+namespace {
+
+// The standard error of a mean of eight: the root of the sum of squares over 8 times 7.
+TEST(NormalBounds, StandardErrorsOverShiftsHaveSevenDegreesOfFreedom) {
+  static_assert(kShifts == 8);
+  std::array<double, kShifts> p{}, q{};
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    p[i] = 16 * (0.2 + 0.01 * static_cast<double>(i));
+    q[i] = 16 - p[i];
+  }
+  LatticeMean mean(16);
+  mean.add(p, q);
+  EXPECT_NEAR(mean.p(), 0.235, 1e-14);
+  EXPECT_NEAR(mean.q(), 0.765, 1e-14);
+  EXPECT_NEAR(mean.standard_error(), 0.01 * std::sqrt(42.0 / 56.0), 1e-14);  // the squares of 0 to 7 about their mean sum to 42
+}
+
+// Where no point met anything, 3 / n of the most that there can be; less the gentler the integrand.
+TEST(NormalBounds, WhatNoPointMetIsAllowedFor) {
+  std::array<double, kShifts> nothing{}, all;
+  all.fill(16);
+  LatticeMean missed(16);
+  missed.add(nothing, all);
+  EXPECT_NEAR(unseen_mass(missed, 0.5, 10), 3 * 0.5 / 128, 1e-14);
+  LatticeMean met(16);
+  met.add(all, nothing);
+  EXPECT_NEAR(unseen_mass(met, 0.5, 10), 3 * 0.5 / 128 * 0.04, 1e-14);
+  EXPECT_NEAR(unseen_mass(met, 0.5, 1000), 3 * 0.5 / 128, 1e-14);
+}
+
+// 160 variables that are almost independent, all correlations off by the same: every pair has a say in what that changes.
+TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
+  constexpr std::size_t kVariables = 160;
+  const std::vector<double> z(kVariables, 2.5), fitted(kVariables, 0.01), actual(kVariables, std::sqrt(2e-4));
+  Arena arena;
+  const double change = one_factor(z, actual, arena).p - one_factor(z, fitted, arena).p;
+  const double bias = one_factor_bias(z, {fitted, 1e-4});
+  EXPECT_GT(change, 0);
+  EXPECT_GT(bias, change);
+  EXPECT_LT(bias, 200 * change);
+}
+
+// Eight directions around the circle: the last variables are confined from both sides.
+TEST(NormalBounds, SeparationLosesNothingBetweenItsBounds) {
+  constexpr Eigen::Index kSides = 8;
+  Eigen::MatrixXd U(kSides, 2);
+  for (Eigen::Index i = 0; i < kSides; ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / kSides;
+    U.row(i) << std::cos(angle), std::sin(angle);
+  }
+  const Eigen::MatrixXd R = test::gram(U);
+  const std::vector<double> limits = test::spread(kSides, 0.5, 1.5);
+  Arena arena;
+  Separation separation({kSides, limits.data(), R.data(), kSides}, 1, 16, arena);
+  separation.refine();
+  EXPECT_NEAR(separation.p() + separation.q(), 1, 1e-12);
+  EXPECT_LT(separation.p(), 0.9);
+}
+
+// Errors of the terms add up as independent ones do: what is reported, five standard errors, fits the spread over seeds.
+TEST(NormalBounds, ErrorsOfRareFailureFitTheirSpread) {
+  constexpr int kSeeds = 60;
+  const Eigen::MatrixXd R = test::gram(test::random_factor(20, 30, 3, 0.7));
+  const std::vector<double> limits = test::spread(20, 2.0, 2.6);
+  double sum = 0, squares = 0, reported = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    Arena arena;
+    const RareFailure rare =
+        telescope({20, limits.data(), R.data(), 20}, {1e-12, 1e-12, static_cast<std::uint64_t>(seed), 20000}, arena);
+    sum += rare.q;
+    squares += rare.q * rare.q;
+    reported += rare.error * rare.error;
+  }
+  const double mean = sum / kSeeds, spread = std::sqrt((squares - kSeeds * mean * mean) / (kSeeds - 1));
+  const double ratio = std::sqrt(reported / kSeeds) / (kErrorFactor * spread);
+  EXPECT_GT(ratio, 0.75);
+  EXPECT_LT(ratio, 1.5);
+}
+
+// I_x(n, 1) = x^n, so that the lower end for n of n is the n-th root of the tail; and the middle of a symmetric beta is 1/2.
+TEST(NormalBounds, ClopperPearsonIsExact) {
+  for (const std::int64_t n : {1, 5, 10, 11, 100}) {
+    EXPECT_NEAR(clopper_pearson(n, n).low, std::pow(0.025, 1 / static_cast<double>(n)), 1e-14) << n;
+    EXPECT_NEAR(clopper_pearson(0, n).high, -std::expm1(std::log(0.025) / static_cast<double>(n)), 1e-14) << n;
+    EXPECT_NEAR(log_beta(static_cast<double>(n), 1), -std::log(static_cast<double>(n)), 1e-11) << n;
+    EXPECT_NEAR(incomplete_beta(static_cast<double>(n), static_cast<double>(n), 0.5), 0.5, 1e-12) << n;
+  }
+  EXPECT_NEAR(log_beta(10, 10), std::log(1 / 923780.0), 1e-13);
+}
+
+}  // namespace
+}  // namespace probust::normal
