@@ -137,6 +137,18 @@ TEST(Intervals, SmoothedCurvesHave95Percent) {
   }
 }
 
+// So many copies that neighbours have nothing to add: each scale's own error, that of a normal's mean and deviation.
+TEST(Intervals, SmoothedCurvesStartFromEachScalesError) {
+  constexpr double kCopies = 1e8;
+  std::vector<CurvePoint> points;
+  const std::array<double, 4> z{3, 1, -0.5, -2.5};
+  for (std::size_t i = 0; i < z.size(); ++i)
+    points.push_back({0.1 * std::pow(3.0, static_cast<double>(i)), normal::cdf(z[i]), normal::complement(z[i]), kCopies});
+  const std::vector<CurveValue> curve = smooth_curve(points);
+  for (std::size_t i = 0; i < z.size(); ++i)
+    EXPECT_NEAR(curve[i].std_error / normal::pdf(z[i]) / std::sqrt((1 + z[i] * z[i] / 2) / kCopies), 1, 0.02) << i;
+}
+
 // Rays of a linear model never return: what their correction may err by is one unseen return among all rays.
 TEST(Intervals, RayCurvesAddTheirCorrection) {
   const auto executor = make_executor("cpu", half_space(0.5F), {}).value();

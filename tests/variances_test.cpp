@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "probust/analysis/curvature.h"
 #include "probust/analysis/scale_process.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/pairs.h"
@@ -189,6 +190,20 @@ TEST(Variances, OfSomePairsAreThoseOfTheRest) {
   const Linearization rest = PairMoments(pairs, 0, 1).without(PairMoments(pairs, 1, 3)).normal();
   EXPECT_NEAR(rest.margins[0], 3.5, 1e-12);
   EXPECT_NEAR(rest.gram(0, 0), 2 * 6.25 + (1 + 9) / 2.0, 1e-12);
+}
+
+// Three pairs around a point in a disc: the scatter of the even parts, in units of the odd ones', has two degrees of freedom.
+TEST(Variances, OfCurvatureHaveTheirDegreesOfFreedom) {
+  const auto executor = make_executor("cpu", test::ball(2, 1), {}).value();
+  const Points points{Tensor({1, 2}, {0.3F, 0.1F}), {0}, {0}, 5};
+  const Noise noise{isotropic_gaussian(), 0.5};
+  const Pairs pairs = executor->pairs(points, noise, 3).value()[0];
+  const Eigen::RowVectorXd even = (pairs.plus.row(0) + pairs.minus.row(0)) / 2,
+                           odd = (pairs.plus.row(0) - pairs.minus.row(0)) / 2;
+  const double scatter = std::sqrt((even.array() - even.mean()).square().sum() / 2), unit = std::sqrt(odd.squaredNorm() / 3);
+  const Curvature bent = curvature(*executor, points, noise, 3).value()[0];
+  EXPECT_NEAR(bent.scatter[0], scatter / unit, 1e-6);
+  EXPECT_NEAR(bent.shift[0], (even.mean() - (1 - 0.1)) / unit, 1e-5);
 }
 
 // f_0 - f_1 = relu(x) - c. Under N(m, s²) the mean of relu(x) is m Phi(m / s) + s phi(m / s), its gradient Phi(m / s).

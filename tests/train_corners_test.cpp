@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Training in the small: single steps, orders and initial weights against what they are defined to be.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "probust/train/trainer.h"
+
+namespace probust {
+namespace {
+
+const Tensor kPoints({4, 2}, {0.3F, 1, -1, 0.5F, 2, -0.7F, 0.1F, -1.5F});
+const std::vector<std::int64_t> kLabels{0, 1, 0, 1};
+
+TrainerOptions plain(std::vector<std::int64_t> hidden, std::int64_t batch) {
+  TrainerOptions options;
+  options.hidden = std::move(hidden);
+  options.optimizer = Optimizer::sgd;
+  options.batch = batch;
+  return options;
+}
+
+// One step with decay differs from one without by rate times decay times the weights, and not at all in the biases.
+TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
+  Trainer with(kPoints, kLabels, 2, plain({3}, 4)), without(kPoints, kLabels, 2, plain({3}, 4));
+  TrainingOptions options;
+  options.rate = 0.1;
+  for (Trainer* each : {&with, &without}) each->epochs(20, options);
+  const std::vector<Tensor> before = with.network().weights;
+  (void)without.step(options);
+  options.decay = 0.5;
+  (void)with.step(options);
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    for (std::size_t e = 0; e < before[k].data.size(); ++e) {
+      const double decayed = k % 2 == 0 ? 0.1 * 0.5 * before[k].data[e] : 0;
+      EXPECT_NE(before[k].data[e], 0);
+      EXPECT_NEAR(with.network().weights[k].data[e], without.network().weights[k].data[e] - decayed, 1e-6) << k << ", " << e;
+    }
+  }
+}
+
+// Weights that hardly move: the loss of a batch of one says which point it is. All six orders of three points turn up.
+TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
+  Trainer trainer(Tensor({3, 1}, {1, 2, 3}), {0, 1, 0}, 2, plain({}, 1));
+  TrainingOptions options;
+  options.rate = 1e-9;
+  std::set<std::vector<std::int64_t>> orders;
+  for (int epoch = 0; epoch < 100; ++epoch) {
+    std::vector<std::int64_t> order;
+    for (int k = 0; k < 3; ++k) order.push_back(std::llround(1e4 * trainer.step(options)));
+    EXPECT_EQ(std::set<std::int64_t>(order.begin(), order.end()).size(), 3U);
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 6U);
+}
+
+// He's for rectifiers and GELU, Glorot's for tanh; biases are zero.
+TEST(TrainerCorners, InitialWeightsHaveTheirDeviation) {
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::tanh}) {
+    const Mlp mlp = initial_mlp({400}, {100}, 50, activation, 3);
+    for (std::size_t k = 0; k < mlp.weights.size(); k += 2) {
+      double squares = 0;
+      for (const float w : mlp.weights[k].data) squares += double{w} * w;
+      const double gain = activation == Activation::tanh ? 1 : 2;
+      EXPECT_NEAR(squares / static_cast<double>(mlp.weights[k].size()) * static_cast<double>(mlp.weights[k].shape[0]) / gain, 1,
+                  0.08);
+      for (const float bias : mlp.weights[k + 1].data) EXPECT_EQ(bias, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace probust
