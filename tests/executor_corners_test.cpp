@@ -3,9 +3,12 @@
 // biases of their own, a last layer that is split off, copies that are clipped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -101,6 +104,20 @@ TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
   EXPECT_EQ(pairs.minus.maxCoeff(), 1);
   EXPECT_LT(pairs.plus.minCoeff(), 0.5);
   EXPECT_LT(pairs.minus.minCoeff(), 0.5);
+}
+
+// A coin that comes down on the one side shows the other in the mirrored copy.
+TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
+  const auto shape = categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "coin");
+  const std::vector<std::uint32_t> points(100, 0);
+  std::vector<std::uint32_t> samples(100);
+  std::iota(samples.begin(), samples.end(), 0U);
+  Floats plus(200, 0.0F), minus;
+  std::fill_n(plus.begin(), 100, 1.0F);  // [elements][lanes]: the first value is present
+  minus = plus;
+  shape->add({1, points, samples}, 2, 1, plus.data());
+  shape->add({1, points, samples}, 2, -1, minus.data());
+  for (std::size_t lane = 0; lane < 100; ++lane) EXPECT_EQ(plus[lane] + minus[lane], 1) << lane;
 }
 
 // Turning three axes round and swapping two of them do not commute.

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "probust/estimators/binomial.h"
+#include "probust/normal/bivariate.h"
 #include "probust/normal/lattice.h"
+#include "probust/normal/multivariate.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/rare.h"
 #include "probust/normal/separation.h"
@@ -58,6 +60,15 @@ TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
   EXPECT_GT(change, 0);
   EXPECT_GT(bias, change);
   EXPECT_LT(bias, 200 * change);
+}
+
+// Two variables that are as good as one are merged: what that changes is part of the error.
+TEST(NormalBounds, MergedVariablesCountInTheError) {
+  const double rho = 1 - 2e-15, truth = bivariate(0.5, 0.5, rho).p;
+  const Probability merged = mvn_cdf(std::vector<double>{0.5, 0.5}, (Eigen::Matrix2d() << 1, rho, rho, 1).finished());
+  EXPECT_GT(merged.p - truth, 1e-9);
+  EXPECT_LE(merged.p - truth, merged.error);
+  EXPECT_LT(merged.error, 1e-6);
 }
 
 // Eight directions around the circle: the last variables are confined from both sides.

@@ -76,6 +76,21 @@ TEST(OnnxCorners, GatherNDStaysWithinItsBatch) {
   EXPECT_EQ(imported(builder, {1, 8}, {0, 1, 2, 3, 4, 5, 6, 7}), (Floats{2, 5}));
 }
 
+TEST(OnnxCorners, IsInfLooksForTheSignsAskedFor) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const bool positive : {true, false}) {
+    for (const bool negative : {true, false}) {
+      OnnxBuilder builder;
+      builder.input("x", {1, 3});
+      builder.node("IsInf", {"x"}, {"i"},
+                   {OnnxAttribute::integer("detect_positive", positive ? 1 : 0),
+                    OnnxAttribute::integer("detect_negative", negative ? 1 : 0)});
+      builder.node("Cast", {"i"}, {"y"}, {OnnxAttribute::integer("to", 1)}).output("y");
+      EXPECT_EQ(imported(builder, {1, 3}, {kInfinity, -kInfinity, 1}), (Floats{positive ? 1.0F : 0, negative ? 1.0F : 0, 0}));
+    }
+  }
+}
+
 // Four query heads of size 2 share two key heads, in pairs; two keys; scores are divided by sqrt(2).
 TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
   const Floats query{1, 0, 0, 2, 1, 1, -1, 3};
