@@ -42,6 +42,26 @@ TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
   }
 }
 
+// Adam's first step, its moments corrected for their beginning at zero: the rate, against the sign of the gradient.
+TEST(TrainerCorners, AdamBeginsWithStepsOfTheRate) {
+  TrainerOptions how = plain({}, 4);
+  Trainer sgd(kPoints, kLabels, 2, how);
+  how.optimizer = Optimizer::adam;
+  Trainer adam(kPoints, kLabels, 2, how);
+  const std::vector<Tensor> before = adam.network().weights;
+  TrainingOptions options;
+  options.rate = 0.01;
+  (void)sgd.step(options);
+  (void)adam.step(options);
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    for (std::size_t e = 0; e < before[k].data.size(); ++e) {
+      const float down = sgd.network().weights[k].data[e] - before[k].data[e];
+      if (std::fabs(down) < 1e-5F) continue;
+      EXPECT_NEAR(adam.network().weights[k].data[e] - before[k].data[e], std::copysign(0.01F, down), 1e-5) << k << ", " << e;
+    }
+  }
+}
+
 // Weights that hardly move: the loss of a batch of one says which point it is. All six orders of three points turn up.
 TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
   Trainer trainer(Tensor({3, 1}, {1, 2, 3}), {0, 1, 0}, 2, plain({}, 1));
