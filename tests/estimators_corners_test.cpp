@@ -9,9 +9,11 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probust/estimators/estimator.h"
+#include "probust/estimators/rows.h"
 #include "probust/estimators/schedule.h"
 #include "probust/normal/univariate.h"
 #include "support/known_problems.h"
@@ -79,6 +81,22 @@ TEST(EstimatorCorners, AutoSpendsItsPilotFromItsBudget) {
   const Estimate one = estimates(*executor, copies_of_origin(1), "auto:2000", {isotropic_gaussian(), 1})[0];
   EXPECT_GT(one.forwards, 1900);
   EXPECT_LE(one.forwards + one.backwards, 2000) << one.status;
+}
+
+TEST(EstimatorCorners, CopiesAreTheNumberAskedFor) {
+  const auto executor = make_executor("cpu", half_space(1), {}).value();
+  for (const char* estimator : {"probit:10", "probit:10:pooled", "mc:10", "mmse:10", "mc:10:stratified"}) {
+    for (const Estimate& one : estimates(*executor, copies_of_origin(2), estimator, {isotropic_gaussian(), 1}))
+      EXPECT_EQ(one.forwards - (std::string_view(estimator) == "mc:10:stratified" ? 1 : 0), 10) << estimator;
+  }
+}
+
+// Positions in the data key the noise: a part of them begins where it stands.
+TEST(EstimatorCorners, PointsAreNumberedFromTheirOffset) {
+  const Points points = points_of(Tensor({2, 1}, {1, 2}), {0, 1}, 5, 9);
+  EXPECT_EQ(points.index, (std::vector<std::int64_t>{5, 6}));
+  EXPECT_EQ(points.target, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(points.seed, 9U);
 }
 
 // Gaussian noise that remembers which seeds it was drawn with.

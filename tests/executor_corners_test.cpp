@@ -10,6 +10,8 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "probust/exec/executor.h"
@@ -118,6 +120,57 @@ TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
   shape->add({1, points, samples}, 2, 1, plus.data());
   shape->add({1, points, samples}, 2, -1, minus.data());
   for (std::size_t lane = 0; lane < 100; ++lane) EXPECT_EQ(plus[lane] + minus[lane], 1) << lane;
+}
+
+// Noise that cannot be mirrored: a pair is two copies of their own.
+TEST(ExecutorCorners, PairsThatAreNotMirroredAreTwoCopies) {
+  const auto one_sided = custom_noise("one-sided", [](NoiseStream& random, double scale, std::span<float> x) {
+    for (float& value : x) value += static_cast<float>(scale * random.uniform());
+  });
+  ASSERT_FALSE(one_sided->mirrored());
+  const Graph g = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
+  const auto executor = make_executor("cpu", g, {}).value();
+  const Pairs pairs = executor->pairs({Tensor({1, 1}, {1}), {0}, {0}, 0}, {one_sided, 0.5}, 50).value()[0];
+  for (Eigen::Index j = 0; j < pairs.size(); ++j) EXPECT_NE(pairs.plus(0, j), pairs.minus(0, j)) << j;
+  EXPECT_GE(pairs.minus.minCoeff(), 1);
+}
+
+// An index beyond the axis takes nothing, and puts nothing anywhere.
+TEST(ExecutorCorners, IndicesBeyondTheAxisMeanNothing) {
+  Graph take, put;
+  const ValueId x = append_input(take, {3}, Extent::example, "x"), at = append_input(take, {4}, Extent::example, "at");
+  take.outputs = {append(take, Op::take, {x, at}, AxisAttribute{0})};
+  const ValueId y = append_input(put, {4}, Extent::example, "y"), to = append_input(put, {4}, Extent::example, "to");
+  put.outputs = {append(put, Op::put_add, {y, to}, AxisExtent{0, 3})};
+  const Tensor indices({4}, {0, 2, 3, -1});
+  for (const bool reference : {true, false}) {
+    const Floats taken = test::run_one(*compiled(take, reference), take, {Tensor({3}, {5, 6, 7}), indices})[0].data;
+    EXPECT_EQ(taken[0], 5);
+    EXPECT_EQ(taken[1], 7);
+    EXPECT_TRUE(std::isnan(taken[2]));
+    EXPECT_TRUE(std::isnan(taken[3]));
+    EXPECT_EQ(test::run_one(*compiled(put, reference), put, {Tensor({4}, {1, 2, 4, 8}), indices})[0].data, (Floats{1, 0, 2}));
+  }
+}
+
+// diag= gives variances, std= deviations; a file's name may hold an @, the columns come after the last one.
+TEST(ExecutorCorners, TextsOfNoiseNameTheirFiles) {
+  std::string asked;
+  NoiseSource source;
+  source.array = [&](const std::string& path) {
+    asked = path;
+    return NoiseArray{{2}, {4, 9}, path};
+  };
+  const std::vector<std::uint32_t> one{0};
+  const auto variances = [&](const std::string& text) {
+    Floats values(2, 1.0F);
+    parse_noise(text, source).shape->variances(one, 2, values.data());
+    return values;
+  };
+  EXPECT_EQ(variances("gaussian:diag=file"), (Floats{4, 9}));
+  EXPECT_EQ(variances("gaussian:std=file"), (Floats{16, 81}));
+  EXPECT_EQ(variances("gaussian:std=a@b.npy@0,1"), (Floats{16, 81}));
+  EXPECT_EQ(asked, "a@b.npy");
 }
 
 // Turning three axes round and swapping two of them do not commute.

@@ -146,7 +146,8 @@ class Copy:
             failed = re.search(r"\[  FAILED  \] ([^\s,]+)", done.stdout)
             if failed or done.returncode != 0:
                 raise Refused(f"without any mutant {failed[1] if failed else PROGRAMS[program]} fails")
-            seconds = {name: int(ms) / 1000 for name, ms in re.findall(r"\[ +(?:OK|SKIPPED) +\] (\S+).* \((\d+) ms\)", done.stdout)}
+            timed = re.findall(r"\[ +(?:OK|SKIPPED) +\] (\S+).* \((\d+) ms\)", done.stdout)
+            seconds = {name: int(ms) / 1000 for name, ms in timed}
             for tests, names in filters.items():
                 self.limit[(program, tests)] = 60 + 5 * sum(seconds.get(name, 0) for name in names)
 
@@ -193,8 +194,10 @@ def report(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", metavar="WHICH", help="a number, a range a-b, or a part of file, text or description")
-    parser.add_argument("--build-folder", type=pathlib.Path, default=ROOT / "build" / "mutants", help="scratch, kept for the next run")
+    parser.add_argument("--only", action="append", metavar="WHICH",
+                        help="a number, a range a-b, or a part of file, text or description; may be repeated")
+    parser.add_argument("--build-folder", type=pathlib.Path, default=ROOT / "build" / "mutants",
+                        help="for the copy and its build, which the next run uses again (default: build/mutants)")
     parser.add_argument("--tests", metavar="FILTER", help="run these in place of the tests that should notice")
     parser.add_argument("--list", action="store_true", help="show the mutants and end")
     arguments = parser.parse_args()
@@ -230,4 +233,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except Refused as reason:
-        sys.exit(f"mutate.py: {reason}")
+        print(f"mutate.py: {reason}", file=sys.stderr)
+        sys.exit(2)

@@ -12,11 +12,13 @@
 
 #include "probust/estimators/binomial.h"
 #include "probust/normal/bivariate.h"
+#include "probust/normal/directions.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/rare.h"
 #include "probust/normal/separation.h"
+#include "probust/normal/univariate.h"
 #include "support/correlations.h"
 
 namespace probust::normal {
@@ -60,6 +62,28 @@ TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
   EXPECT_GT(change, 0);
   EXPECT_GT(bias, change);
   EXPECT_LT(bias, 200 * change);
+}
+
+// One variable that follows a factor is a normal one, however rare its failure.
+TEST(NormalBounds, IntegralsReachAsFarAsFailureIsRare) {
+  Arena arena;
+  for (const double loading : {0.3, 0.9, 0.999, -0.95}) {
+    for (const double limit : {2.0, 6.4, 9.0}) {
+      const std::vector<double> z{limit}, loadings{loading};
+      EXPECT_NEAR(one_factor(z, loadings, arena).q / complement(limit), 1, 1e-13) << loading << ", " << limit;
+    }
+  }
+}
+
+// Of n directions and their opposites, faces that bound none may hide 3 / 2n of p.
+TEST(NormalBounds, FacesThatNoDirectionFoundAreAllowedFor) {
+  constexpr Eigen::Index kFaces = 400;
+  const Eigen::MatrixXd U = test::random_factor(kFaces, 2, 7, 0.0);
+  const std::vector<double> z(kFaces, 2.0);
+  Arena arena;
+  const auto integral = directions(z, U, {1e-12, 1e-12, 1, 100000}, arena);
+  ASSERT_TRUE(integral);
+  EXPECT_GT(integral->error_p, 1.5 * integral->p / static_cast<double>(integral->points));
 }
 
 // Two variables that are as good as one are merged: what that changes is part of the error.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,54 @@ TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
     for (std::size_t e = 0; e < 2; ++e) expected.push_back((first * v[e] + second * v[2 + e]) / (first + second));
   }
   expect_near(imported(builder, {1, 4, 1, 2}, query), expected);
+}
+
+// Scores of one query for two keys, through cap tanh(score / cap); a mask that is shorter than the keys hides the rest.
+TEST(OnnxCorners, AttentionCapsAndHides) {
+  const Floats query{2, 1};
+  const Tensor keys({1, 1, 2, 2}, {1, 0, 3, -1}), values({1, 1, 2, 2}, {1, 2, 3, 4});
+  const auto run = [&](bool masked, const std::vector<OnnxAttribute>& attributes) {
+    OnnxBuilder builder(23);
+    builder.input("x", {1, 1, 1, 2}).weight("k", keys).weight("v", values);
+    std::vector<std::string> operands{"x", "k", "v"};
+    if (masked) operands.push_back("mask");
+    builder.weight("mask", Tensor({1, 1}, {0.5F})).node("Attention", operands, {"a"}, attributes).node("Flatten", {"a"}, {"y"});
+    return imported(builder.output("y"), {1, 1, 1, 2}, query);
+  };
+  const double first = std::exp(2 * std::tanh(2 / std::sqrt(2.0) / 2)), second = std::exp(2 * std::tanh(5 / std::sqrt(2.0) / 2));
+  expect_near(run(false, {OnnxAttribute::number("softcap", 2)}),
+              {(first + 3 * second) / (first + second), (2 * first + 4 * second) / (first + second)});
+  expect_near(run(true, {}), {1, 2});
+}
+
+// [1, 2, 3, 4] by [3, 4]: the ellipsis of the second stands for the last axis of that of the first.
+TEST(OnnxCorners, EllipsesOfEinsumAreAlignedAtTheirLastAxes) {
+  Floats x(24), weights(12);
+  std::iota(x.begin(), x.end(), 0.0F);
+  std::iota(weights.begin(), weights.end(), 1.0F);
+  OnnxBuilder builder;
+  builder.input("x", {1, 2, 3, 4}).weight("w", Tensor({3, 4}, weights));
+  builder.node("Einsum", {"x", "w"}, {"e"}, {OnnxAttribute::text("equation", "...i,...i->...")});
+  builder.node("Flatten", {"e"}, {"y"}).output("y");
+  std::vector<double> expected;
+  for (std::size_t row = 0; row < 6; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) sum += x[4 * row + i] * weights[4 * (row % 3) + i];
+    expected.push_back(sum);
+  }
+  expect_near(imported(builder, {1, 2, 3, 4}, x), expected);
+}
+
+// Exported with a batch of two; what is expanded is a weight, whose three rows have nothing to do with it.
+TEST(OnnxCorners, AFixedBatchIsNotTakenOutOfOtherExtents) {
+  OnnxBuilder builder;
+  builder.input("x", {2, 4})
+      .weight("w", Tensor({1, 4}, {1, 2, 3, 4}))
+      .integers("rows", {3, 4})
+      .node("Expand", {"w", "rows"}, {"e"});
+  builder.weight("shift", Tensor({3}, {0, 10, 20}));
+  builder.node("Gemm", {"x", "e", "shift"}, {"y"}, {OnnxAttribute::integer("transB", 1)}).output("y");
+  EXPECT_EQ(imported(builder, {1, 4}, {1, 1, 1, 1}), (Floats{10, 20, 30}));
 }
 
 // Cell c reads cells c and c + 1: an even window has its longer side behind.
