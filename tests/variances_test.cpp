@@ -211,10 +211,10 @@ TEST(Variances, AdfTakesTheNoisesOwn) {
   constexpr double m = 0.3, s = 0.8, c = 0.25;
   Graph g;
   const ValueId rectified = append(g, Op::relu, {append_input(g, {1}, Extent::example, "x")});
-  g.outputs = {test::two_logits(g, build::subtract(g, rectified, append_constant(g, Tensor({1}, {float{c}}))))};
+  g.outputs = {test::two_logits(g, build::subtract(g, rectified, append_constant(g, Tensor({1}, {static_cast<float>(c)}))))};
   const double below = normal::cdf(m / s), mean = m * below + s * normal::pdf(m / s) - c;
   const auto executor = make_executor("cpu", g, {}).value();
-  const Points points{Tensor({1, 1}, {float{m}}), {0}, {0}, 0};
+  const Points points{Tensor({1, 1}, {static_cast<float>(m)}), {0}, {0}, 0};
   const Tensor logits = executor->logits(points.x).value();
   struct Case {
     std::shared_ptr<const NoiseShape> shape;
