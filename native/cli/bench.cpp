@@ -76,25 +76,24 @@ Points random_points(const Shape& shape, std::int64_t count) {
   return points;
 }
 
-// What one batch size takes for an example.
+// What one batch size takes for an example, and where the time of a batch goes.
 struct Measurement {
   std::int64_t batch = 0;
   double microseconds = 0;
+  std::vector<KindTime> kinds;
 };
 
-// The measurements of several batch sizes, and the executor that was fastest.
+// The measurements of several batch sizes.
 struct Measurements {
   std::vector<Measurement> all;
   Measurement best;
-  std::unique_ptr<Executor> executor;
+  std::string device;
 
   double least_seconds() const { return all.empty() ? 0 : 1e-6 * best.microseconds; }  // for one example
 
-  void add(std::unique_ptr<Executor> made, const Measurement& measured) {
+  void add(const Measurement& measured) {
     all.push_back(measured);
-    if (executor && measured.microseconds >= best.microseconds) return;
-    best = measured;
-    executor = std::move(made);
+    if (all.size() == 1 || measured.microseconds < best.microseconds) best = measured;
   }
 };
 
@@ -112,8 +111,8 @@ Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)
     if (measured) continue;
     try {
       auto executor = make(batch);
-      const Measurement one = measure_one(*executor);
-      result.add(std::move(executor), one);
+      result.add(measure_one(*executor));
+      result.device = executor->name();
     } catch (const Error& error) {
       if (error.code != ErrorCode::resources || batch == 0) throw;
     }
@@ -132,30 +131,28 @@ class Bench {
     if (shape_.size() > 1) shape_.erase(shape_.begin());
   }
 
+  // The first run of each executor, which compiles the model, is the one that tells where the time goes.
   Measurements forward() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 4, 12, 48, 96, 192, 384, 768, 1536},
                    [&](Executor& executor) {
                      const std::int64_t lanes = executor.forward_batch().examples, samples = lanes * threads_;
+                     const auto kinds = executor.profile(random_points(shape_, lanes), false).value();
                      const Points one = random_points(shape_, 1);
                      const double seconds = seconds_per_call([&] { (void)executor.sample(one, noise_, samples).value(); });
-                     return Measurement{lanes, 1e6 * seconds / static_cast<double>(samples)};
+                     return Measurement{lanes, 1e6 * seconds / static_cast<double>(samples), kinds};
                    });
   }
 
   Measurements jacobian() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 1, 3, 8, 16, 32, 64, 128},
                    [&](Executor& executor) {
-                     (void)executor.linearize(random_points(shape_, 1), *noise_.shape).value();  // it chooses its batch
+                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // it chooses its batch
                      const std::int64_t examples = executor.gradient_batch().examples, count = examples * threads_;
+                     if (examples > 1) kinds = executor.profile(random_points(shape_, examples), true).value();
                      const Points points = random_points(shape_, count);
                      const double seconds = seconds_per_call([&] { (void)executor.linearize(points, *noise_.shape).value(); });
-                     return Measurement{examples, 1e6 * seconds / static_cast<double>(count)};
+                     return Measurement{examples, 1e6 * seconds / static_cast<double>(count), kinds};
                    });
-  }
-
-  std::vector<KindTime> kinds(Executor& executor, bool gradients) const {
-    const std::int64_t examples = gradients ? executor.gradient_batch().examples : executor.forward_batch().examples;
-    return executor.profile(random_points(shape_, examples), gradients).value();
   }
 
   const Model& model() const { return model_; }
@@ -217,11 +214,10 @@ int run_bench(const Arguments& arguments) {
   const double forward_gflops = 1e-3 * flops(bench.model().graph) / forward_us;
   const std::optional<DeviceRates> rates = device_rates(arguments);
   const double gemm = rates ? 1e-9 * rates->product : gemm_gflops();
-  const auto forward_kinds = bench.kinds(*forward.executor, false), jacobian_kinds = bench.kinds(*jacobian.executor, true);
   if (arguments.json) {
     nlohmann::ordered_json json;
     json["model"] = arguments.model;
-    json["device"] = std::string(forward.executor->name());
+    json["device"] = forward.device;
     json["threads"] = bench.threads();
     json["batch"] = forward.best.batch;
     json["forward_us"] = forward_us;
@@ -233,8 +229,8 @@ int run_bench(const Arguments& arguments) {
     if (rates) json["copy_gbytes"] = 1e-9 * rates->copy;
     json["forward_batches"] = batches_json(forward);
     json["jacobian_batches"] = batches_json(jacobian);
-    json["forward_kinds"] = kinds_json(forward_kinds);
-    json["jacobian_kinds"] = kinds_json(jacobian_kinds);
+    json["forward_kinds"] = kinds_json(forward.best.kinds);
+    json["jacobian_kinds"] = kinds_json(jacobian.best.kinds);
     fmt::print("{}\n", json.dump());
     return 0;
   }
@@ -250,8 +246,8 @@ int run_bench(const Arguments& arguments) {
   }
   fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian_us, jacobian.best.batch,
              jacobian_us / forward_us);
-  print_kinds("forward, one thread", forward_kinds, gemm);
-  print_kinds("margin Jacobian, one thread", jacobian_kinds, gemm);
+  print_kinds("forward, one thread", forward.best.kinds, gemm);
+  print_kinds("margin Jacobian, one thread", jacobian.best.kinds, gemm);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products with a constant matrix become products of [lanes, k] with [k, n] (gemm.h). Products of two values that vary from lane
-// to lane are formed lane by lane, element after element, along the lanes.
+// to lane are formed lane by lane: large ones by the same kernel, small ones element after element, along the lanes.
 #include <algorithm>
 #include <array>
 
@@ -217,6 +217,63 @@ const float* transposed(const float* b, std::int64_t k, std::int64_t n, float* t
   return to;
 }
 
+// One of the products of two values that vary: y [m, n] = op(a) op(b), with k terms a sum.
+struct Varying {
+  const float* a;
+  const float* b;
+  MatmulAttributes t;
+  std::int64_t m, n, k;
+  float* y;
+};
+
+// From here on a product is worth gathering its operands for. The number of lanes must not decide: sums would change with it.
+bool is_large(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return std::min({m, n, k}) >= 16 && m * n * k >= std::int64_t{1} << 15;
+}
+
+// Lane `lane` of op(b), as weights.
+Weights weights_of_lane(const Call& call, const Varying& p, std::int64_t lane) {
+  const std::int64_t lanes = call.lanes_of(1), step_l = (p.t.transpose_b ? 1 : p.n) * lanes,
+                     step_j = (p.t.transpose_b ? p.k : 1) * lanes;
+  return {p.k, p.n, Weights::Rest::padded, [&](std::int64_t first, std::int64_t count) {
+            Eigen::MatrixXf rows(count, p.n);
+            for (std::int64_t j = 0; j < p.n; ++j) {
+              const float* from = p.b + first * step_l + j * step_j + lane;
+              for (std::int64_t l = 0; l < count; ++l) rows(l, j) = from[l * step_l];
+            }
+            return rows;
+          }};
+}
+
+// Each lane of b is packed once, and multiplied by all lanes of a that meet it, several of them as one product of many rows.
+void multiply_large(const Call& call, const Varying& p) {
+  const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), meeting = call.lanes / lanes_b;
+  const std::int64_t step_i = (p.t.transpose_a ? 1 : p.k) * lanes_a, step_l = (p.t.transpose_a ? p.m : 1) * lanes_a;
+  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / (p.k * p.m);
+  const std::int64_t together = std::clamp<std::int64_t>(fitting, 1, meeting), block = together * p.m;
+  const auto [columns, product] = call.scratch(std::array{block * p.k, block * p.n});
+  for (std::int64_t lane_b = 0; lane_b < lanes_b; ++lane_b) {
+    call.stop_if_asked();
+    const Weights w = weights_of_lane(call, p, lane_b);
+    for (std::int64_t first = 0; first < meeting; first += together) {
+      const std::int64_t some = std::min(together, meeting - first), height = some * p.m;
+      for (std::int64_t s = 0; s < some; ++s) {
+        const float* from = p.a + (lane_b + (first + s) * lanes_b) % lanes_a;
+        for (std::int64_t l = 0; l < p.k; ++l) {
+          for (std::int64_t i = 0; i < p.m; ++i) columns[l * height + s * p.m + i] = from[i * step_i + l * step_l];
+        }
+      }
+      multiply(height, columns, height, w, nullptr, product, height, call.workspace->packed);
+      for (std::int64_t s = 0; s < some; ++s) {
+        float* to = p.y + lane_b + (first + s) * lanes_b;
+        for (std::int64_t j = 0; j < p.n; ++j) {
+          for (std::int64_t i = 0; i < p.m; ++i) to[(i * p.n + j) * call.lanes] = product[j * height + s * p.m + i];
+        }
+      }
+    }
+  }
+}
+
 Kernel lane_by_lane(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   auto offsets_a = matrix_offsets(graph[node.inputs[0]].shape, node.shape),
@@ -229,6 +286,10 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
       const float* a = call.in[0].data + offsets_a[matrix] * m * k * lanes_a;
       const float* b = call.in[1].data + offsets_b[matrix] * k * n * lanes_b;
       float* y = call.out + static_cast<std::int64_t>(matrix) * m * n * call.lanes;
+      if (is_large(m, n, k)) {
+        multiply_large(call, {a, b, t, m, n, k, y});
+        continue;
+      }
       if (call.lanes == 1) {
         multiply_one_lane(a, t.transpose_a ? 1 : k, t.transpose_a ? m : 1,
                           t.transpose_b ? transposed(b, k, n, call.scratch(k * n)) : b, {m, n}, k, y);
