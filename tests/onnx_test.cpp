@@ -423,6 +423,17 @@ TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
   expect_values(run(whole, {1, 0, 0, 1}), {3, 7}, "rows that are mixed");
 }
 
+// A weight that is expanded to as many rows as there are examples is no batch: what the output declares tells.
+TEST(Onnx, AnExtentThatOnlyLooksLikeTheFixedBatchStays) {
+  OnnxBuilder builder;
+  builder.input("x", {2, 4}).weight("w", Tensor({1, 4}, {1, 2, 3, 4})).integers("to", {2, 4});
+  builder.node("Expand", {"w", "to"}, {"v"}).node("Gemm", {"x", "v"}, {"y"}, {OnnxAttribute::integer("transB", 1)});
+  const Model model = import_bytes(builder.output("y", {2, 2}).bytes()).value();
+  EXPECT_EQ(model.classes, 2);
+  expect_values(run(model, {1, 0, 0, 1}), {5, 5}, "one of two rows");
+  EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
+}
+
 // [sequence, batch, features] with both of two: only what depends on what tells which axis holds the examples.
 TEST(Onnx, ABatchAsLongAsTheSequenceIsFoundByTrial) {
   const OnnxAttribute first_axis = OnnxAttribute::ints("axes", {0}), second_axis = OnnxAttribute::ints("axes", {1});

@@ -276,12 +276,30 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   return model;
 }
 
+// Throws where the model's logits are not as many as the file declares for a row of that output: an extent was taken for the
+// batch that was something else.
+void require_declared_row(const ModelProto& proto, const Model& model, std::int64_t rows) {
+  const std::int64_t imported = element_count(model.graph[model.graph.outputs[0]].shape);
+  for (const ValueInfo& output : proto.graph.outputs) {
+    const bool known = std::all_of(output.shape.begin(), output.shape.end(), [](std::int64_t extent) { return extent > 0; });
+    if (output.name != model.output_name || output.shape.size() < 2 || !known || output.shape[0] != rows) continue;
+    const std::int64_t declared = element_count(output.shape) / rows;
+    if (declared > 1 && declared != imported)
+      throw Error{ErrorCode::unsupported, "output '" + output.name + "'",
+                  "has rows of " + std::to_string(declared) + " numbers, but of " + std::to_string(imported) +
+                      " with the batch taken out",
+                  ""};
+  }
+}
+
 // A model that was exported for a fixed number of examples is imported for one: with that extent taken out of its shapes; where
 // they do not fit then, as it is, on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   try {
-    return import_shaped_away(proto, options, file_bytes, batch);
+    Model model = import_shaped_away(proto, options, file_bytes, batch);
+    require_declared_row(proto, model, batch.extent);
+    return model;
   } catch (const Error& error) {
     batch.treatment = FixedBatch::Treatment::copies;
     Model model = Importer(proto, options, file_bytes, batch).import();
