@@ -86,6 +86,25 @@ TEST_F(NoMoments, WithoutAnyOtherEstimatorItsErrorEndsTheRun) {
   EXPECT_EQ(lines_of(alone.err).size(), 1U) << alone.err;
 }
 
+// A normal probability for each of very many classes is refused at once, and counting goes on.
+TEST(CliLimits, GroupsOfVeryManyClassesAreCounted) {
+  const Folder folder;
+  std::mt19937 random(6);
+  test::OnnxBuilder builder;
+  builder.input("x", {-1, 4}).weight("w", test::random_tensor({4, 1100}, random)).node("MatMul", {"x", "w"}, {"y"});
+  folder.write("m.onnx", builder.output("y", {-1, 1100}).bytes());
+  write_npy(folder / "x.npy", random_points({2, 4}));
+  const Finished both = test::probust("estimate '" + folder / "m.onnx" + "' '" + folder / "x.npy" +
+                                      "' --sigma 1 --estimator mc:8,taylor --groups 0,1,2 --quiet");
+  EXPECT_EQ(both.status, 0) << both.err;
+  const std::vector<json> all = rows(both.out);
+  ASSERT_EQ(all.size(), 4U);
+  for (std::size_t i = 0; i < 4; i += 2) {
+    EXPECT_EQ(all[i]["status"], "ok");
+    EXPECT_EQ(all[i + 1]["status"].get<std::string>().rfind("resources: ", 0), 0U) << all[i + 1];
+  }
+}
+
 // ---- memory
 
 #ifndef PROBUST_SANITIZED  // which keep memory of their own

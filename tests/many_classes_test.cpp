@@ -163,6 +163,46 @@ TEST(ManyClasses, UpToAThousandRivalsAreAllTaken) {
   EXPECT_EQ(problem.left_out, 0);
 }
 
+TEST(ManyClasses, RareFailuresSayWhatWasLeftOutOfThem) {
+  const Estimate near = from_linearization(independent(std::vector<double>(1000, 5.8)), 0, 1, NormalCdf::exact, 0);
+  const Estimate most = from_linearization(independent(std::vector<double>(1400, 5.8)), 0, 1, NormalCdf::exact, 0);
+  EXPECT_EQ(near.status, "ok");
+  EXPECT_NEAR(near.p_fail, 1000 * normal::complement(5.8), 1e-2 * near.p_fail);
+  EXPECT_EQ(most.status.rfind("inexact: rivals beyond the 1000 nearest may add 1.3e-06", 0), 0U) << most.status;
+}
+
+// The mv-sigmoid gives far rivals more weight than a normal CDF does: all of them count.
+TEST(ManyClasses, TheMvSigmoidTakesAllRivals) {
+  std::vector<double> z(1500, 6.0);
+  z[3] = 1;
+  const Estimate estimate = from_linearization(independent(z), 0, 1, NormalCdf::mv_sigmoid, 0);
+  EXPECT_NEAR(estimate.p, 1 / (1 + std::exp(-1.0) + 1499 * std::exp(-6.0)), 1e-12);
+}
+
+// A last layer of zeros, and classes that are all alike: no margin has a gradient.
+TEST(ManyClasses, WithoutAnyGradientTheAnswerIsDegenerate) {
+  for (const float weight : {0.0F, 1.0F}) {
+    Graph g;
+    const ValueId x = append_input(g, {3}, Extent::example, "x");
+    Tensor last({kMany, 3});
+    std::fill(last.data.begin(), last.data.end(), weight);
+    const ValueId product = build::matmul(g, build::reshape(g, x, {1, 3}), append_constant(g, last), false, true);
+    g.outputs = {build::reshape(g, product, {kMany})};
+    const auto executor = make_executor("cpu", g, {}).value();
+    EstimateRequest request;
+    request.x = Tensor({1, 3}, {1, 2, 3});
+    request.noises = {parse_noise("gaussian:0.1")};
+    for (const char* name : {"taylor", "taylor_mvs", "adf", "mmse:4", "mmse_mvs:4"})
+      request.estimators.push_back(parse_estimator(name));
+    EstimateRun run(*executor, request);
+    while (!run.step(1e9)) continue;
+    for (const Row& row : run.rows()) {
+      EXPECT_NE(row.estimate.status.find("degenerate"), std::string::npos) << row.estimator << ": " << row.estimate.status;
+      EXPECT_EQ(row.estimate.p, 1) << row.estimator;
+    }
+  }
+}
+
 // ---- memory, and stopping
 
 TEST(ManyClasses, AlgebraThatDoesNotFitTheMemoryIsRefusedAtOnce) {

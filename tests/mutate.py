@@ -22,7 +22,7 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = {"core": "probust-core-tests", "native": "probust-native-tests"}
+PROGRAMS = {"core": "probust-core-tests", "native": "probust-native-tests", "sse": "probust-kernel-tests-x86-64"}
 KEYS = {"file", "text", "to", "tests", "about", "program", "occurrence", "survives"}
 
 

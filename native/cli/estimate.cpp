@@ -144,7 +144,9 @@ class Run {
         destination_(arguments_, data_.class_names) {}
 
   int go() {
-    logits_ = executor_.logits(data_.x).value();
+    auto logits = executor_.logits(data_.x);
+    if (executor_.progress.stop) return kInterrupted;
+    logits_ = std::move(logits).value();
     std::vector<std::int64_t> target = targets(arguments_, data_, logits_);
     points_ = points_of(std::move(data_.x), std::move(target), arguments_.data.offset, arguments_.seed);
     event_ = parse_event(arguments_, executor_.classes());
@@ -171,7 +173,13 @@ class Run {
   bool schedule() {
     auto estimates = estimate_within(executor_, points_, logits_, problem_.noises, event_, plan_.total);
     if (!estimates && executor_.progress.stop) return false;
-    scheduled_ = std::move(estimates).value();
+    if (estimates) {
+      scheduled_ = std::move(estimates).value();
+      return true;
+    }
+    const auto shares = [this](const EstimatorSpec& estimator) { return plan_.shares(estimator); };
+    const EstimatorSpec& sharing = *std::find_if(plan_.estimators.begin(), plan_.estimators.end(), shares);
+    scheduled_.assign(problem_.noises.size(), answered(sharing, estimates.error(), points_.size()));
     return true;
   }
 

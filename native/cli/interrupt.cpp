@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/interrupt.h"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -13,12 +14,19 @@ namespace {
 
 std::atomic<Progress*> watched{nullptr};
 
-void on_signal(int) {
-  Progress* progress = watched.load();
-  if (progress != nullptr && !progress->stop.exchange(true)) return;
-  constexpr std::string_view kMessage = "probust: interrupted\n";
+constexpr suseconds_t kPatience = 1'500'000;  // microseconds that a calculation has to end by itself
+
+void end_now(int) {
+  constexpr std::string_view kMessage = "\nprobust: interrupted; rows that were written stay\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
   _exit(kInterrupted);
+}
+
+void on_signal(int signal) {
+  Progress* progress = watched.load();
+  if (progress == nullptr || progress->stop.exchange(true)) end_now(signal);
+  const itimerval once{{0, 0}, {kPatience / 1'000'000, kPatience % 1'000'000}};
+  setitimer(ITIMER_REAL, &once, nullptr);
 }
 
 }  // namespace
@@ -28,6 +36,8 @@ void end_on_signals() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = end_now;
+  sigaction(SIGALRM, &action, nullptr);
 }
 
 StopOnSignal::StopOnSignal(Progress& progress) { watched = &progress; }

@@ -381,9 +381,9 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
   if (event.top > 1 && !definition.counts)
     throw Error{ErrorCode::usage, where, "does not know whether a class stays among the largest logits",
                 "use mc:N, mc:±H, mc:p>TAU or auto"};
-  if (event.per_class && !definition.counts && classes > static_cast<std::int64_t>(kMostRivals))
-    throw Error{ErrorCode::usage, where, "would take a normal probability for each of " + std::to_string(classes) + " classes",
-                "use mc:N"};
+  if ((event.per_class || !event.group.empty()) && !definition.counts && classes > static_cast<std::int64_t>(kMostRivals))
+    throw Error{ErrorCode::resources, where,
+                "would take a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
   const bool answers = definition.knows_events || (definition.counts && !event.per_class);
   if (!event.plain() && !answers)
     throw Error{ErrorCode::usage, where, "answers for the target alone, not for groups or each class",

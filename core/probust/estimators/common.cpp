@@ -16,7 +16,7 @@
 namespace probust {
 namespace {
 
-constexpr double kNegligibleLeftOut = 1e-4;  // of p_fail: what the normal CDF itself is asked for
+constexpr double kNegligibleLeftOut = 1e-4, kNegligibleShare = 1e-2;  // what the normal CDF itself is asked for: abs, rel_q
 
 Estimate certain(double p) {
   Estimate estimate;
@@ -56,13 +56,12 @@ Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
 // by about the dimension of the input and left out.
 double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
                        double sigma, std::int64_t samples) {
-  const Eigen::MatrixXd covariance = linearization.sample_covariance(problem.rows);
-  double variance = 0;
-  for (Eigen::Index a = 0; a < dp_dz.size(); ++a) {
-    for (Eigen::Index b = 0; b < dp_dz.size(); ++b)
-      variance += dp_dz[a] * dp_dz[b] * covariance(a, b) / problem.deviations[a] / problem.deviations[b];
-  }
-  return std::sqrt(std::max(0.0, variance / static_cast<double>(samples))) / sigma;
+  const Eigen::VectorXd weights = dp_dz.cwiseQuotient(problem.deviations);
+  Eigen::RowVectorXd along = Eigen::RowVectorXd::Zero(linearization.sampled.cols());  // of each copy, along the gradient of p
+  for (std::size_t a = 0; a < problem.rows.size(); ++a)
+    along += weights[static_cast<Eigen::Index>(a)] * linearization.sampled.row(problem.rows[a]);
+  const double variance = (along.array() - along.mean()).square().sum() / std::max(1.0, static_cast<double>(along.size() - 1));
+  return std::sqrt(variance / static_cast<double>(samples)) / sigma;
 }
 
 // The answers that need no probability of several variables.
@@ -90,7 +89,7 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
   estimate.p_fail = probability.p_fail;
   if (probability.status == normal::Status::not_reached)
     estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
-  if (problem.left_out > kNegligibleLeftOut)
+  if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleShare * estimate.p_fail))
     estimate.status = "inexact: rivals beyond the " + std::to_string(problem.rows.size()) + " nearest may add " +
                       short_text(std::min(problem.left_out, estimate.p)) + " to p_fail";
   if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
@@ -125,7 +124,8 @@ Estimate nonfinite_estimate() {
 
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop) {
-  const NormalProblem problem = normal_problem(linearization, target, sigma);
+  const NormalProblem problem =
+      normal_problem(linearization, target, sigma, cdf == NormalCdf::exact ? Wanted::z_and_R : Wanted::all_z);
   if (const auto estimate = settled(problem, samples)) return *estimate;
   if (cdf == NormalCdf::exact)
     return with_probability(problem, normal::mvn_cdf(problem.z, problem.R, {.stop = stop}), linearization, sigma, samples);

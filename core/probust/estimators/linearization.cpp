@@ -16,11 +16,12 @@ constexpr double kNegligible = 1e-5, kNegligibleShare = 1e-3;  // of failure: ab
 // What is left of the rivals, ascending by z, whose failure probabilities beyond add up to next to nothing; of many, those that
 // threaten most.
 struct Kept {
-  std::size_t count;
-  double left_out;  // the sum of the others' probabilities
+  std::size_t count = 0;
+  double left_out = 0;  // the sum of the others' probabilities
 };
 
 Kept that_matter(const std::vector<double>& z) {
+  if (z.empty()) return {};
   const double most = normal::complement(z.front()), negligible = std::min(kNegligible, kNegligibleShare * most);
   Kept kept{z.size(), 0};
   while (kept.count > kAlwaysKept) {
@@ -54,7 +55,7 @@ double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) 
 
 }  // namespace
 
-NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma) {
+NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma, Wanted wanted) {
   const Eigen::VectorXd& margins = linearization.margins;
   const Eigen::VectorXd variances = linearization.variances();
   NormalProblem problem;
@@ -70,6 +71,10 @@ NormalProblem normal_problem(const Linearization& linearization, std::int64_t ta
     }
   }
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
+  if (wanted == Wanted::all_z) {
+    problem.deviations = variances(problem.rows).cwiseSqrt();
+    return problem;
+  }
   if (linearization.last || problem.rows.size() > kMostRivals) problem.left_out = drop_negligible(problem.z, problem.rows);
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
   problem.R = linearization.covariance(problem.rows);

@@ -333,7 +333,10 @@ class HostExecutor final : public Executor {
   template <class Linearize>
   std::vector<Linearization> by_features(const Points& points, Linearize linearize) {
     if (!features_) {
-      auto features = std::make_unique<HostExecutor>(name_, compile_, split_->features, options_);
+      for (Buffers& buffers : workspaces_) buffers = {};  // both would hold the whole memory otherwise
+      ExecutorOptions rest = options_;
+      rest.weights_included = false;  // they are accounted for already
+      auto features = std::make_unique<HostExecutor>(name_, compile_, split_->features, rest);
       features->report_to(*reported_);
       features_ = std::move(features);
     }

@@ -37,7 +37,9 @@ void mark_zone(float* first, std::int64_t count) {
 // Throws where somebody wrote to a zone. No Error: those are survived.
 void check_zone(const float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    if (std::memcmp(first + i, &kMark, sizeof(kMark)) != 0) throw std::logic_error("work wrote beyond its memory");
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, first + i, sizeof(bits));
+    if (bits != kMark) throw std::logic_error("work wrote beyond its memory");
   }
 }
 

@@ -48,7 +48,9 @@ std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, 
 }
 
 constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
-constexpr std::int64_t kLeastRows = 48;           // a multiple of what any kernel takes at once
+constexpr std::int64_t kProductBytes = 1 << 20;   // of what comes out of them
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kLeastRows = 48;  // a multiple of what any kernel takes at once
 
 // op(a) of many rows i and few lanes: an element of row i is at i * row_step, k of them element_step apart, lanes beside each
 // other.
@@ -61,7 +63,7 @@ struct ManyRows {
 // Lane by lane there would be too few rows for the kernel, and the weights would be read once for every i.
 void multiply_together(const Call& call, const ManyRows& rows, const Weights& w, const float* bias, float* out) {
   const std::int64_t k = w.rows(), n = w.cols(), lanes = rows.lanes;
-  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k);
+  const std::int64_t fitting = std::min(kGatherBytes / kFloat / std::max<std::int64_t>(1, k), kProductBytes / kFloat / n);
   const std::int64_t together = std::min(std::max(kLeastRows, fitting) / lanes, rows.count), block = together * lanes;
   const auto [columns, product] = call.scratch(std::array{block * k, block * n});
   for (std::int64_t first = 0; first < rows.count; first += together) {
@@ -249,7 +251,7 @@ Weights weights_of_lane(const Call& call, const Varying& p, std::int64_t lane) {
 void multiply_large(const Call& call, const Varying& p) {
   const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), meeting = call.lanes / lanes_b;
   const std::int64_t step_i = (p.t.transpose_a ? 1 : p.k) * lanes_a, step_l = (p.t.transpose_a ? p.m : 1) * lanes_a;
-  const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / (p.k * p.m);
+  const std::int64_t fitting = kGatherBytes / kFloat / (p.k * p.m);
   const std::int64_t together = std::clamp<std::int64_t>(fitting, 1, meeting), block = together * p.m;
   const auto [columns, product] = call.scratch(std::array{block * p.k, block * p.n});
   for (std::int64_t lane_b = 0; lane_b < lanes_b; ++lane_b) {
