@@ -335,7 +335,8 @@ class HostExecutor final : public Executor {
     if (!features_) {
       for (Buffers& buffers : workspaces_) buffers = {};  // both would hold the whole memory otherwise
       ExecutorOptions rest = options_;
-      rest.weights_included = false;  // they are accounted for already
+      // It accounts for its own weights; the last layer's are there as constant, packed and as a matrix.
+      if (rest.weights_included) rest.memory = std::max<std::int64_t>(1, memory_given_ - 3 * bytes_of(*split_->last));
       auto features = std::make_unique<HostExecutor>(name_, compile_, split_->features, rest);
       features->report_to(*reported_);
       features_ = std::move(features);
@@ -806,6 +807,10 @@ class HostExecutor final : public Executor {
   };
 
   // ---- memory, and how much is done at once
+
+  static std::int64_t bytes_of(const LastLayer& last) {
+    return (last.weights.size() + last.bias.size()) * static_cast<std::int64_t>(sizeof(float));
+  }
 
   // What weights take: the graph's constants, and their packed forms in the programs.
   std::int64_t weight_bytes() const {
