@@ -52,7 +52,8 @@ TEST(ExecutorCorners, SoftmaxOfLogitsFarApart) {
         Floats logits(3, -100.0F), expected(3, op == Op::softmax ? 0.0F : -200.0F);
         logits[place] = 100;
         expected[place] = op == Op::softmax ? 1.0F : 0.0F;
-        EXPECT_EQ(test::run_one(*compiled(g, reference), g, {Tensor({3}, logits)})[0].data, expected) << place;
+        const Floats y = test::run_one(*compiled(g, reference), g, {Tensor({3}, logits)})[0].data;
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], expected[i], 1e-30) << place;  // some keep denormal numbers
       }
     }
   }

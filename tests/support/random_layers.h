@@ -78,7 +78,8 @@ inline Layer random_product(std::mt19937& random) {
     Shape a = t.transpose_a ? Shape{k, m} : Shape{m, k}, b = t.transpose_b ? Shape{n, k} : Shape{k, n};
     const int constant = static_cast<int>(random() % 3);
     if (random() % 3 == 0) a.insert(a.begin(), between(random, 1, 3));
-    std::vector<Extent> extents{Extent::example, random() % 2 == 0 ? Extent::example : Extent::seeded};
+    std::vector<Extent> extents;
+    for (int operand = 0; operand < 2; ++operand) extents.push_back(random() % 2 == 0 ? Extent::example : Extent::seeded);
     if (constant < 2) extents[constant] = Extent::constant;
     Layer layer{{Op::matmul, {a, b}, t}, extents};
     if (terms(layer) <= kMostTerms) return layer;
