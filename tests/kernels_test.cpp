@@ -124,6 +124,17 @@ TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   }
 }
 
+// As in attention, and in the derivatives of one: either operand may vary with the seed.
+TEST(Kernels, LargeProductsOfTwoVaryingOperandsAreRight) {
+  std::mt19937 random(18);
+  for (const Extent a : {Extent::example, Extent::seeded}) {
+    for (const Extent b : {Extent::example, Extent::seeded}) {
+      expect_right({{Op::matmul, {{2, 20, 64}, {2, 64, 33}}, MatmulAttributes{false, false}}, {a, b}}, {3, 4}, random);
+      expect_right({{Op::matmul, {{2, 64, 20}, {2, 33, 64}}, MatmulAttributes{true, true}}, {a, b}}, {3, 4}, random);
+    }
+  }
+}
+
 // Values that vary with nothing have one lane, whatever the batch.
 TEST(Kernels, ConstantOperandsHaveOneLane) {
   std::mt19937 random(17);
