@@ -316,6 +316,12 @@ class HostExecutor final : public Executor {
     }
   }
 
+  // Gives back what runs held.
+  void release_workspaces() {
+    workspaces_.clear();
+    make_workspaces();
+  }
+
   // Splits 0..total-1 into chunks of `step` and hands them to the threads.
   void for_chunks(std::int64_t total, std::int64_t step, const std::function<void(std::int64_t, std::int64_t, int)>& body) {
     // With fewer chunks than threads the threads would idle: make the chunks smaller.
@@ -333,7 +339,7 @@ class HostExecutor final : public Executor {
   template <class Linearize>
   std::vector<Linearization> by_features(const Points& points, Linearize linearize) {
     if (!features_) {
-      for (Buffers& buffers : workspaces_) buffers = {};  // both would hold the whole memory otherwise
+      release_workspaces();  // both would hold the whole memory otherwise
       ExecutorOptions rest = options_;
       // It accounts for its own weights; the last layer's are there as constant, packed and as a matrix.
       if (rest.weights_included) rest.memory = std::max<std::int64_t>(1, memory_given_ - 3 * bytes_of(*split_->last));
@@ -452,10 +458,8 @@ class HostExecutor final : public Executor {
 
   // A program beside the forward's. What runs held meanwhile is given back first, so that its weights find room.
   std::unique_ptr<Program> compiled(const Graph& graph) {
-    workspaces_.clear();
-    auto program = compile_(graph);
-    make_workspaces();
-    return program;
+    release_workspaces();
+    return compile_(graph);
   }
 
   void prepare_gradient() {
