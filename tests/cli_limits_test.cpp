@@ -21,14 +21,7 @@ using test::digits;
 using test::Finished;
 using test::Folder;
 using test::lines_of;
-
-const std::string kDigits = "'" + digits("digits.onnx") + "' '" + digits("points.npz") + "'";
-
-std::vector<json> rows(const std::string& text) {
-  std::vector<json> result;
-  for (const std::string& line : lines_of(text)) result.push_back(json::parse(line));
-  return result;
-}
+using test::rows;
 
 Tensor random_points(const Shape& shape) {
   std::mt19937 random(1);

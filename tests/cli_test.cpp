@@ -20,15 +20,9 @@ using nlohmann::json;
 using test::digits;
 using test::Finished;
 using test::Folder;
+using test::kDigits;
 using test::lines_of;
-
-const std::string kDigits = "'" + digits("digits.onnx") + "' '" + digits("points.npz") + "'";
-
-std::vector<json> rows(const std::string& text) {
-  std::vector<json> result;
-  for (const std::string& line : lines_of(text)) result.push_back(json::parse(line));
-  return result;
-}
+using test::rows;
 
 // A refusal: the promised status, nothing on stdout, one line on stderr of the promised form.
 void expect_refusal(const Finished& finished, int status, const std::string& mentions = {}) {
@@ -41,23 +35,7 @@ void expect_refusal(const Finished& finished, int status, const std::string& men
 
 // x [1, 2] times a weight [2, 2] that stands in another file, behind 8 bytes of something else.
 std::string model_with_external_weight(const std::string& location, const std::string& length) {
-  const auto entry = [](const std::string& key, const std::string& value) {
-    std::string bytes;
-    protozero::pbf_writer w(bytes);
-    w.add_string(1, key);
-    w.add_string(2, value);
-    return bytes;
-  };
-  std::string tensor;
-  protozero::pbf_writer w(tensor);
-  w.add_int64(1, 2);
-  w.add_int64(1, 2);
-  w.add_int32(2, 1);
-  w.add_string(8, "w");
-  w.add_message(13, entry("location", location));
-  w.add_message(13, entry("offset", "8"));
-  w.add_message(13, entry("length", length));
-  w.add_enum(14, 1);
+  const std::string tensor = test::encode_external({2, 2}, "w", location, "8", length);
   test::OnnxBuilder builder;
   builder.input("x", {-1, 2}).initializer(tensor).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 2});
   return builder.bytes();

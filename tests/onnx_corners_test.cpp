@@ -240,22 +240,7 @@ TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
 // Two weights in one file, the second behind the first.
 TEST(OnnxCorners, WeightsInAnotherFileBeginAtTheirOffset) {
   const Floats file{1, 2, 3, 40, 50, 60};
-  const auto entry = [](const std::string& key, const std::string& value) {
-    std::string bytes;
-    protozero::pbf_writer w(bytes);
-    w.add_string(1, key);
-    w.add_string(2, value);
-    return bytes;
-  };
-  std::string tensor;
-  protozero::pbf_writer w(tensor);
-  w.add_int64(1, 3);
-  w.add_int32(2, 1);
-  w.add_string(8, "w");
-  w.add_message(13, entry("location", "weights"));
-  w.add_message(13, entry("offset", "12"));
-  w.add_message(13, entry("length", "12"));
-  w.add_int32(14, 1);
+  const std::string tensor = test::encode_external({3}, "w", "weights", "12", "12");
   OnnxBuilder builder;
   builder.input("x", {1, 3}).initializer(tensor).node("Add", {"x", "w"}, {"y"}).output("y");
   const std::string bytes = builder.bytes();

@@ -27,7 +27,7 @@ struct DeviceArguments {
   std::string device = "cpu";
   std::string precision = "float32";
   int threads = 0;     ///< 0: one per core
-  std::string memory;  ///< for all, the weights included; empty: 2G beside the weights
+  std::string memory;  ///< total, including the weights; empty: 2G in addition to the weights
 };
 
 /// Everything that the commands can be told; each command reads what concerns it.

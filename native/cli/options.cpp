@@ -52,7 +52,7 @@ void add_device_options(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
   command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
   command.add_option("--memory", arguments.device.memory,
-                     "for weights, activations, gradients and algebra, e.g. 512M (default: 2G beside the weights)");
+                     "for weights, activations, gradients and algebra, e.g. 512M (default: 2G in addition to the weights)");
 }
 
 Arguments parse_problem(const std::string& line, const std::string& where, const Arguments& defaults) {

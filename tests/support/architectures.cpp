@@ -87,9 +87,32 @@ struct Stage {
   std::int64_t expansion, channels, blocks, stride, kernel;
 };
 
-std::string mobilenet_v2(const Scale& scale) {
+// Gives the middle of an inverted residual: what lies between its expansion and its projection.
+using Middle = Feature (*)(Network&, const Feature& x, const Feature& expanded, const Stage& stage, std::int64_t stride);
+using Activation = Feature (Network::*)(const Feature&);
+
+std::string inverted_residuals(const Scale& scale, const std::array<Stage, 7>& stages, Activation activation, Middle middle) {
   Network net(scale.seed);
-  Feature x = net.relu6(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}));
+  const auto active = [&](const Feature& x) { return (net.*activation)(x); };
+  Feature x = active(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}));
+  for (const Stage& stage : stages) {
+    const std::int64_t channels = wide(scale, stage.channels);
+    for (std::int64_t i = 0; i < deep(scale, stage.blocks); ++i) {
+      const std::int64_t stride = i == 0 ? stage.stride : 1, inner = x.shape[1] * stage.expansion;
+      const Feature expanded = stage.expansion == 1 ? x : active(conv_norm(net, x, inner, {1}));
+      const Feature y = conv_norm(net, middle(net, x, expanded, stage, stride), channels, {1}, 0.7);
+      x = stride == 1 && x.shape[1] == channels ? net.add(x, y) : y;
+    }
+  }
+  x = active(conv_norm(net, x, wide(scale, 1280), {1}));
+  return net.finish(net.gemm(net.flatten(net.global_average(x)), scale.classes));
+}
+
+Feature depthwise(Network& net, const Feature& x, const Stage& stage, std::int64_t stride) {
+  return conv_norm(net, x, x.shape[1], {stage.kernel, stride, x.shape[1]});
+}
+
+std::string mobilenet_v2(const Scale& scale) {
   constexpr std::array<Stage, 7> stages{{{1, 16, 1, 1, 3},
                                          {6, 24, 2, 2, 3},
                                          {6, 32, 3, 2, 3},
@@ -97,18 +120,10 @@ std::string mobilenet_v2(const Scale& scale) {
                                          {6, 96, 3, 1, 3},
                                          {6, 160, 3, 2, 3},
                                          {6, 320, 1, 1, 3}}};
-  for (const Stage& stage : stages) {
-    const std::int64_t channels = wide(scale, stage.channels);
-    for (std::int64_t i = 0; i < deep(scale, stage.blocks); ++i) {
-      const std::int64_t stride = i == 0 ? stage.stride : 1, inner = x.shape[1] * stage.expansion;
-      Feature y = stage.expansion == 1 ? x : net.relu6(conv_norm(net, x, inner, {1}));
-      y = net.relu6(conv_norm(net, y, inner, {3, stride, inner}));
-      y = conv_norm(net, y, channels, {1}, 0.7);
-      x = stride == 1 && x.shape[1] == channels ? net.add(x, y) : y;
-    }
-  }
-  x = net.relu6(conv_norm(net, x, wide(scale, 1280), {1}));
-  return net.finish(net.gemm(net.flatten(net.global_average(x)), scale.classes));
+  return inverted_residuals(scale, stages, &Network::relu6,
+                            [](Network& net, const Feature&, const Feature& y, const Stage& stage, std::int64_t stride) {
+                              return net.relu6(depthwise(net, y, stage, stride));
+                            });
 }
 
 // ---- Tan, Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks", ICML 2019, table 1
@@ -120,8 +135,6 @@ Feature squeeze_excite(Network& net, const Feature& x, std::int64_t squeezed) {
 }
 
 std::string efficientnet_b0(const Scale& scale) {
-  Network net(scale.seed);
-  Feature x = net.silu(conv_norm(net, net.input(image(scale)), wide(scale, 32), {3, 2}));
   constexpr std::array<Stage, 7> stages{{{1, 16, 1, 1, 3},
                                          {6, 24, 2, 2, 3},
                                          {6, 40, 2, 2, 5},
@@ -129,19 +142,11 @@ std::string efficientnet_b0(const Scale& scale) {
                                          {6, 112, 3, 1, 5},
                                          {6, 192, 4, 2, 5},
                                          {6, 320, 1, 1, 3}}};
-  for (const Stage& stage : stages) {
-    const std::int64_t channels = wide(scale, stage.channels);
-    for (std::int64_t i = 0; i < deep(scale, stage.blocks); ++i) {
-      const std::int64_t stride = i == 0 ? stage.stride : 1, inner = x.shape[1] * stage.expansion;
-      Feature y = stage.expansion == 1 ? x : net.silu(conv_norm(net, x, inner, {1}));
-      y = net.silu(conv_norm(net, y, inner, {stage.kernel, stride, inner}));
-      y = squeeze_excite(net, y, std::max<std::int64_t>(1, x.shape[1] / 4));
-      y = conv_norm(net, y, channels, {1}, 0.7);
-      x = stride == 1 && x.shape[1] == channels ? net.add(x, y) : y;
-    }
-  }
-  x = net.silu(conv_norm(net, x, wide(scale, 1280), {1}));
-  return net.finish(net.gemm(net.flatten(net.global_average(x)), scale.classes));
+  return inverted_residuals(scale, stages, &Network::silu,
+                            [](Network& net, const Feature& x, const Feature& y, const Stage& stage, std::int64_t stride) {
+                              return squeeze_excite(net, net.silu(depthwise(net, y, stage, stride)),
+                                                    std::max<std::int64_t>(1, x.shape[1] / 4));
+                            });
 }
 
 // ---- Huang, Liu, van der Maaten, Weinberger, "Densely Connected Convolutional Networks", CVPR 2017

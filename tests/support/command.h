@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -66,5 +67,15 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 }
 
 inline std::string digits(const std::string& file) { return std::string(PROBUST_SOURCE_DIR) + "/demos/digits/" + file; }
+
+/// MODEL and DATA of the digits.
+inline const std::string kDigits = "'" + digits("digits.onnx") + "' '" + digits("points.npz") + "'";
+
+/// Rows in the format jsonl.
+inline std::vector<nlohmann::json> rows(const std::string& text) {
+  std::vector<nlohmann::json> result;
+  for (const std::string& line : lines_of(text)) result.push_back(nlohmann::json::parse(line));
+  return result;
+}
 
 }  // namespace probust::test

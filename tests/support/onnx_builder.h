@@ -36,6 +36,28 @@ inline std::string encode_tensor(const Tensor& tensor, const std::string& name =
   return encode_tensor(tensor.shape, 1, raw_bytes(tensor.data), name);
 }
 
+/// A TensorProto of float32 whose values stand in another file: bytes offset .. offset + length - 1 of `location`.
+inline std::string encode_external(const Shape& shape, const std::string& name, const std::string& location,
+                                   const std::string& offset, const std::string& length) {
+  const auto entry = [](const std::string& key, const std::string& value) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    w.add_string(1, key);
+    w.add_string(2, value);
+    return bytes;
+  };
+  std::string bytes;
+  protozero::pbf_writer w(bytes);
+  for (const std::int64_t extent : shape) w.add_int64(1, extent);
+  w.add_int32(2, 1);
+  w.add_string(8, name);
+  w.add_message(13, entry("location", location));
+  w.add_message(13, entry("offset", offset));
+  w.add_message(13, entry("length", length));
+  w.add_enum(14, 1);
+  return bytes;
+}
+
 /// One attribute of a node.
 class OnnxAttribute {
  public:

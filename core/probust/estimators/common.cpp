@@ -90,8 +90,7 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
   if (probability.status == normal::Status::not_reached)
     estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
   if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleShare * estimate.p_fail))
-    estimate.status = "inexact: rivals beyond the " + std::to_string(problem.rows.size()) + " nearest may add " +
-                      short_text(std::min(problem.left_out, estimate.p)) + " to p_fail";
+    tell_left_out(estimate, problem.rows.size(), problem.left_out);
   if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
   return estimate;
 }
@@ -99,6 +98,11 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
 }  // namespace
 
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
+
+void tell_left_out(Estimate& estimate, std::size_t taken, double left_out) {
+  estimate.status = "inexact: rivals beyond the " + std::to_string(taken) + " nearest may add " +
+                    short_text(std::min(left_out, estimate.p)) + " to p_fail";
+}
 
 void add_to_status(Estimate& estimate, const std::string& what) {
   estimate.status += (estimate.status.find(':') == std::string::npos ? ": " : ", ") + what;

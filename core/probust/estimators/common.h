@@ -24,6 +24,9 @@ void add_to_status(Estimate& estimate, const std::string& what);
 /// A number for a status, as "1.2e-06".
 std::string short_text(double value);
 
+/// Says in an estimate's status what rivals other than the `taken` nearest may add to p_fail, at most: `left_out`, and p.
+void tell_left_out(Estimate& estimate, std::size_t taken, double left_out);
+
 /// How a normal problem becomes a probability.
 enum class NormalCdf { exact, mv_sigmoid };
 

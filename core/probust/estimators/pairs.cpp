@@ -150,8 +150,7 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
 
 void tell_left_out(Estimate& estimate, const Rivals& rivals) {
   if (rivals.left_out <= kLeftOut || std::isnan(estimate.p)) return;
-  estimate.status = "inexact: rivals beyond the " + std::to_string(rivals.rows.size()) + " nearest may add " +
-                    short_text(std::min(rivals.left_out, estimate.p)) + " to p_fail";
+  tell_left_out(estimate, rivals.rows.size(), rivals.left_out);
 }
 
 Rivals all_rivals(const Pairs& pairs, std::int64_t target) { return {pairs, every_rival(pairs), target}; }

@@ -36,7 +36,7 @@ Points slice(const Points& points, std::int64_t first, std::int64_t count);
 /// The points at positions `which`, in that order. Throws as slice does.
 Points select(const Points& points, std::span<const std::int64_t> which);
 
-/// Above so many rivals executors may give margin gradients as combinations of those of the last layer's inputs.
+/// With more rivals than this, executors may express margin gradients through the gradients of the last layer's inputs.
 inline constexpr std::int64_t kManyRivals = 256;
 
 /// A linear last layer, whose inputs are h: f = W h + b.
@@ -65,8 +65,6 @@ struct Linearization {
   Eigen::VectorXd variances() const { return last ? margin_variances : Eigen::VectorXd(gram.diagonal()); }
   /// U C Uᵀ at unit scale of the margins `rows`: [k, k].
   Eigen::MatrixXd covariance(std::span<const std::int64_t> rows) const;
-  /// The covariance of the margins `rows` over the noise samples, of which there must be some: [k, k].
-  Eigen::MatrixXd sample_covariance(std::span<const std::int64_t> rows) const;
 };
 
 /// The class that a row of the margins of `target` is about.

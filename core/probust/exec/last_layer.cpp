@@ -120,12 +120,6 @@ Eigen::MatrixXd Linearization::covariance(std::span<const std::int64_t> rows) co
   return D * gram * D.transpose();
 }
 
-Eigen::MatrixXd Linearization::sample_covariance(std::span<const std::int64_t> rows) const {
-  const std::vector<std::int64_t> chosen(rows.begin(), rows.end());
-  const Eigen::MatrixXd some = sampled(chosen, Eigen::all), centred = some.colwise() - some.rowwise().mean();
-  return centred * centred.transpose() / std::max(1.0, static_cast<double>(some.cols() - 1));
-}
-
 Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target,
                                  const std::atomic<bool>* stop) {
   Eigen::VectorXd variances(last.weights.rows() - 1);

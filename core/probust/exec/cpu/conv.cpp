@@ -16,9 +16,6 @@
 namespace probust::cpu {
 namespace {
 
-constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
-constexpr std::int64_t kLeastRows = 48;           // a multiple of what any kernel takes at once
-
 using Constant = std::shared_ptr<const Tensor>;
 
 // One product: its cells, where they go, and what each tap reads.

@@ -47,7 +47,7 @@ class Weights {
   mutable Eigen::VectorXf by_groups_;  // made when it is first wanted
 };
 
-/// What suits products of which a lane gives so many rows.
+/// The better choice if each lane contributes this many rows to the product.
 inline Weights::Rest rest_for(std::int64_t rows_of_a_lane) {
   return rows_of_a_lane >= 16 ? Weights::Rest::padded : Weights::Rest::turned;
 }
@@ -56,6 +56,11 @@ inline Weights::Rest rest_for(std::int64_t rows_of_a_lane) {
 /// they are not there yet; `order` tells the packed forms of one tensor apart.
 std::shared_ptr<const Weights> shared_weights(const std::shared_ptr<const Tensor>& constant, std::vector<std::int64_t> order,
                                               const std::function<std::shared_ptr<const Weights>()>& make);
+
+/// Rows that are gathered for a product at once: as many as stay in the second-level cache, but enough for whole groups of any
+/// kernel.
+inline constexpr std::int64_t kGatherBytes = 192 << 10;
+inline constexpr std::int64_t kLeastRows = 48;
 
 /// out = bias + a w, with bias [n] (nullptr: zeros), a [rows, k] and out [rows, n] stored column by column, `a_stride` and
 /// `out_stride` elements from column to column. Every row, which is a lane or a pixel of a lane, is summed in the same order

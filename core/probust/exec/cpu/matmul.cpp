@@ -47,10 +47,8 @@ std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, 
   });
 }
 
-constexpr std::int64_t kGatherBytes = 192 << 10;  // gathered rows stay in the second-level cache
-constexpr std::int64_t kProductBytes = 1 << 20;   // of what comes out of them
+constexpr std::int64_t kProductBytes = 1 << 20;  // of what comes out of them
 constexpr std::int64_t kFloat = sizeof(float);
-constexpr std::int64_t kLeastRows = 48;  // a multiple of what any kernel takes at once
 
 // op(a) of many rows i and few lanes: an element of row i is at i * row_step, k of them element_step apart, lanes beside each
 // other.
