@@ -2,6 +2,7 @@
 #include "probust/exec/workspace.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -51,7 +52,9 @@ void allow([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t co
 bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
 #ifndef PROBUST_ADDRESS_SANITIZER
   for (std::int64_t i = 0; i < count; ++i) {
-    if (std::memcmp(first + i, &kMark, sizeof(kMark)) != 0) return false;
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, first + i, sizeof(bits));
+    if (bits != kMark) return false;
   }
 #endif
   return true;
