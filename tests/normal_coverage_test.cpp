@@ -256,10 +256,11 @@ Known nested(Dice& dice) {
       double kept = 0.0, failed = 0.0;
       for (double w = -kReach; w <= kReach; w += inner) {
         const double x = (z - g * t - h * w) / s, y = (z + g * t + h * w) / s, density = inner * pdf(w);
+        const double cdf_x = cdf(x), cdf_y = cdf(y), complement_x = complement(x), complement_y = complement(y);
         double all = density;
         for (int i = 0; i < each; ++i) {
-          failed += all * complement(i < up ? x : y);
-          all *= cdf(i < up ? x : y);
+          failed += all * (i < up ? complement_x : complement_y);
+          all *= i < up ? cdf_x : cdf_y;
         }
         kept += all;
       }
