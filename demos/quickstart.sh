@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone to p_robust: installs what is missing, builds the command line, and estimates the robustness of a small digit
-# classifier at twenty points that the project carries.
+# classifier at twenty points that come with the project.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,11 +14,11 @@ probust=build/release/bin/probust
 echo
 "$probust" inspect demos/digits/digits.onnx
 echo
-echo "p_robust: the probability that the answer survives Gaussian noise of standard deviation sigma (pixels lie in 0..1)."
-echo "mc:10000 counts 10,000 noisy copies; the others need far fewer passes. One row per point, noise and estimator:"
+echo "p_robust: the probability that the answer survives Gaussian noise of standard deviation sigma (pixels are in 0..1)."
+echo "mc:10000 counts 10,000 noisy copies; the others need at most 100 passes. auto is the default. One row per point and sigma:"
 echo
 "$probust" estimate demos/digits/digits.onnx demos/digits/points.npz --limit 20 --sigma 0.1,0.2,0.4 \
-  --estimator taylor,taylor_mvs,mmse:10,mmse_mvs:10,softmax,mc:10000 --format csv --quiet |
+  --estimator auto,taylor,taylor_mvs,mmse:10,mmse_mvs:10,softmax,mc:10000 --format csv --quiet |
   awk -F, -f demos/side_by_side.awk
 echo
-echo "Next: $probust estimate MODEL.onnx DATA --sigma 0.1 --estimator taylor,mc:1000   ($probust --help, README.md)"
+echo "Next: $probust estimate MODEL.onnx DATA --sigma 0.1   ($probust --help, README.md)"
