@@ -15,36 +15,36 @@
 
 namespace probust {
 
-/// What has to survive, beside the target itself.
+/// What has to survive, if not just the target itself.
 struct Event {
-  /// [C] the group of each class: any class of the target's group will do. Empty: every class is a group of its own.
+  /// [C] The group of each class: any class of the target's group will do. Empty: every class is its own group.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< also ask how probable each class is to take over, or to be among the `top`
-  std::int64_t top = 1;    ///< the target need only be among so many largest logits; of ties the lower indices count
+  bool per_class = false;  ///< also compute each class's probability to win, or to be among the `top`
+  std::int64_t top = 1;    ///< the target need only be among this many largest logits; in a tie the lower indices count
 
   bool plain() const { return group.empty() && !per_class && top == 1; }
   bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
 };
 
-/// What an estimator says of one point under one noise model.
+/// The result of an estimator for one point and one noise model.
 struct Estimate {
-  double p = 0;                           ///< probability that the target is kept; NaN where it could not be computed
+  double p = 0;                           ///< probability that the target is kept; NaN if it could not be computed
   double p_fail = 0;                      ///< 1 - p, computed directly
   std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
-  std::optional<double> ci_low, ci_high;  ///< 95% interval of p, where the estimator has one
-  std::int64_t forwards = 0;   ///< passes that this estimate rests on; the forward that found the prediction is not counted
-  std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
-  /// Copies whose margins p was modelled from, and those of them that kept the target: what a run is calibrated by
-  /// (analysis/calibration.h). 0 where p rests on no model, or on no copies.
+  std::optional<double> ci_low, ci_high;  ///< 95% interval of p, if the estimator has one
+  std::int64_t forwards = 0;              ///< passes behind this estimate, without the forward that found the prediction
+  std::int64_t backwards = 0;             ///< a sweep with S seeds counts S
+  /// Copies from whose margins p was modelled, and how many of them kept the target. Used for calibration
+  /// (analysis/calibration.h). 0 if p uses no model or no copies.
   std::int64_t copies = 0, kept = 0;
   std::string status = "ok";
-  std::vector<double> classes;  ///< [C] the probability that each class wins, where the event asks for it
+  std::vector<double> classes;  ///< [C] the probability that each class wins, if the event asks for it
 };
 
 /// A way to linearise a classifier around points.
 struct Linearizing {
-  std::string key;           ///< tells what differs apart
-  std::int64_t samples = 0;  ///< noisy copies of each point that it averages over
+  std::string key;           ///< equal only for equal linearizations
+  std::int64_t samples = 0;  ///< noisy copies of each point to average over
   std::function<std::vector<Linearization>(Executor&, const Points&)> ask;
 };
 
@@ -57,10 +57,10 @@ Linearizing under_noise(const Noise& noise);
 /// Averaged over `samples` noisy copies.
 Linearizing over_copies(const Noise& noise, std::int64_t samples);
 
-/// A block of points under evaluation: what estimators share is computed once.
+/// A block of points to evaluate. Linearizations are shared between estimators.
 class Evaluation {
  public:
-  /// `logits` [N, C] are the classifier's at the points themselves.
+  /// `logits` [N, C] are those at the points, without noise.
   Evaluation(Executor& executor, Points points, Tensor logits, Event event = {})
       : executor_(executor), points_(std::move(points)), logits_(std::move(logits)), event_(std::move(event)) {}
 
@@ -71,7 +71,7 @@ class Evaluation {
   const Event& event() const { return event_; }
 
   /// Calls use(some, first) with the linearizations of the points from `first` on, a part at a time. They are kept for the next
-  /// call where they do not take too much of the executor's memory. Throws Error{resources} where those of one point do.
+  /// call unless they take too much of the executor's memory. Throws Error{resources} if even those of one point do.
   void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
 
  private:
@@ -88,13 +88,13 @@ struct EstimatorDefinition {
   enum class Parameter { none, samples, temperature, half_width, threshold };
 
   std::string_view name;
-  std::string_view variant = {};  ///< written behind the parameter: the "centered" of "mmse:10:centered"
-  std::string_view summary = {};  ///< one line for people
+  std::string_view variant = {};  ///< written after the parameter: the "centered" of "mmse:10:centered"
+  std::string_view summary = {};  ///< one line for the help
   Parameter parameter = Parameter::none;
-  std::optional<double> default_parameter = {};  ///< none: it must be given
-  std::int64_t least = 1;                        ///< the smallest number of samples that it can work with
+  std::optional<double> default_parameter = {};  ///< none: the parameter is required
+  std::int64_t least = 1;                        ///< the smallest number of samples it works with
 
-  /// Whether it rests on gradients, which say nothing of a classifier that is piecewise constant.
+  /// Whether it uses gradients, which are useless for a piecewise constant classifier.
   bool needs_gradients = false;
 
   /// One estimate per point. Throws Error.
@@ -103,29 +103,30 @@ struct EstimatorDefinition {
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t (*passes)(std::int64_t classes, double parameter) = nullptr;
 
-  /// Whether it answers for groups and for each class; `estimate` refuses events that an estimator does not answer for.
+  /// Whether it supports groups and per_class; `estimate` refuses events that an estimator does not support.
   bool knows_events = false;
 
-  /// Whether it counts copies that keep the answer, whatever it is that they keep: groups, or a place among the largest logits.
+  /// Whether it counts the copies that keep the answer, for any event: groups, or a place among the largest logits.
   bool counts = false;
 
-  /// Whether its Phi^-1(p) errs about as that of normal margins does, by sqrt((1 + z² / 2) / forwards): sweeps may be smoothed.
+  /// Whether the error of its z = Phi^-1(p) is about that of normal margins, sqrt((1 + z² / 2) / forwards), so that sweeps can be
+  /// smoothed.
   bool smooths = false;
 
-  /// Whether it rests on the margins of pairs of copies, without gradients: sweeps then smooth those of each point.
+  /// Whether it uses only the margins of pairs of copies, without gradients: sweeps then smooth each point's margins.
   bool pairs_alone = false;
 
-  /// Whether its answer at a point rests on the other points of the block (pooling.h).
+  /// Whether its answer at a point depends on the other points of the block (pooling.h).
   bool pools = false;
 };
 
-/// Every estimator. To add one: its file beside this one, and its line in all_estimators.cpp.
+/// Every estimator. To add one, write its file in this directory and add its line to all_estimators.cpp.
 std::span<const EstimatorDefinition> all_estimators();
 
-/// How it is written: "taylor", "mmse:N", "mmse:N:centered".
+/// The form of its name: "taylor", "mmse:N", "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
-/// An estimator with its parameter, as asked for.
+/// An estimator with its parameter.
 struct EstimatorSpec {
   const EstimatorDefinition* definition;
   double parameter = 0;
@@ -134,23 +135,23 @@ struct EstimatorSpec {
   std::string text() const;
 };
 
-/// Reads "mmse:10". Throws Error{usage} that names what would be right.
+/// Parses "mmse:10". Throws Error{usage} with a hint at what is valid.
 EstimatorSpec parse_estimator(const std::string& text);
 
-/// Throws Error{unsupported}, which names those that answer, where an estimator needs gradients that the executor does not have.
+/// Throws Error{unsupported} if the estimator needs gradients and the executor has none; the error names estimators that work.
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator);
 
-/// Applies an estimator to a block of points: one estimate per point. Where the classifier is piecewise constant, estimators that
-/// rest on gradients answer NaN with the status "degenerate: ..." and name the one that does not; likewise "undefined: ..." where
-/// the noise is nothing like a Gaussian, and "approximate: ..." beside their answer where it was taken as one. Points whose
-/// numbers are not finite get NaN and the status "nonfinite"; the others are unaffected.
+/// Applies an estimator to a block of points: one estimate per point. Statuses of estimators that use gradients:
+/// "degenerate: ..." with p = NaN if the classifier is piecewise constant (it names mc:N, which works); "undefined: ..." with
+/// p = NaN if the noise has no Gaussian approximation; "approximate: ..." if such an approximation was used. Points with NaN or
+/// infinity get NaN and the status "nonfinite"; other points are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
-/// Whether an Error of `estimate` is about what this estimator needs of the model or the machine: others may do without. Not so
-/// where it was asked for something wrong, or stopped.
+/// Whether an Error of `estimate` is about what this estimator needs from the model or the machine, so that other estimators may
+/// still work. False for usage errors and stop requests.
 bool concerns_one_estimator(const Error& error);
 
-/// The estimates of `points` points where `error` is all there is: NaN, with a status that gives its code and message.
+/// The estimates of `points` points after `error`: p = NaN, with its code and message as the status.
 std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points);
 
 }  // namespace probust

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// mmse:N and mmse_mvs:N: margins and margin gradients averaged over N noisy copies (Han et al., Definition 3). The plain
-// definition: the average of the margins keeps the term U mean(eps), so this is not exact on linear models.
+// mmse:N and mmse_mvs:N: margins and margin gradients averaged over N noisy copies (Han et al., Definition 3). This is the plain
+// definition: the mean margin contains the term U mean(eps), so it is not exact on linear models.
 //
-// mmse:N:centered takes that term off, and is exact there. But the same copies then fit the gradients and are judged by them,
-// which biases networks of ReLUs; mmse:N:loo takes off U_-j eps_j, with the gradients averaged over the other copies.
+// mmse:N:centered subtracts that term and is exact there. But it fits the gradients and centers with the same copies, which
+// gives a bias on ReLU networks. mmse:N:loo subtracts U_-j eps_j instead, with the leave-one-out mean U_-j of the gradients.
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -11,7 +11,7 @@
 namespace probust {
 namespace {
 
-// The linearization whose margins are those of the copies without `moved`, what the noise moved them.
+// The linearization with `moved`, the linear effect of the noise on each copy's margins, subtracted.
 Linearization without(const Linearization& linearization, const Eigen::MatrixXd& moved) {
   Linearization result;
   result.gram = linearization.gram;

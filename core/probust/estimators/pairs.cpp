@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::int64_t kGroups = 25;          // of the jackknife
 constexpr std::int64_t kAlwaysKept = 64;      // rivals
-constexpr std::int64_t kJackknifed = 24;      // rivals, which is enough for a standard error
-constexpr double kLeftOut = 1e-3;             // of failure, by rivals that are not looked at
-constexpr double kModelError = 0.02;          // of Phi^-1(p) where p = 1/2: margins of networks are not quite normal
-constexpr double kModelErrorInTails = 0.015;  // and this much more for every standard deviation away from it
-constexpr double kDoubt = 5;                  // intervals trust models less than estimates do, and count no sample twice
+constexpr std::int64_t kJackknifed = 24;      // rivals; enough for a standard error
+constexpr double kLeftOut = 1e-3;             // failure probability that all rivals left out may add
+constexpr double kModelError = 0.02;          // of Phi^-1(p) at p = 1/2: margins of networks are not quite normal
+constexpr double kModelErrorInTails = 0.015;  // more per standard deviation away from p = 1/2
+constexpr double kDoubt = 5;                  // intervals trust the model less by this factor, and count no sample twice
 
 Evidence doubting(Evidence evidence) {
   evidence.model_error *= kDoubt;
@@ -238,7 +238,7 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
   estimate.copies = copies;
   estimate.kept = kept;
   const double z = z_of(estimate);
-  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // certain as far as a normal sees: only the counts can doubt it
+  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // the normal model gives no error: take the interval from the counts
     const Interval interval = clopper_pearson(kept, copies);
     estimate.ci_low = std::min(interval.low, estimate.p);
     estimate.ci_high = std::max(interval.high, estimate.p);

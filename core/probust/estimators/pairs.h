@@ -12,53 +12,53 @@
 
 namespace probust {
 
-/// How many points an estimator may hold at once that needs `bytes` for each: a quarter of the executor's memory. Throws
-/// Error{resources} where not even one fits.
+/// How many points of `bytes` each an estimator may hold at once: a quarter of the executor's memory. Throws Error{resources} if
+/// not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
-/// What the pairs of one point take.
+/// Bytes for the pairs of one point.
 std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes);
 
-/// Throws Error{resources} where `bytes` for `points` points that learn from each other are more than that: what they learn must
-/// not depend on the memory.
+/// Throws Error{resources} if `points` pooled points of `bytes` each take more than that. They cannot be split, because what is
+/// pooled must not depend on the memory.
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes);
 
-/// Whether margins keep the target: all positive, or zero against rivals of higher index. NaN does not keep it.
+/// True if the margins keep the target: all are positive, or zero against rivals of higher index. NaN does not keep it.
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 
 /// How many of the 2h copies keep the target.
 std::int64_t count_kept(const Pairs& pairs, std::int64_t target);
 
-/// Every margin's mean in units of its standard deviation: [m], NaN where it is not finite.
+/// [m] Every margin's mean divided by its standard deviation. Infinite if a margin is constant, NaN if it is NaN or always zero.
 Eigen::VectorXd scores(const Pairs& pairs);
 
-/// Rows by their scores, the smallest first, and before them those without a finite one.
+/// Rows by score, the smallest first; NaN counts as -infinity.
 std::vector<std::int64_t> by_threat(const Pairs& pairs);
 
-/// The margins of some rivals. Rows, ascending, are those of the pairs that it was made from, and `target` is the target's place
-/// among them.
+/// The margins of some rivals. `rows`, ascending, are their rows in the original pairs; `target` is the target's position among
+/// them.
 struct Rivals {
   Pairs pairs;
   std::vector<std::int64_t> rows;
   std::int64_t target;
-  double left_out = 0;  ///< the sum of the normal tails of rivals that were left out
+  double left_out = 0;  ///< the sum of the normal tails of the rivals left out
 };
 
 Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows);
 
 Rivals all_rivals(const Pairs& pairs, std::int64_t target);
 
-/// Those that decide, for algebra that grows with the cube of their number: all of up to 64, else the 64 of the smallest scores
-/// and as many more as it takes for the normal tails of the others to add up to at most 1e-3, with those of `must`; never more
-/// than kMostRivals of the smallest scores.
+/// The rivals that matter, because the algebra grows with the cube of their number. Up to 64 rivals: all of them. Otherwise the
+/// 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and those in `must`; never more
+/// than kMostRivals by score.
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
-/// Sums over pairs from which mean and covariance of the margins follow, for any subset of the pairs. The even part of a pair is
-/// e = (g+ + g-)/2, the odd part o = (g+ - g-)/2.
+/// Sums over pairs that give the mean and covariance of the margins for any subset of the pairs. The even part of a pair is
+/// e = (g+ + g-)/2, the odd part is o = (g+ - g-)/2.
 class PairMoments {
  public:
-  /// Sums over pairs begin, begin + stride, ... . Even parts are taken from the first pair's, so that constant margins have a
-  /// variance of exactly zero.
+  /// Sums over pairs begin, begin + stride, ... . Even parts are taken relative to the first pair's, so that constant margins
+  /// have a variance of exactly zero.
   PairMoments(const Pairs& pairs, std::int64_t begin, std::int64_t stride);
 
   /// The sums without those of `part`.
@@ -69,7 +69,7 @@ class PairMoments {
 
   std::int64_t count() const { return count_; }
 
-  /// The variance of each margin's mean, of two pairs or more: var(e) / count.
+  /// The variance of each margin's mean, var(e) / count. Needs at least two pairs.
   Eigen::VectorXd mean_variance() const;
 
  private:
@@ -78,49 +78,49 @@ class PairMoments {
   Eigen::MatrixXd even_squares_, odd_squares_;
 };
 
-/// Where the covariance of a point's margins comes from: `weight` times the covariance of its pairs, plus what is `known` [m, m].
+/// A model of the covariance of a point's margins: `weight` times the covariance of its pairs, plus `known` [m, m].
 struct CovarianceModel {
   double weight = 1;
   Eigen::MatrixXd known;
 
-  /// The mean of the pairs with that covariance.
+  /// `sampled`, the mean and covariance of the pairs, with the model's covariance instead.
   Linearization with(Linearization sampled) const;
 
   /// The same for some rows.
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 
-/// The covariance of m margins that their own pairs have.
+/// The model that uses only the covariance of the point's own pairs, for m margins.
 CovarianceModel own_alone(std::int64_t m);
 
-/// What no model may exclude, however sure it is of itself where few copies or none were lost: the 90% Clopper-Pearson interval
-/// of the copies that were kept.
+/// The 90% Clopper-Pearson interval of the copies that were kept. Reported intervals always include it, however certain a model
+/// is when few or no copies were lost.
 Interval counted_interval(std::int64_t kept, std::int64_t copies);
 
-/// Confronts `estimate`, whose p rests on the mean of `pairs` and the covariance of `model`, with the copies that were `kept`
-/// (reconcile.h): p moves towards their share as far as it is evidence against normal margins, and gets its standard error and
-/// 95% interval. `share` in [0, 1] is how much of the margins' standard deviation is sampled at all.
+/// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of copies `kept`
+/// (reconcile.h). p moves towards their share as far as that is evidence against normal margins, and gets its standard error and
+/// 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the model error.
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share);
 
-/// The same where the standard error of z = Phi^-1(p) is known: NaN where it is not.
+/// The same with a given standard error of z = Phi^-1(p); NaN if unknown.
 void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share);
 
-/// probit:N's estimate from one point's pairs alone. Where `stop` is set meanwhile, it means nothing.
+/// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// Says in an estimate's status what `rivals` left out, where that may matter.
+/// Adds to an estimate's status what `rivals` left out, if it may matter.
 void tell_left_out(Estimate& estimate, const Rivals& rivals);
 
-/// The standard errors of what is computed from pairs, by the jackknife that leaves out a group of pairs at a time (Efron 1982):
-/// without(group, groups) leaves out pairs group, group + groups, ... .
+/// Standard errors of values computed from pairs, by the delete-a-group jackknife (Efron 1982). without(group, groups) returns
+/// the values without pairs group, group + groups, ... .
 Eigen::ArrayXd jackknife(std::int64_t pairs,
                          const std::function<Eigen::ArrayXd(std::int64_t group, std::int64_t groups)>& without);
 
-/// z = Phi^-1(p) of margins at noise scale 1, roughly: for differences between similar problems.
+/// Approximate z = Phi^-1(p) of margins at noise scale 1, for differences between similar problems.
 double rough_z(const Linearization& linearization, std::int64_t target);
 
-/// The rivals that a standard error needs: those that threaten most.
+/// The rows of the nearest rivals, which are enough for a standard error.
 std::vector<std::int64_t> most_threatening(const Pairs& pairs);
 
 }  // namespace probust

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The coarse calls of an Executor for programs that run on this machine's processor: chunks, threads, noise, counting, Gram
-// matrices. What a chunk holds never changes a result: lanes do not influence each other (program.h), sums over samples run in
-// the order of the samples, and counts are integers.
+// The Executor for programs that run on this machine's processor: chunks, threads, noise, counting, Gram matrices. Chunking
+// never changes a result: lanes do not influence each other (program.h), sums over samples run in the order of the samples, and
+// counts are integers.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,15 +27,15 @@ using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 
 constexpr std::int64_t kPreferredLanes = 960;  // enough for every kernel to run at full speed
 constexpr std::int64_t kScratchBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;  // a workspace that stays near the core
+constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;  // a workspace of this size stays in the cache
 
 // Copies row-major points [N, elements], rows first .. first + count - 1, to lanes.
 void to_lanes(const Tensor& x, std::int64_t first, std::int64_t count, std::int64_t elements, float* lanes) {
   transpose(x.data.data() + first * elements, count, elements, lanes);
 }
 
-// Adds to `gram` the products of one lane's gradients: gradients[e * lanes + s * examples + b], rows s, columns e. The sum runs
-// in fixed blocks of elements, so its rounding does not depend on the chunk.
+// Gram matrix u uᵀ of one example's gradients, u [rows, elements]. The sum runs in fixed blocks of elements, so its rounding does
+// not depend on the chunk.
 class GramAccumulator {
  public:
   GramAccumulator(std::int64_t rows, const std::atomic<bool>& stop) : stop_(stop), block_(rows, kBlock) {}
@@ -91,7 +91,7 @@ class HostExecutor final : public Executor {
     split_ = split_last_layer(graph_);
   }
 
-  // One of which there is no graph, and hence no gradient.
+  // Without a graph, and hence without gradients.
   HostExecutor(std::string_view name, std::unique_ptr<Program> forward, Shape point, std::int64_t classes,
                const ExecutorOptions& options)
       : name_(name),
@@ -105,7 +105,7 @@ class HostExecutor final : public Executor {
     make_workspaces();
   }
 
-  // What it does is part of another's work.
+  // Counts passes in, and stops by, the progress of the executor that this one works for.
   void report_to(Progress& progress_of_all) {
     reported_ = &progress_of_all;
     make_workspaces();
@@ -116,8 +116,8 @@ class HostExecutor final : public Executor {
   const Shape& point_shape() const override { return point_shape_; }
   bool differentiable() const override { return compile_ != nullptr; }
   bool piecewise_constant() override {
-    if (!differentiable()) return true;                                             // its gradients say nothing
-    if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(graph_);  // only estimators with gradients ask
+    if (!differentiable()) return true;                                             // there are no gradients
+    if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(graph_);  // only gradient estimators need this
     return *piecewise_constant_;
   }
   Batch forward_batch() const override { return forward_batch_; }
@@ -289,7 +289,7 @@ class HostExecutor final : public Executor {
           const Timing timing(buffers.workspace, seconds);
           run();
         }
-        constexpr double kLong = 1;  // seconds: what the first run has beside its steps, such as memory to be taken, is little
+        constexpr double kLong = 1;  // seconds; in a run this long, one-time costs such as allocations do not matter
         if (std::accumulate(seconds.begin(), seconds.end(), 0.0) > kLong) break;
       }
       return by_kind(program.steps(), seconds, batch);
@@ -297,7 +297,7 @@ class HostExecutor final : public Executor {
   }
 
  private:
-  // What one thread needs, reused from call to call.
+  // One thread's memory, reused from call to call.
   struct Buffers {
     Workspace workspace;
     Stretch inputs, variances, logits, cotangents, gradients;
@@ -316,7 +316,7 @@ class HostExecutor final : public Executor {
     }
   }
 
-  // Gives back what runs held.
+  // Frees the memory of earlier runs.
   void release_workspaces() {
     workspaces_.clear();
     make_workspaces();
@@ -324,7 +324,7 @@ class HostExecutor final : public Executor {
 
   // Splits 0..total-1 into chunks of `step` and hands them to the threads.
   void for_chunks(std::int64_t total, std::int64_t step, const std::function<void(std::int64_t, std::int64_t, int)>& body) {
-    // With fewer chunks than threads the threads would idle: make the chunks smaller.
+    // With fewer chunks than threads, some threads would be idle: make the chunks smaller.
     const std::int64_t even = (total + options_.threads - 1) / options_.threads;
     step = std::max<std::int64_t>(1, std::min(step, even));
     parallel_for((total + step - 1) / step, options_.threads, [&](std::int64_t task, int worker) {
@@ -335,13 +335,13 @@ class HostExecutor final : public Executor {
 
   void stop_if_asked() const { probust::stop_if_asked(&reported_->stop); }
 
-  // Linearizations of the margins from those of the last layer's inputs: linearize(executor, points) gives these.
+  // Linearizations of the margins, from those of the last layer's inputs that linearize(executor, points) returns.
   template <class Linearize>
   std::vector<Linearization> by_features(const Points& points, Linearize linearize) {
     if (!features_) {
-      release_workspaces();  // both would hold the whole memory otherwise
+      release_workspaces();  // otherwise both executors would hold the whole memory
       ExecutorOptions rest = options_;
-      // It accounts for its own weights; the last layer's are there as constant, packed and as a matrix.
+      // The new executor accounts for its own weights. The last layer's exist three times: as constant, packed and as a matrix.
       if (rest.weights_included) rest.memory = std::max<std::int64_t>(1, memory_given_ - 3 * bytes_of(*split_->last));
       auto features = std::make_unique<HostExecutor>(name_, compile_, split_->features, rest);
       features->report_to(*reported_);
@@ -350,7 +350,7 @@ class HostExecutor final : public Executor {
     return through_last_layer(split_->last, linearize(*features_, for_features(points)).value(), points, &reported_->stop);
   }
 
-  // While it lives, the steps of programs are timed.
+  // Times the steps of programs during its lifetime.
   struct Timing {
     Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
     ~Timing() { workspace.seconds = nullptr; }
@@ -372,7 +372,8 @@ class HostExecutor final : public Executor {
     return logits;
   }
 
-  // Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count, and a point's copy 0 is `first`.
+  // Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count. A point's copy 0 has the noise of
+  // sample (or pair) `first`.
   struct Draws {
     const Points& points;
     const Noise& noise;
@@ -392,7 +393,7 @@ class HostExecutor final : public Executor {
     }
   }
 
-  // Writes x [elements][lanes]: copy j with the noise of sample `stride` j + `offset`, at `sign` times its scale.
+  // Writes x [elements][lanes]: copy j has the noise of sample `stride` (first + j) + `offset`, times `sign`.
   void draw(const Draws& draws, Buffers& buffers, float* x, int stride = 1, int offset = 0, int sign = 1) const {
     buffers.points.resize(static_cast<std::size_t>(draws.lanes));
     buffers.samples.resize(static_cast<std::size_t>(draws.lanes));
@@ -415,13 +416,13 @@ class HostExecutor final : public Executor {
     return {Eigen::MatrixXd(classes_ - 1, count), Eigen::MatrixXd(classes_ - 1, count)};
   }
 
-  // The first copies of pairs, to the input buffer. Pairs that are not mirrored take two samples each.
+  // Writes the first copies of pairs to the input buffer. Pairs that are not mirrored use two samples each.
   void draw_first_copies(const Draws& pairs, Buffers& buffers) const {
     float* input = buffers.inputs.take(elements_ * pairs.lanes + kGroup);
     draw(pairs, buffers, input, pairs.noise.shape->mirrored() ? 1 : 2);
   }
 
-  // The second ones in their place: reflected where that is what the noise would draw.
+  // Overwrites them with the second copies. Additive noise is reflected at x instead of drawn again.
   void draw_second_copies(const Draws& pairs, Buffers& buffers) const {
     float* const input = buffers.inputs.data();
     if (!pairs.noise.shape->additive()) {
@@ -437,7 +438,8 @@ class HostExecutor final : public Executor {
     }
   }
 
-  // Margins of pairs whose first copies lie in the input buffer: `matrices` tells where a point's go, a column a copy.
+  // Computes margins of the pairs whose first copies are in the input buffer. matrices(i) is the Pairs of point i; column j is
+  // its copy j.
   template <class Matrices>
   void run_pairs(const Draws& pairs, Buffers& buffers, Matrices matrices) {
     const auto store = [&](const float* logits, Eigen::MatrixXd Pairs::*side) {
@@ -456,7 +458,7 @@ class HostExecutor final : public Executor {
       throw Error{ErrorCode::unsupported, "gradients", "are not to be had from " + name_, "ask for what needs logits alone"};
   }
 
-  // A program beside the forward's. What runs held meanwhile is given back first, so that its weights find room.
+  // Compiles another program. Frees the memory of earlier runs first, so that its weights fit.
   std::unique_ptr<Program> compiled(const Graph& graph) {
     release_workspaces();
     return compile_(graph);
@@ -471,7 +473,7 @@ class HostExecutor final : public Executor {
     account_for_weights();
   }
 
-  // For the gradients of all margins at once, which take more memory than those of a few.
+  // Prepares for the gradients of all margins at once, which take more memory than a few.
   void prepare_jacobian() {
     prepare_gradient();
     gradient_batch_ = fit_gradient(*gradient_, classes_ - 1);
@@ -486,14 +488,14 @@ class HostExecutor final : public Executor {
     account_for_weights();
   }
 
-  // A program that gives logits and pulled-back cotangents: of the classifier, or of its mean under noise.
+  // A program that returns logits and pulled-back cotangents, of the classifier or of its mean under noise.
   struct Sweep {
     const Program* program;
     Batch batch;
-    const Noise* noise = nullptr;  // whose variances are an input, behind x
+    const Noise* noise = nullptr;  // if set, its variances are an input after x
   };
 
-  // The sweep that linearises around the point or the noise, in batches for `rows` seeds.
+  // The sweep that linearises at the point or under the noise, with a batch for `rows` seeds.
   Sweep prepared(Around around, const Noise& noise, std::int64_t rows) {
     if (around == Around::point) {
       prepare_gradient();
@@ -503,8 +505,8 @@ class HostExecutor final : public Executor {
     return {smoothed_.get(), fit_gradient(*smoothed_, rows), &noise};
   }
 
-  // Runs the forward and the backward sweep for `count` examples in the input buffer, for `rows` seeds in groups that fit.
-  // seed(b, row, c) is element c of seed `row` of example b; take(first_row, rows, gradients [elements][rows * count]).
+  // Runs the forward and backward sweep for `count` examples in the input buffer and `rows` seeds, in groups that fit.
+  // seed(b, row, c) is element c of seed `row` of example b. Calls take(first_row, rows, gradients [elements][rows * count]).
   template <class Seed, class Take>
   void sweep(std::int64_t count, std::int64_t rows, Buffers& buffers, Seed seed, Take take) {
     sweep(Sweep{gradient_.get(), gradient_batch_}, count, rows, buffers, seed, take);
@@ -530,13 +532,13 @@ class HostExecutor final : public Executor {
       verify(buffers);
       take(first, seeds, outputs[1]);
       reported_->passes += lanes + (first == 0 ? count : 0);
-      // The logits come with one lane per seed: keep those of the first.
+      // The logits have one lane per seed and example: keep those of the first seed.
       for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(outputs[0] + c * lanes, count, outputs[0] + c * count);
     }
     if (rows == 0) run_forward(count, buffers);
   }
 
-  // The variances of the noise at the points `index`, as an input.
+  // Writes the variances of the noise at the points `index`, an input of smoothed programs.
   void fill_variances(const Noise& noise, std::span<const std::int64_t> index, Buffers& buffers) const {
     const auto count = static_cast<std::int64_t>(index.size());
     float* variances = buffers.variances.take(elements_ * count);
@@ -569,8 +571,9 @@ class HostExecutor final : public Executor {
     return result;
   }
 
-  // The sweep for the margins of each example's target, whitened by the noise at the point `index` that it is a copy of:
-  // store(b, row, element, value) gets them, and raw(first_row, rows, gradients) sees them before.
+  // The sweep for all margins of each example's target. `index` are the points that the examples are copies of; their noise
+  // whitens the gradients. store(b, row, element, value) gets the whitened gradients, raw(first_row, rows, gradients) those
+  // before.
   template <class Store, class Raw>
   void sweep_margins(const Sweep& which, std::int64_t count, std::span<const std::int64_t> targets,
                      std::span<const std::int64_t> index, const NoiseShape& shape, Buffers& buffers, Store store, Raw raw) {
@@ -589,7 +592,7 @@ class HostExecutor final : public Executor {
     });
   }
 
-  // Pairs of a projection, and how many of them the caller knows already.
+  // The number of pairs of a projection, and how many of them the caller already has.
   struct Asked {
     std::int64_t pairs, known;
   };
@@ -631,8 +634,8 @@ class HostExecutor final : public Executor {
     project_pairs(asked.known, asked.pairs - asked.known, true);
   }
 
-  // Gradients [elements][seeds][examples] as rows first_row .. of each example's matrix, a few elements at a time so that both
-  // sides stay near the core.
+  // Copies gradients [elements][seeds][examples] to rows first_row, ... of each example's matrix, a few elements at a time so
+  // that both sides stay in the cache.
   static void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to) {
     constexpr std::int64_t kTogether = 16;
     const auto count = static_cast<std::int64_t>(to.size());
@@ -646,7 +649,7 @@ class HostExecutor final : public Executor {
     }
   }
 
-  // Whitens gradients [elements][seeds][examples] by the noise at the points `index` that the examples are copies of.
+  // Whitens gradients [elements][seeds][examples] by the noise at the points `index`, one per example.
   void whiten_copies(std::span<const std::int64_t> index, std::int64_t seeds, const NoiseShape& shape, float* gradients,
                      Buffers& buffers) const {
     buffers.points.clear();
@@ -654,8 +657,8 @@ class HostExecutor final : public Executor {
     shape.whiten(buffers.points, elements_, gradients);
   }
 
-  // along(a, j) += u_a . (copy j - x) for copies in lanes of `stride`, behind which kGroup floats may be read. Every lane's sum
-  // is made in the same order, whatever lanes stand beside it.
+  // along(a, j) += u_a . (copy j - x), for copies in lanes, `stride` floats from element to element. Reads up to kGroup floats
+  // past the end. The order of each lane's sum does not depend on the other lanes.
   static void add_along(const RowMatrix& u, const float* x, const float* noisy, std::int64_t stride,
                         Eigen::Ref<Eigen::MatrixXd> along) {
     for (Eigen::Index j = 0; j < along.cols(); j += kGroup) {
@@ -670,7 +673,7 @@ class HostExecutor final : public Executor {
     }
   }
 
-  // The same for few rows and kGroup lanes: sums that stay in registers.
+  // The same for few rows and kGroup lanes: the sums stay in registers.
   static constexpr Eigen::Index kGroup = 16;
   template <int Rows>
   static Eigen::Matrix<double, Rows, kGroup> products(const RowMatrix& u, Eigen::Index a, const float* x, const float* noisy,
@@ -689,7 +692,7 @@ class HostExecutor final : public Executor {
     return result;
   }
 
-  // Noisy copies 0 .. samples - 1 of one of the caller's points.
+  // Noisy copies 0 .. samples - 1 of one point.
   struct Copies {
     const Points& points;
     const Noise& noise;
@@ -703,8 +706,8 @@ class HostExecutor final : public Executor {
 
   // Sums over the first `done` copies, each in the order of the copies.
   struct RunningMean {
-    RowMatrix whitened, raw;  // sums of gradients, by the noise's covariance and as they are
-    Linearization out;        // columns of what is kept of every copy
+    RowMatrix whitened, raw;  // sums of gradients, whitened and not
+    Linearization out;        // collects the columns that are kept for every copy
     std::int64_t done = 0;
 
     RunningMean(std::int64_t rivals, std::int64_t elements, std::int64_t samples)
@@ -714,7 +717,7 @@ class HostExecutor final : public Executor {
     }
   };
 
-  // Until `count` of them are in, in whole batches.
+  // Adds copies until at least `count` are in, in whole batches.
   void add_copies(const Copies& copies, std::int64_t count, RunningMean& mean, Buffers& buffers) {
     const std::int64_t end = std::min(count, copies.samples), target = copies.points.target[copies.point];
     const float* x = copies.x(elements_);
@@ -756,7 +759,7 @@ class HostExecutor final : public Executor {
     return out;
   }
 
-  // What linearize_averaged does, with pauses.
+  // linearize_averaged in instalments.
   class HostAverages final : public Averages {
    public:
     HostAverages(HostExecutor& executor, Points points, Noise noise, std::int64_t samples)
@@ -766,7 +769,7 @@ class HostExecutor final : public Executor {
       for (std::int64_t i = 0; i < points_.size(); ++i) means_.emplace_back(executor.classes_ - 1, executor.elements_, samples);
     }
 
-    // With the last copies a point's gradients are done with: all points get there together.
+    // After the last copies the sums of gradients are freed. All points finish in the same call.
     Result<std::monostate> reach(std::int64_t count) override {
       return attempt([&] {
         each_point([&](std::int64_t i, Buffers& buffers) {
@@ -786,7 +789,7 @@ class HostExecutor final : public Executor {
    private:
     Copies copies(std::int64_t i) const { return {points_, noise_, i, samples_}; }
 
-    // An Error may leave a batch half added: it stays.
+    // An Error may leave a batch half added, so every later call returns it again.
     template <class Body>
     auto attempt(Body body) -> Result<decltype(body())> {
       if (failed_) return *failed_;
@@ -810,13 +813,13 @@ class HostExecutor final : public Executor {
     std::optional<Error> failed_;
   };
 
-  // ---- memory, and how much is done at once
+  // ---- memory and batch sizes
 
   static std::int64_t bytes_of(const LastLayer& last) {
     return (last.weights.size() + last.bias.size()) * static_cast<std::int64_t>(sizeof(float));
   }
 
-  // What weights take: the graph's constants, and their packed forms in the programs.
+  // Bytes of the graph's constants and of their packed forms in the programs.
   std::int64_t weight_bytes() const {
     std::set<const Tensor*> constants;
     for (const Node& node : graph_.nodes) {
@@ -833,10 +836,10 @@ class HostExecutor final : public Executor {
     return bytes;
   }
 
-  // After a program was compiled: what is left of the memory.
+  // Subtracts the weights from the memory. Call it after compiling a program.
   void account_for_weights() {
     if (!options_.weights_included) return;
-    constexpr std::int64_t kProgram = std::int64_t{11} << 20;  // the code, and tables
+    constexpr std::int64_t kProgram = std::int64_t{11} << 20;  // code and tables
     const std::int64_t weights = weight_bytes() + std::min(kProgram, memory_given_ / 4);
     if (weights >= memory_given_) {
       throw Error{ErrorCode::resources, "--memory", "the model's weights take " + std::to_string((weights >> 10) + 1) + "K",
@@ -846,7 +849,7 @@ class HostExecutor final : public Executor {
     forward_batch_ = fit_forward();
   }
 
-  // About what kernels use beside the values; where memory is given for very small networks, less.
+  // Kernels use about this much in addition to the values; less for the small --memory of a tiny network.
   std::int64_t scratch_bytes() const { return options_.weights_included ? std::min(kScratchBytes, memory_given_ / 64) : 0; }
 
   std::int64_t forward_bytes(std::int64_t lanes) const {
@@ -863,7 +866,7 @@ class HostExecutor final : public Executor {
            elements_ * batch.examples * rows * static_cast<std::int64_t>(sizeof(double));
   }
 
-  // Compiling makes tables as long as a value: a small file may ask for values that no machine holds.
+  // Compiling makes tables as long as a value, and a small file can declare values that fit no machine.
   void check_values_fit(const Graph& graph) const {
     for (const Node& node : graph.nodes) {
       const std::int64_t bytes = element_count(node.shape) * static_cast<std::int64_t>(sizeof(float));
@@ -881,19 +884,19 @@ class HostExecutor final : public Executor {
         "give at least " + std::to_string(((needed * options_.threads + weights) >> 10) + 1) + "K or use fewer --threads"};
   }
 
-  // Half as many lanes or fewer, that still are whole groups of the kernels', or thirds of one.
+  // At most half as many lanes: a multiple of 48 (whole groups of any kernel), or of 3 if that is too many.
   static std::int64_t fewer(std::int64_t lanes) {
     const std::int64_t half = lanes / 2, group = half >= 48 ? 48 : half >= 3 ? 3 : 1;
     return half / group * group;
   }
 
-  // About half as many, in threes.
+  // About half as many, a multiple of 3 if there are enough.
   static std::int64_t fewer_seeds(std::int64_t seeds) {
     const std::int64_t half = (seeds + 1) / 2;
     return half > 3 ? std::min(seeds - 1, (half + 2) / 3 * 3) : half;
   }
 
-  // As many lanes as are preferred; where their values leave the cache, no more than it takes to keep the kernels busy.
+  // As many lanes as preferred; if their values do not fit the cache, no more than the kernels need to run well.
   Batch fit_forward() const {
     const std::int64_t budget = options_.memory / options_.threads,
                        busy = std::min<std::int64_t>(48, 4 * forward_->least_lanes());
@@ -920,17 +923,17 @@ class HostExecutor final : public Executor {
   }
 
   std::string name_;
-  ExecutorOptions options_;  // memory: what is left for values
+  ExecutorOptions options_;  // memory: after subtracting the weights
   std::int64_t memory_given_ = options_.memory;
-  Progress* reported_ = &progress;  // or that of the executor whose features it computes
+  Progress* reported_ = &progress;  // or that of the executor that this one computes features for
   Compile compile_ = nullptr;
   Graph graph_;
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
-  std::optional<SplitClassifier> split_;  // where the classes are many
-  std::unique_ptr<Executor> features_;    // of its first part, once it is wanted
+  std::optional<SplitClassifier> split_;  // if there are many classes
+  std::unique_ptr<Executor> features_;    // of the first part, made when first needed
   Batch forward_batch_, gradient_batch_;
   std::vector<Buffers> workspaces_;
 };
@@ -1009,7 +1012,7 @@ void check(const Executor& executor, const Points& points) {
 
 namespace {
 
-// For executors that do not pause: all of it with the first instalment.
+// For executors that cannot pause: the first instalment does everything.
 class AveragesAtOnce final : public Averages {
  public:
   AveragesAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)

@@ -10,30 +10,30 @@
 
 namespace probust {
 
-/// Forward passes that somebody else runs, who cannot be waited for: another engine, in a page. Where logits are wanted that are
-/// not known, the attempt ends; whoever made it fetches them and makes it again, which asks the same questions (stepwise.h).
-/// For executors with one thread.
+/// Forward passes that run elsewhere and cannot be waited for, such as in another inference engine on a web page. When unknown
+/// logits are needed, the attempt ends with an Error. The caller fetches them and tries again; the new attempt requests the same
+/// inputs in the same order (stepwise.h). For executors with one thread.
 class Outside {
  public:
-  /// Inputs whose logits are wanted.
+  /// Inputs whose logits are needed.
   struct Inputs {
     std::int64_t count = 0;
     std::vector<float> values;  ///< [count, d], each as the model takes it
   };
 
-  /// Begins an attempt.
+  /// Starts an attempt.
   void resume();
 
-  /// What the present attempt ended for the want of; null where it did not.
+  /// The inputs whose missing logits ended the current attempt; null if none are missing.
   const Inputs* wanted() const { return wanting_ ? &answers_.back().inputs : nullptr; }
 
-  /// The logits [count, classes] of what is wanted. Throws Error{usage} where they are of another number.
+  /// Supplies the logits [count, classes] of the wanted inputs. Throws Error{usage} if nothing is wanted or the size is wrong.
   void answer(std::vector<float> logits, std::int64_t classes);
 
   /// Inputs answered so far.
   std::int64_t passes() const { return passes_; }
 
-  /// The logits of `inputs`. Throws Error where they have to be waited for.
+  /// The logits of `inputs`. Throws Error{usage, "interrupted"} if they are not known yet.
   const std::vector<float>& logits(Inputs inputs);
 
  private:
@@ -43,12 +43,12 @@ class Outside {
     bool used = false;  // by the present attempt
   };
 
-  std::vector<Answer> answers_;  // that an attempt may ask for again
+  std::vector<Answer> answers_;  // an attempt may request these again
   bool wanting_ = false;
   std::int64_t passes_ = 0;
 };
 
-/// A program whose logits [classes] come from `outside`, given what `preparation` (one input, one output) makes of its own input.
+/// A program whose logits [classes] come from `outside`. Its input first goes through `preparation` (one input, one output).
 /// `outside` must outlive it.
 std::unique_ptr<Program> outside_program(Outside& outside, const Graph& preparation, std::int64_t classes);
 
