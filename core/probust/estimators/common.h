@@ -6,7 +6,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
 
-// What the estimators' files share.
+// Shared by the estimators.
 namespace probust {
 
 /// An estimate of NaN with the status "nonfinite".
@@ -15,31 +15,31 @@ Estimate nonfinite_estimate();
 /// Whether point i and its logits are all finite.
 bool finite_at(const Points& points, const Tensor& logits, std::int64_t i);
 
-/// z = Phi^-1(p), from whichever of p and 1 - p is small.
+/// z = Phi^-1(p), from the smaller of p and 1 - p.
 double z_of(const Estimate& estimate);
 
-/// Adds to what a status says: "ok" becomes "ok: calibrated", "ok: by mc:10" becomes "ok: by mc:10, calibrated".
+/// Appends to a status: "ok" becomes "ok: calibrated", "ok: by mc:10" becomes "ok: by mc:10, calibrated".
 void add_to_status(Estimate& estimate, const std::string& what);
 
-/// A number for a status, as "1.2e-06".
+/// A number as in a status: "1.2e-06".
 std::string short_text(double value);
 
-/// Says in an estimate's status what rivals other than the `taken` nearest may add to p_fail, at most: `left_out`, and p.
+/// Sets an estimate's status: rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
 void tell_left_out(Estimate& estimate, std::size_t taken, double left_out);
 
 /// How a normal problem becomes a probability.
 enum class NormalCdf { exact, mv_sigmoid };
 
-/// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid; certain, degenerate and
-/// non-finite linearizations have their defined answers. Where margins were sampled, also the standard error of p that their
-/// scatter causes, by the delta method. Where `stop` is set meanwhile, the answer means nothing.
+/// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid. Certain, degenerate and
+/// non-finite linearizations get their defined answers. If margins were sampled (samples > 1), also the standard error of p from
+/// their scatter, by the delta method. The answer is meaningless if `stop` is set meanwhile.
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop = nullptr);
 
 /// The same linearised classifier with another class as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
 
-/// The same by the multivariate normal CDF for many linearizations [N] with their targets [N], at once.
+/// from_linearization with NormalCdf::exact for many linearizations [N] with targets [N].
 std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Linearization> linearizations,
                                           std::span<const std::int64_t> targets, double sigma, std::int64_t samples);
 
@@ -47,15 +47,15 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
 struct Reading {
   NormalCdf cdf = NormalCdf::exact;
   std::int64_t samples = 0;                                 ///< copies that they were averaged over
-  Linearization (*repair)(const Linearization&) = nullptr;  ///< of each, first
-  std::int64_t forwards = 0, backwards = 0;                 ///< that each of them took
+  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each one first
+  std::int64_t forwards = 0, backwards = 0;                 ///< passes per linearization
 };
 
-/// One estimate a point, of what the evaluation asks for: for groups, the sum over the classes that count as kept (and those that
-/// do not, for p_fail); for per_class, each class's own probability.
+/// One estimate per point for the evaluation's event. For groups, p is the sum over the classes of the target's group, and p_fail
+/// the sum over the others. For per_class, also each class's probability.
 std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading);
 
-/// From this budget on a pilot of auto:N looks at which points failures are too rare to count.
+/// From this budget on, auto:N runs a pilot to find the points where failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 
 // Each estimator's function, by file.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What copies of a point are counted for. The executor counts winners where they are made; who else is among the largest logits
-// is found here, from the logits.
+// Counts of the noisy copies of a point. The executor counts winners on the device; places among the largest logits are counted
+// here, from the logits.
 #include "probust/estimators/counts.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kLanes = 256;  // copies that are made noisy at once
+constexpr std::int64_t kLanes = 256;  // copies that get their noise at once
 
 // Adds one to the counts of the `top` largest logits.
 void place(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& order, std::vector<std::int64_t>& counts) {

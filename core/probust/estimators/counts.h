@@ -16,17 +16,17 @@ namespace probust {
 std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
                                                     std::int64_t samples, std::int64_t top, std::int64_t first = 0);
 
-/// Whether one copy's logits [C] keep what the event asks of `target`.
+/// Whether a copy with these logits [C] keeps the answer: the event happens for `target`.
 bool keeps(const Event& event, std::span<const float> logits, std::int64_t target);
 
-/// How many of the copies counted so for the event's `top` keep what it asks of `target`.
+/// How many copies keep the answer, from the counts of count_placed with the event's `top`.
 std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target);
 
-/// The share `kept` / `trials` with its binomial standard error, 95% between the interval's ends, and a forward for each trial.
+/// The share `kept` / `trials` with its binomial standard error, the interval `p95`, and one forward per trial.
 Estimate from_counts(std::int64_t kept, std::int64_t trials, const Interval& p95);
 
-/// Copies first .. first + count - 1 of one point as rows [count, ...]. make_noisy(lanes, x) does that to some of them, laid out
-/// [elements][lanes]; it is called by several threads.
+/// Copies first .. first + count - 1 of one point as rows [count, ...]. make_noisy(lanes, x) adds the noise to some of them, laid
+/// out [elements][lanes]; several threads call it.
 Tensor noisy_rows(const Points& point, std::int64_t first, std::int64_t count, int threads,
                   const std::function<void(const NoiseLanes& lanes, float* x)>& make_noisy);
 

@@ -11,10 +11,11 @@ namespace probust {
 namespace {
 
 constexpr std::size_t kAlwaysKept = 64;
-constexpr double kNegligible = 1e-5, kNegligibleShare = 1e-3;  // of failure: absolute, and of the most probable rival's
+constexpr double kNegligible = 1e-5,
+                 kNegligibleShare = 1e-3;  // failure probability: absolute, and relative to the likeliest rival
 
-// What is left of the rivals, ascending by z, whose failure probabilities beyond add up to next to nothing; of many, those that
-// threaten most.
+// How many of the rivals, ascending by z, to keep so that the failure probabilities of the others are negligible; at most
+// kMostRivals.
 struct Kept {
   std::size_t count = 0;
   double left_out = 0;  // the sum of the others' probabilities
@@ -33,7 +34,7 @@ Kept that_matter(const std::vector<double>& z) {
   return kept;
 }
 
-// Drops rivals that cannot matter, where there are many: z and rows alike. Returns what that may add to the failure.
+// If there are many rivals, drops those that cannot matter from z and rows. Returns what they may add to the failure probability.
 double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) {
   std::vector<std::size_t> order(z.size());
   std::iota(order.begin(), order.end(), 0);

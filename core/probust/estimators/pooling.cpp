@@ -9,13 +9,13 @@
 namespace probust {
 namespace {
 
-constexpr double kAlike = 4;  // shapes are weighed by e to this times the cosine between centred logits; measured
+constexpr double kAlike = 4;  // the weight of a shape is exp(kAlike * cosine between centred logits); measured
 
-// Degrees of freedom that the others' shape may count for, and what it counts for where nothing tells.
+// Candidates for the degrees of freedom that the others' shape counts as, and the default without evidence.
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
 constexpr double kUnknownWorth = 12;
 
-// The covariance of logits, centred over the classes, whose margins have a given covariance: f_i = -g_i and f_t = 0, centred.
+// The covariance of the logits, centred over the classes, from that of the margins: f_i = -g_i and f_t = 0, then centred.
 Eigen::MatrixXd of_logits(const Eigen::MatrixXd& margins, std::int64_t target) {
   const Eigen::Index classes = margins.rows() + 1;
   Eigen::MatrixXd from_margins = Eigen::MatrixXd::Zero(classes, classes - 1);
@@ -24,7 +24,7 @@ Eigen::MatrixXd of_logits(const Eigen::MatrixXd& margins, std::int64_t target) {
   return from_margins * margins * from_margins.transpose();
 }
 
-// And back: the covariance of f_t - f_i.
+// The inverse: the covariance of f_t - f_i.
 Eigen::MatrixXd of_margins(const Eigen::MatrixXd& logits, std::int64_t target) {
   const Eigen::Index m = logits.rows() - 1;
   Eigen::MatrixXd result(m, m);
@@ -37,7 +37,7 @@ Eigen::MatrixXd of_margins(const Eigen::MatrixXd& logits, std::int64_t target) {
   return result;
 }
 
-// The covariances of the logits of a block, as sizes and shapes, and how alike their points are.
+// The covariances of the logits of a block, split into size (trace) and shape, with the similarity of their points.
 class Pool {
  public:
   Pool(const std::vector<Eigen::MatrixXd>& margins, const std::vector<std::int64_t>& targets, const Tensor& logits)
@@ -54,7 +54,7 @@ class Pool {
     }
   }
 
-  // The covariance of point i's logits that the others let expect; empty where none says anything.
+  // The covariance of point i's logits expected from the other points; empty if none is usable.
   Eigen::MatrixXd prior(std::size_t i) const {
     if (!usable(i)) return {};
     Eigen::MatrixXd shape = Eigen::MatrixXd::Zero(alike_.cols(), alike_.cols());
@@ -74,19 +74,19 @@ class Pool {
  private:
   bool usable(std::size_t i) const { return std::isfinite(log_sizes_[i]); }
 
-  Eigen::MatrixXd alike_;  // centred logits of unit length, by rows
+  Eigen::MatrixXd alike_;  // rows: centred logits, normalized
   std::vector<Eigen::MatrixXd> shapes_;
   std::vector<double> log_sizes_;
 };
 
-// ln of the multivariate gamma function, up to what depends on m alone.
+// ln of the multivariate gamma function, up to a constant that depends on m only.
 double log_gamma(Eigen::Index m, double a) {
   double sum = 0;
   for (Eigen::Index j = 0; j < m; ++j) sum += std::lgamma(a - static_cast<double>(j) / 2);
   return sum;
 }
 
-// The eigenvalues of a covariance relative to its prior; empty where that is singular.
+// The eigenvalues of a covariance relative to its prior; empty if the prior is singular.
 Eigen::VectorXd relative(const Eigen::MatrixXd& own, const Eigen::MatrixXd& prior) {
   const Eigen::LLT<Eigen::MatrixXd> root(prior);
   if (prior.size() == 0 || root.info() != Eigen::Success || root.rcond() < 1e-12) return {};
@@ -95,8 +95,8 @@ Eigen::VectorXd relative(const Eigen::MatrixXd& own, const Eigen::MatrixXd& prio
   return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(whitened, Eigen::EigenvaluesOnly).eigenvalues().cwiseMax(0);
 }
 
-// The log likelihood of a covariance from `freedom` degrees whose prior counts for `worth`, up to what does not depend on it: of
-// a Wishart matrix over an inverse Wishart prior.
+// The log likelihood, up to a constant, of a covariance with `freedom` degrees of freedom if its prior counts as `worth`: a
+// Wishart matrix under an inverse Wishart prior.
 double log_likelihood(const Eigen::VectorXd& eigenvalues, double freedom, double worth) {
   const Eigen::Index m = eigenvalues.size();
   const double v = worth + static_cast<double>(m) + 1;
@@ -105,8 +105,8 @@ double log_likelihood(const Eigen::VectorXd& eigenvalues, double freedom, double
          log_gamma(m, v / 2);
 }
 
-// The weight of the priors in what is expected of covariances that have so many degrees of freedom, the mean over what the priors
-// may count for.
+// The weight of the priors in the posterior mean of covariances with `freedom` degrees of freedom, averaged over kWorths by
+// likelihood.
 double prior_weight(const std::vector<Eigen::MatrixXd>& own, const std::vector<Eigen::MatrixXd>& priors, double freedom) {
   const Eigen::Map<const Eigen::ArrayXd> worths(kWorths, static_cast<Eigen::Index>(std::size(kWorths)));
   Eigen::ArrayXd logs = Eigen::ArrayXd::Zero(worths.size());
@@ -133,7 +133,7 @@ std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixX
     const Eigen::MatrixXd prior = pool.prior(i);
     priors.push_back(prior.size() == 0 ? prior : of_margins(prior, targets[i]));
   }
-  // h pairs have h differences and h - 1 deviations of sums; where one of the two rules they tell little more than h.
+  // h pairs have h differences and h - 1 deviations of sums. If one of the two dominates, they are worth little more than h.
   const double weight = prior_weight(own, priors, 1.5 * static_cast<double>(pairs));
   std::vector<CovarianceModel> models;
   models.reserve(own.size());

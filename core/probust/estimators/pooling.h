@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What the points of a block tell each other. What a point's few copies leave uncertain is the covariance of its margins, and the
-// covariance of the logits has much the same shape at points with like logits: each point's is shrunk towards the mean shape of
-// the others, as an inverse Wishart prior has it (Haff, "Empirical Bayes estimation of the multivariate normal covariance
-// matrix", Annals of Statistics 1980), and the scale of that prior half way, in its logarithm, from the point's own towards the
-// others'. How many draws the prior counts for is what the block finds likely (Chen, "Bayesian inference for a normal dispersion
-// matrix", Journal of the Royal Statistical Society B 1979): many where shapes are alike, few where they are not.
+// Pooling over the points of a block. With few copies, the covariance of a point's margins is uncertain. But the covariance of
+// the logits has a similar shape at points with similar logits. So each point's covariance is shrunk towards the weighted mean
+// shape of the others, with an inverse Wishart prior (Haff, "Empirical Bayes estimation of the multivariate normal covariance
+// matrix", Annals of Statistics 1980). The prior's scale is the geometric mean of the point's own and the others'. How many draws
+// the prior counts as follows from its likelihood over the block (Chen, "Bayesian inference for a normal dispersion matrix",
+// Journal of the Royal Statistical Society B 1979): many if the shapes are alike, few if not.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,11 +16,11 @@
 
 namespace probust {
 
-/// Points that are estimated together where there are more: what is pooled over them depends on which they are.
+/// Points per block. Pooled estimates depend on which points share a block, so this is fixed.
 inline constexpr std::int64_t kBlock = 128;
 
-/// For each point the covariance of its margins, given `own` [m, m], what its own `pairs` say of it, the targets that the margins
-/// are of, and the logits [N, C] without noise; the own alone where no other point says anything. There is one pair at least.
+/// The covariance model of each point's margins. `own` [m, m] are the covariances from each point's own `pairs` (a number, at
+/// least 1), `targets` their targets, `logits` [N, C] those without noise. own_alone if no other point is usable.
 std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixXd>& own, const std::vector<std::int64_t>& targets,
                                                 const Tensor& logits, std::int64_t pairs);
 

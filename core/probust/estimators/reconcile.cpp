@@ -13,12 +13,12 @@ namespace probust {
 namespace {
 
 constexpr int kNodes = 5 * normal::kLanes;
-constexpr double kReach = 6;        // of the grid: |b| up to sinh(6) = 200 prior scales
+constexpr double kReach = 6;        // the grid covers |b| up to sinh(6) = 200 prior scales
 constexpr double kFreedom = 1;      // of the prior, Student's t: most models are good, some are far off
 constexpr double kNegligible = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
 
-// A mixture of normal distributions of one spread.
+// A mixture of normal distributions with a common standard deviation.
 struct Posterior {
   std::array<double, kNodes> centre, weight;
   double spread;
@@ -41,7 +41,7 @@ struct Posterior {
     return sum;
   }
 
-  // Newton's steps where they stay between what is known to lie on either side, bisection where they do not.
+  // Newton steps while they stay within the bracket, else bisection.
   double quantile(double probability, double guess) const {
     double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
     for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {
@@ -55,9 +55,9 @@ struct Posterior {
   }
 };
 
-// How the variance of the count is shared out: what the model explains of it, in units of zeta, and as how many samples the rest
-// counts. A model that varies more than `efficiency` of the count is not the efficient one that the argument asks for: the excess
-// is model error.
+// Splits the variance of the count: the part that the model explains, as a standard error of zeta, and the number of samples that
+// the rest counts as. If the variance of z exceeds the share `efficiency` of the count's, the model is not efficient as the
+// argument assumes, and the excess is treated as model error.
 struct Shares {
   double std_error, model_error, samples;
 };

@@ -11,7 +11,7 @@
 
 namespace probust {
 
-/// One estimate = one row. The columns are a promise to scripts and pages.
+/// One row of output per estimate. Scripts and pages rely on the columns: do not change them.
 struct Row {
   std::int64_t index;
   std::optional<std::int64_t> label;
@@ -22,17 +22,17 @@ struct Row {
   Estimate estimate;
 };
 
-/// The row of point i of `points`, whose logits are [N, C]: its status says "tie" where several logits are largest.
+/// The row of point i of `points`, with `logits` [N, C]. An "ok" status becomes "tie" if several logits are largest.
 Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noise& noise, std::string estimator,
            Estimate estimate);
 
-/// The class of the largest logit, the lowest one on a tie; 0 where any is NaN, so that there is a target to answer for.
+/// The class of the largest logit, the lowest one on a tie; 0 if any is NaN, so that there is always a target.
 std::int64_t predicted_class(std::span<const float> logits);
 
 /// The same for each row of logits [N, C].
 std::vector<std::int64_t> predicted_classes(const Tensor& logits);
 
-/// Points x [N, ...] that stand in the data from position `offset` on.
+/// Points x [N, ...] at positions `offset`, offset + 1, ... of the data.
 Points points_of(Tensor x, std::vector<std::int64_t> targets, std::int64_t offset, std::uint64_t seed);
 
 }  // namespace probust

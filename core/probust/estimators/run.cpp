@@ -9,7 +9,7 @@
 namespace probust {
 
 std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
-  constexpr std::int64_t kFew = 8;  // rows soon, and gradients of several points at once
+  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in a batch
   const bool pools = std::any_of(estimators.begin(), estimators.end(),
                                  [](const EstimatorSpec& estimator) { return estimator.definition->pools; });
   return pools ? kBlock : kFew;
@@ -36,13 +36,13 @@ bool EstimateRun::step(double milliseconds) {
   if (!begun_ && !find_logits()) return false;
   while (first_ < size()) {
     if (executor_.out_of_time() || !estimate_next()) return false;
-    // The next estimate is a part of its own: what came before is not repeated, and the time goes on.
+    // Each estimate is an attempt of its own: earlier ones are not repeated. The time limit is that of the whole step.
     if (estimates_.size() == request_.noises.size() * request_.estimators.size()) finish_block();
   }
   return true;
 }
 
-// False where the time did not suffice.
+// False if the time was not enough.
 bool EstimateRun::find_logits() {
   auto logits = executor_.logits(request_.x);
   if (!logits && executor_.interrupted()) return false;
@@ -65,8 +65,8 @@ void EstimateRun::begin_block() {
     evaluation_ = std::make_unique<Evaluation>(executor_, slice(points_, first_, count), probust::rows(logits_, first_, count));
 }
 
-// Makes the next estimate of the block; false where the time did not suffice. An attempt works on a copy, so that the next one
-// asks the same questions.
+// Computes the next estimate of the block; false if the time was not enough. An attempt works on a copy, so that the next one
+// asks the executor the same questions.
 bool EstimateRun::estimate_next() {
   const Noise& noise = request_.noises[estimates_.size() / request_.estimators.size()];
   const EstimatorSpec& estimator = request_.estimators[estimates_.size() % request_.estimators.size()];

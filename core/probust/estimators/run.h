@@ -11,7 +11,7 @@
 
 namespace probust {
 
-/// How many points are best estimated together: kBlock where the answer at one rests on the others, few otherwise.
+/// How many points to estimate together: kBlock if an estimator pools over points, else few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 
 /// What to estimate: every point under every noise model by every estimator.
@@ -24,21 +24,22 @@ struct EstimateRequest {
   std::vector<EstimatorSpec> estimators;
 };
 
-/// Estimates in steps, for callers that may not be kept waiting: the rows are those of `probust estimate`, wherever steps end.
+/// Estimates in steps, for callers that must not block. The rows equal those of `probust estimate`, wherever steps end.
 class EstimateRun {
  public:
-  /// `executor` must outlive it, and so must `outside`, where its answers come from there. Throws Error where points, targets,
-  /// noise or estimators do not fit it.
+  /// `executor` must outlive this, and so must `outside`, the source of its logits, if any. Throws Error if noise, points or
+  /// estimators are missing or an estimator needs gradients that the executor does not have.
   EstimateRun(Executor& executor, EstimateRequest request, Outside* outside = nullptr);
 
-  /// Works for about as long as `milliseconds`, or until `outside` wants an answer; true once all rows are there. Throws Error,
-  /// but where one of several estimators cannot answer for this model: its rows say why (refused_estimates).
+  /// Works for about `milliseconds`, or until `outside` needs logits. Returns true when all rows are done. Throws Error, also if
+  /// points or targets do not fit the model. If only one of several estimators cannot answer, its rows say why instead
+  /// (refused_estimates).
   bool step(double milliseconds);
 
-  /// For each point, each noise model and each estimator, in that order, as far as blocks are done.
+  /// For each point, each noise model and each estimator, in that order; blocks that are done.
   const std::vector<Row>& rows() const { return rows_; }
 
-  /// Forward and backward passes that all of it takes, as far as estimators tell beforehand.
+  /// Expected total of forward and backward passes.
   std::int64_t planned() const;
 
  private:
@@ -56,7 +57,7 @@ class EstimateRun {
   Tensor logits_;
   std::int64_t first_ = 0;                        // of the block
   std::unique_ptr<Evaluation> evaluation_;        // of the block
-  std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block, as far as they are made
+  std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block, so far
   std::vector<Row> rows_;
 };
 

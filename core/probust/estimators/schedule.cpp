@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A budget for a data set is spent where it reduces error most. With v the variance of an estimate from one copy, n_i copies
-// leave an error in proportion to sqrt(v_i / n_i), and the sum of those is least where n_i goes with v_i^(1/3).
+// Spends the budget of a data set where it reduces the error most. If v_i is the variance of an estimate from one copy, the error
+// with n_i copies is sqrt(v_i / n_i), and the sum of errors is least if n_i is proportional to v_i^(1/3).
 #include "probust/estimators/schedule.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::int64_t kPilot = 12;
 constexpr std::uint64_t kPilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;  // copies of a point that the pilot takes as certain
-constexpr double kMost = 1 << 30;   // of any point: samples are numbered by 32 bits
+constexpr std::int64_t kLeast = 8;  // copies of a point that the pilot finds certain
+constexpr double kMost = 1 << 30;   // copies of any point: sample numbers have 32 bits
 
-// The nearest even number among 8 to an octave: points of equal n run together.
+// The nearest even number of a scale with 8 steps per octave: few different values, because points of equal n run together.
 std::int64_t rounded(double wanted) {
   const double copies = std::min(wanted, kMost);
   if (!(copies > kLeast)) return kLeast;
@@ -34,8 +34,8 @@ std::int64_t allot(std::span<const double> weights, double scale, std::vector<st
   return sum;
 }
 
-// The variance of p = Phi(z) from one copy by way of normal margins, phi(z)² (1 + z² / 2), in the mean over what the pilot's own
-// error leaves open: z ~ N(m, s²).
+// The variance of p = Phi(z) from one copy with normal margins, phi(z)² (1 + z² / 2), averaged over the pilot's uncertainty
+// z ~ N(m, s²).
 double normal_variance(const Estimate& pilot) {
   const double m = z_of(pilot);
   if (!std::isfinite(m)) return 0;
@@ -44,7 +44,7 @@ double normal_variance(const Estimate& pilot) {
   return density * (1 + (m * m / (narrowed * narrowed) + s2 / narrowed) / 2);
 }
 
-// That of a share, with Laplace's rule for what the pilot has not seen.
+// The variance of a share from one copy, with Laplace's rule of succession.
 double binomial_variance(const Estimate& pilot) {
   const double p = (pilot.p * kPilot + 1) / (kPilot + 2);
   return p * (1 - p);
@@ -59,7 +59,7 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
   const std::string estimator = (plain ? "probit:" : "mc:") + std::to_string(kPilot);
   for (const Estimate& one : estimate(pilot, noise, parse_estimator(estimator)).value()) {
     const double variance = plain ? normal_variance(one) : binomial_variance(one);
-    variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN stays NaN with any number of copies
+    variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN: more copies would not help
   }
   return variances;
 }
@@ -74,8 +74,8 @@ void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::sp
   }
 }
 
-// auto with copies[i] copies of point i, those of equal numbers together, in blocks that do not depend on the memory: what is
-// pooled over a block must not.
+// auto with copies[i] copies of point i. Points with equal copies run together, in blocks that do not depend on the memory,
+// because pooled estimates depend on the block.
 std::vector<Estimate> estimate_each(Executor& executor, const Points& points, const Tensor& logits, const Noise& noise,
                                     const Event& event, std::span<const std::int64_t> copies) {
   std::vector<Estimate> estimates(copies.size());

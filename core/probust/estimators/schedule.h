@@ -9,15 +9,16 @@
 
 namespace probust {
 
-/// How many copies each of several estimates gets of `total`, given what one copy's variance is: n_i in proportion to
-/// v_i^(1/3), which makes the sum of the standard errors sqrt(v_i / n_i) least (Neyman 1934 for the sum of the variances, where
-/// it is v_i^(1/2)). Of few different values, even, none below a least number; together at most `total`. Throws Error{usage}
-/// where that does not go round.
+/// How many of `total` copies each estimate gets, given the variance v_i of one copy: n_i is proportional to v_i^(1/3), which
+/// minimizes the sum of the standard errors sqrt(v_i / n_i). (Neyman 1934 minimizes the sum of the variances, with v_i^(1/2).)
+/// The n_i are even, take few different values, are at least 8 and add up to at most `total`. Throws Error{usage} if `total` is
+/// too small.
 std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64_t total);
 
 /// `auto` with a budget of `total` forwards for all points [N] under all noise models together: [noises][N] estimates. A pilot of
-/// a few copies for each says how uncertain one copy is; its noise is not that of the estimate. `logits` [N, C] are those at
-/// the points. What an estimate gets depends on all others. Errors: usage, where the total is too small for a pilot of each.
+/// a few copies each measures the variance of one copy; its noise is independent of the estimate's. `logits` [N, C] are those at
+/// the points. The copies of an estimate depend on all others. Error{usage} if the total is too small for a pilot and the least
+/// number of copies each.
 Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, const Points& points, const Tensor& logits,
                                                            std::span<const Noise> noises, const Event& event, std::int64_t total);
 

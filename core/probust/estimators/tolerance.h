@@ -6,20 +6,20 @@
 #include "probust/graph/graph.h"
 #include "probust/noise/noise.h"
 
-// Regression models: the probability that every output stays within a tolerance of what it is at the point,
+// Regression models: the probability that every output stays within a tolerance of its value at the point,
 //
 //   P[|f_k(x + eps) - f_k(x)| < gamma for k = 1 .. K],
 //
-// as the survival of one class of a classifier of the point [x, f(x)] whose noise leaves f(x) alone, so that every estimator
-// answers. Where f is linear its margins are, and p = Phi((gamma - m) / s) - Phi((-gamma - m) / s) has both tails as p_fail.
+// expressed as the survival of one class of a classifier, so that every estimator works. The classifier's point is [x, f(x)],
+// with noise on x only. If f is linear, so are the margins; with one output, p = Phi((gamma - m) / s) - Phi((-gamma - m) / s).
 namespace probust {
 
-/// The classifier with logits [f(x) - f - gamma, f - f(x) - gamma, 0], [2K + 1], of points [d + K], for a regression model f
-/// [K] of points with d elements. Its classes: output k below the tolerance, output k above it, and, the last and the one that
-/// ties lose, all within. Throws Error{usage} unless gamma is positive and finite.
+/// The classifier of points [d + K] with logits [f(x) - f - gamma, f - f(x) - gamma, 0] of size 2K + 1, for a regression model f
+/// with K outputs and d inputs. Its classes: output k is too low; output k is too high; all outputs are within the tolerance
+/// (the last class, which loses ties). Throws Error{usage} unless gamma is positive and finite.
 Graph within_tolerance(const Graph& regression, double gamma);
 
-/// Its points [N, d + K]: x [N, ...], each with the outputs [N, K] at it behind.
+/// Its points [N, d + K]: each row of x [N, ...] followed by the outputs [N, K] at it.
 Tensor with_outputs(const Tensor& x, const Tensor& outputs);
 
 /// Its noise: `shape` on the first d elements, none on the K outputs.
