@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// adf: the classifier linearised under the noise. Its mean margins m_A by Gaussian moment propagation (assumed density
-// filtering), and their gradients J, which are the mean gradients over the noise as far as the moments hold: p = Phi of m_A at
-// covariance sigma^2 J C J^T. As Taylor's estimator (Han et al., Definition 2), at the scale of the noise; not one sample. The
-// propagated variance of the margins is not used: it lacks their correlations.
+// adf: the classifier linearised under the noise. Mean margins m_A come from Gaussian moment propagation (assumed density
+// filtering). Their gradients J equal the mean gradients over the noise if the moments are right. p = Phi of m_A with covariance
+// sigma^2 J C J^T: the Taylor estimator (Han et al., Definition 2) at the scale of the noise, without samples. The propagated
+// variance of the margins is not used, because it lacks their correlations.
 #include "probust/estimators/common.h"
 
 namespace probust {

@@ -30,13 +30,13 @@ std::int64_t passes_half_width(std::int64_t, double h) { return static_cast<std:
 std::int64_t passes_decision(std::int64_t, double) { return 1000; }
 std::int64_t passes_one(std::int64_t, double) { return 1; }
 
-// In the plane; on a line it takes fewer.
+// For two normals; one normal takes fewer.
 std::int64_t passes_grid(std::int64_t, double cells) { return static_cast<std::int64_t>((cells + 1) * (cells + 1)); }
 
 constexpr double kDefaultBudget = 100;  ///< of auto, in forwards
-constexpr double kDefaultCells = 256;   ///< of quadrature, a side
+constexpr double kDefaultCells = 256;   ///< of quadrature, per side
 
-// The one list of estimators.
+// The only list of estimators.
 constexpr EstimatorDefinition kEstimators[] = {
     {.name = "auto",
      .summary = "chosen for a budget of N forwards a point and by how rare failure is; the status says what was used",
@@ -191,7 +191,7 @@ constexpr EstimatorDefinition kEstimators[] = {
      .passes = passes_one},
 };
 
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // the noise is keyed by 32-bit sample numbers
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;  // noise is keyed by 32-bit sample numbers
 
 std::string example(const EstimatorDefinition& entry) {
   std::string text(entry.name);
@@ -212,7 +212,7 @@ std::string known_forms(bool without_gradients = false) {
   return forms;
 }
 
-// What stands before a parameter says of which kind it is.
+// A prefix gives the kind of a parameter.
 struct Written {
   Parameter kind;
   std::string number;
@@ -231,14 +231,14 @@ double parse_samples(const EstimatorDefinition& entry, const std::string& text, 
   const auto samples = parse_integer(text);
   if (samples && *samples >= entry.least && *samples <= kMostSamples) return static_cast<double>(*samples);
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // as many digits as one likes
+  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // also a number that overflows
     throw Error{ErrorCode::usage, where, "'" + text + "' is too many samples", "at most " + std::to_string(kMostSamples)};
   const std::string least = entry.least > 1 ? " of at least " + std::to_string(entry.least) : "";
   throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples" + least,
               "write for example " + example(entry)};
 }
 
-// A number in (low, high), or the error that names it.
+// A number in (low, high). Throws Error{usage} otherwise.
 double parse_within(const EstimatorDefinition& entry, const std::string& text, double low, double high, const std::string& what,
                     const std::string& where) {
   const auto value = parse_double(text);
@@ -259,7 +259,7 @@ double parse_parameter(const EstimatorDefinition& entry, const std::string& text
   }
 }
 
-// An estimator's text in its parts: name, parameter and variant.
+// The parts of an estimator's text.
 struct Parts {
   std::string name, variant;
   std::optional<std::string> parameter;
@@ -277,7 +277,7 @@ bool takes(const EstimatorDefinition& entry, Parameter written) {
   return entry.parameter == written || (written == Parameter::samples && entry.parameter == Parameter::temperature);
 }
 
-// An entry of the right name without parameter, or for a text that has none.
+// For a text without parameter: the default, if the entry has one or takes none.
 EstimatorSpec without_parameter(const EstimatorDefinition& entry, const std::string& where) {
   if (entry.parameter == Parameter::none || entry.default_parameter) return {&entry, entry.default_parameter.value_or(0)};
   throw Error{ErrorCode::usage, where, "needs a number of samples", "write for example " + example(entry)};
@@ -361,14 +361,14 @@ void Evaluation::each_linearized(const Linearizing& how,
 
 namespace {
 
-// Why an estimator that rests on gradients has nothing to say, or nothing.
-// A sign network or a tree: its margins are constant around almost every point, and a gradient of zero is no robustness.
+// The status if an estimator that uses gradients cannot answer, else "". Margins of sign networks and trees are constant around
+// almost every point, so a gradient of zero does not mean robustness.
 std::string obstacle(Evaluation& evaluation, const GaussianView& view) {
   if (evaluation.executor().piecewise_constant()) return "degenerate: the classifier is piecewise constant; use mc:N";
   return view.kind == GaussianView::Kind::absent ? "undefined: " + view.reason : "";
 }
 
-// Throws where an event does not exist among so many classes, or is none that the estimator answers for.
+// Throws if the event is impossible with this many classes, or the estimator does not support it.
 void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
   const EstimatorDefinition& definition = *estimator.definition;
   const std::string where = "estimator " + estimator.text();
@@ -396,7 +396,7 @@ std::vector<Estimate> unanswered(std::int64_t points, const std::string& status)
   return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
 }
 
-// Estimates from margins that are linear and noise that is Gaussian, or is taken as such.
+// Runs an estimator that assumes linear margins and Gaussian noise.
 std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   const GaussianView view = noise.shape->gaussian();
   const std::string reason = obstacle(evaluation, view);
@@ -429,7 +429,7 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
     std::vector<Estimate> estimates = estimator.definition->needs_gradients
                                           ? analytical(evaluation, noise, estimator)
                                           : estimator.definition->estimate(evaluation, noise, estimator.parameter);
-    stop_if_asked(&evaluation.executor().progress.stop);  // what was stopped half way means nothing
+    stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
     for (std::int64_t i = 0; i < points.size(); ++i) {
       if (finite_at(points, evaluation.logits(), i)) continue;
       Estimate replaced = nonfinite_estimate();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// auto:N, an estimator for a budget of N forwards a point, by what docs/estimators.md measured: normal margins from few copies
-// that learn from each other, gradients of the mean under the noise from a hundred forwards on, and, where a pilot says that
-// failure is too rare for the budget to see, subset simulation. Events other than the survival of the target are counted. The
-// status names what was used.
+// auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins with
+// covariances pooled over points for few copies, gradients of the mean under the noise from a hundred forwards on, and subset
+// simulation if a pilot finds that failure is too rare for the budget. Events other than the survival of the target are counted.
+// The status names what was used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,16 +13,15 @@ namespace probust {
 namespace {
 
 constexpr std::int64_t kGradientsPay = 50;      ///< below, gradients and their projections take most of the budget
-constexpr std::int64_t kPropagationPays = 100;  ///< and below this moment propagation
+constexpr std::int64_t kPropagationPays = 100;  ///< the same for moment propagation
 constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
-constexpr double kFewFailures = 10;  ///< expected among all copies: fewer, and subset simulation knows more
+constexpr double kFewFailures = 10;  ///< with fewer expected among all copies, subset simulation is more accurate
 
-// Covariances of logits of very many classes, one a point, are more memory than they are worth; and from very many copies there
-// is nothing left to learn.
+// With many classes, a covariance of logits per point takes too much memory; with many copies, pooling gains nothing.
 constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
 
-// Whether every operator has a rule for moments; one point's gradient tells.
+// Whether every operator has a moment rule, found by trying one point's gradient.
 bool propagates(Executor& executor, const Points& points, const Noise& noise) {
   const std::int64_t rival = points.target[0] == 0 ? 1 : 0;
   const auto tried = executor.project(slice(points, 0, 1), {{rival}}, noise, 0, 0, Around::noise);
@@ -30,7 +29,7 @@ bool propagates(Executor& executor, const Points& points, const Noise& noise) {
   return static_cast<bool>(tried);
 }
 
-// What margins allow: gradients say nothing of trees and signs, or of noise that is not Gaussian.
+// The estimator for failures that are not rare. Gradients are useless for trees and signs, and for noise that is not Gaussian.
 EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
   const std::string pooled = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool ? ":pooled" : "";
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
@@ -71,7 +70,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
     for (std::int64_t i = 0; i < n; ++i) common.push_back(i);
   } else {
     Points apart = evaluation.points();
-    apart.seed ^= kPilotSeed;  // what chooses must not be part of what answers
+    apart.seed ^= kPilotSeed;  // the pilot's noise must be independent of the estimate's
     Evaluation pilot(evaluation.executor(), apart, evaluation.logits());
     estimates = estimate_probit(pilot, noise, static_cast<double>(kPilot));
     budget -= kPilot;

@@ -16,7 +16,7 @@
 namespace probust {
 namespace {
 
-constexpr double kNegligibleLeftOut = 1e-4, kNegligibleShare = 1e-2;  // what the normal CDF itself is asked for: abs, rel_q
+constexpr double kNegligibleLeftOut = 1e-4, kNegligibleShare = 1e-2;  // the tolerances of the normal CDF: abs, rel_q
 
 Estimate certain(double p) {
   Estimate estimate;
@@ -25,7 +25,7 @@ Estimate certain(double p) {
   return estimate;
 }
 
-// dp/dz_i = phi(z_i) P(the other boundaries are kept | boundary i is met), the latter bounded by its rarest single event.
+// dp/dz_i = phi(z_i) P(no other boundary is crossed | at boundary i), the latter bounded by its rarest single event.
 Eigen::VectorXd normal_gradient(const NormalProblem& problem) {
   const auto m = static_cast<Eigen::Index>(problem.z.size());
   Eigen::VectorXd gradient(m);
@@ -45,15 +45,15 @@ Eigen::VectorXd normal_gradient(const NormalProblem& problem) {
 Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
   Eigen::VectorXd gradient(static_cast<Eigen::Index>(problem.z.size()));
   for (Eigen::Index i = 0; i < gradient.size(); ++i) {
-    // p e^(-z_i / 2) is at most 1, so its square does not overflow before it is multiplied out.
+    // p e^(-z_i / 2) is at most 1, so its square does not overflow.
     const double root = p * std::exp(std::min(-problem.z[i] / 2, 350.0));
     gradient[i] = root * root;
   }
   return gradient;
 }
 
-// Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is smaller
-// by about the dimension of the input and left out.
+// Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is
+// neglected: it is smaller by about the dimension of the input.
 double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
                        double sigma, std::int64_t samples) {
   const Eigen::VectorXd weights = dp_dz.cwiseQuotient(problem.deviations);
@@ -64,7 +64,7 @@ double delta_std_error(const NormalProblem& problem, const Linearization& linear
   return std::sqrt(variance / static_cast<double>(samples)) / sigma;
 }
 
-// The answers that need no probability of several variables.
+// The answers that need no multivariate probability.
 std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t samples) {
   if (!problem.finite) return nonfinite_estimate();
   if (!problem.always_fails && !problem.z.empty()) return std::nullopt;
@@ -74,7 +74,7 @@ std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t sampl
   return estimate;
 }
 
-// A correlation matrix that is none: rounding went beyond what the normal CDF forgives.
+// R is not a correlation matrix, by more than the rounding that the normal CDF accepts.
 Estimate invalid_problem(normal::Status status) {
   Estimate estimate = nonfinite_estimate();
   estimate.status = "invalid: " + std::string(normal::describe(status));
@@ -153,7 +153,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
   });
 
   std::vector<Estimate> estimates(linearizations.size());
-  std::vector<normal::Problem> open;  // those that are not settled, and whose they are
+  std::vector<normal::Problem> open;  // the problems that are not settled; `owner` has their indices
   std::vector<std::int64_t> owner;
   for (std::int64_t i = 0; i < count; ++i) {
     if (const auto estimate = settled(problems[i], samples)) {

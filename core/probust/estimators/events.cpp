@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events other than the survival of one class, for a linearised classifier: every class c wins with a probability Phi of its own
+// Events other than the survival of one class, for a linearised classifier. Class c wins with the normal probability of its own
 // margins f_c - f_i, which are differences of the target's margins.
 #include <algorithm>
 #include <iterator>
@@ -15,8 +15,8 @@ namespace {
 // Row of class c among the rivals of `target`.
 std::int64_t row_of(std::int64_t c, std::int64_t target) { return c < target ? c : c - 1; }
 
-// The margins of class `other`, f_c - f_i = (f_t - f_i) - (f_t - f_c), as differences of rows of those of `target`: the row that
-// is subtracted from (none where i = t: the margin is 0) and, always, the row of c.
+// The margins of class c = `other`, f_c - f_i = (f_t - f_i) - (f_t - f_c), as differences of rows of the margins of t = `target`.
+// Returns the row of f_t - f_i for each; -1 if i = t, when that term is 0. The row of c is always the one subtracted.
 std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std::int64_t other) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(rivals), -1);
   for (std::int64_t i = 0; i <= rivals; ++i) {
@@ -25,7 +25,7 @@ std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std
   return rows;
 }
 
-// Those rows, less the row of c, of a matrix with a column for every copy.
+// Rows `from` (zero if -1) minus row `subtracted`.
 Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<std::int64_t>& from, std::int64_t subtracted) {
   Eigen::MatrixXd result(rows.rows(), rows.cols());
   for (Eigen::Index i = 0; i < rows.rows(); ++i) {
@@ -59,7 +59,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   return whole;
 }
 
-// Linearizations first .. of as many points as `some` has.
+// Estimates from the linearizations `some` of the points from `first` on.
 std::vector<Estimate> read_some(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
                                 const Reading& reading) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());
@@ -77,7 +77,7 @@ std::vector<Estimate> read_some(Evaluation& evaluation, std::span<const Lineariz
 
 std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // of a point at once
+  const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // per point at the same time
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// probit:N, the normal probability of margins whose mean and covariance are taken from N noisy copies in antithetic pairs: no
-// gradients, any black box. Against the counts of the same copies it gives up freedom from bias for a fraction of the variance.
-// probit:N:pooled also learns from the other points of the block (pooling.h).
+// probit:N, the normal probability of margins with the mean and covariance of N noisy copies in antithetic pairs. It needs no
+// gradients and works for any black box. Compared with the counts of the same copies it has some bias and a fraction of the
+// variance. probit:N:pooled also uses the other points of the block (pooling.h).
 #include <algorithm>
 #include <cmath>
 

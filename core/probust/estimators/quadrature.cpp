@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// quadrature:N, for noise that is a function of one or two standard normals w: margins at the nodes of a grid of N cells a side,
-// linear on each half of a cell, and the normal probability of where all of them are positive. Nothing is drawn. The error is
-// that of linear margins within a cell, O(h²): a third of how far the grid of half the resolution is from this one, as Richardson
-// has it (Phil. Trans. R. Soc. A 226, 1927).
+// quadrature:N, for noise that is a function of one or two standard normals w. Evaluates the margins at the nodes of a grid of N
+// cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where all
+// are positive. No random numbers. The error is that of linear interpolation, O(h²). It is estimated as a third of the difference
+// to the grid of half the resolution (Richardson, Phil. Trans. R. Soc. A 226, 1927).
 //
-// Cells that no margin changes its sign in have their exact probability. In those that are cut, the polygon that is kept is cut
-// out of each half (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974), and the density is integrated over its
-// triangles by the rule of their edges' midpoints, exact for polynomials of degree two (Strang and Fix 1973, table 4.1).
+// A cell without a sign change has its exact probability. In the others, each half is clipped to the polygon where the margins
+// are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974). The density is integrated over the
+// polygon's triangles with the edge-midpoint rule, exact for polynomials of degree two (Strang and Fix 1973, table 4.1).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,9 +19,9 @@
 namespace probust {
 namespace {
 
-constexpr double kReach = 8;                          // beyond, a normal variable is with probability 1e-15
-constexpr std::int64_t kMostCells = 4096;             // a side
-constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // wanted of p, and of p_fail: the normal CDF's (normal/multivariate.h)
+constexpr double kReach = 8;                          // a normal variable lies beyond with probability 1e-15
+constexpr std::int64_t kMostCells = 4096;             // per side
+constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
 
 struct Kept {
   double p = 0, p_fail = 0;
@@ -33,7 +33,7 @@ struct Vertex {
 };
 using Polygon = std::vector<Vertex>;
 
-// A margin on the unit triangle, by its values in the corners.
+// A linear margin on the unit triangle, given by its values at the corners.
 struct Plane {
   double origin, at_u, at_v;
   double operator()(const Vertex& x) const { return origin * (1 - x.u - x.v) + at_u * x.u + at_v * x.v; }
@@ -54,7 +54,7 @@ Polygon clipped(const Polygon& polygon, const Plane& margin) {
   return kept;
 }
 
-// Nodes along one axis, with the probability of each cell; those at the ends reach to infinity.
+// Nodes along one axis, with the probability of each cell. The first and last cell extend to infinity.
 class Axis {
  public:
   explicit Axis(std::int64_t cells) : cells_(cells) {
@@ -77,9 +77,9 @@ class Axis {
   std::vector<double> mass_;
 };
 
-// Half of a cell: its right corner and the steps from there along u and v.
+// Half of a cell: its right-angled corner and the step from there along u and v.
 struct Half {
-  double x, y, step;  // step < 0: the half that faces the other way
+  double x, y, step;  // step < 0: the upper right half
   double density(const Vertex& at) const { return normal::pdf(x + step * at.u) * normal::pdf(y + step * at.v); }
 };
 
@@ -95,7 +95,8 @@ double mass_of(const Polygon& polygon, const Half& half) {
   return sum * half.step * half.step;
 }
 
-// The margins at the nodes of a grid in one or two dimensions. The nodes of every second line are those of half the resolution.
+// The margins at the nodes of a grid in one or two dimensions. Every second node (stride 2) gives the grid of half the
+// resolution.
 class Grid {
  public:
   Grid(std::int64_t nodes, std::int64_t rivals) : nodes_(nodes), rivals_(rivals) {}
@@ -123,7 +124,7 @@ class Grid {
   }
 
  private:
-  // A number that is as good as infinite, but can be interpolated, where logits are NaN.
+  // Always finite, so that it can be interpolated. NaN becomes the lowest number: the target is lost.
   static float margin(std::span<const float> logits, std::int64_t target, std::int64_t rival) {
     const float difference = logits[target] - logits[rival];
     if (std::isnan(difference)) return -std::numeric_limits<float>::max();
@@ -133,7 +134,7 @@ class Grid {
 
   const float* at(std::int64_t i, std::int64_t j) const { return margins_.data() + (j * nodes_ + i) * rivals_; }
 
-  // Whether every margin is positive in all corners (1), one negative in all (-1), or neither (0).
+  // 1 if every margin is positive at all corners, -1 if some margin is positive at none, else 0.
   template <std::size_t Corners>
   int side(const std::array<const float*, Corners>& corners) const {
     bool all = true;
@@ -162,7 +163,7 @@ class Grid {
     if (!whole) kept.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
   }
 
-  // What a cut cell holds beside the interval that is kept.
+  // The probability of a cut cell outside the interval that is kept.
   static double rest(const Axis& axis, std::int64_t k, double from, double to) {
     return normal::interval(axis.node(k), from) + normal::interval(to, axis.node(k + 1));
   }
@@ -233,7 +234,7 @@ Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, st
   const auto at = [&](std::int64_t stride) { return dimensions == 2 ? grid.in_the_plane(stride) : grid.on_a_line(stride); };
   const Kept fine = at(1), coarse = at(2);
   const double error = std::fabs(fine.p_fail - coarse.p_fail) / 3;
-  // Of the two sums the smaller one is known best.
+  // The smaller of the two sums is the more accurate one.
   estimate.p = fine.p < fine.p_fail ? fine.p : 1 - fine.p_fail;
   estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
   estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// regression:N, N the cost in forwards (regression:N:adf with the gradients of the mean under the noise, which are faithful at
-// its scale, in place of those at the point): the margins of antithetic noisy copies, regressed on the noise along the gradients
-// of the two or three most threatening margins. What the regression explains is normal and is integrated exactly; what it leaves,
-// the residuals, is sampled and smoothed. Exact on a linear model of no more rivals than gradients: nothing is left there.
+// regression:N, with N the cost in forwards: the margins of antithetic noisy copies, regressed on the noise along the gradients
+// of the two or three nearest margins. The explained part is normal and is integrated exactly; the residuals are sampled and
+// smoothed. Exact on a linear model with no more rivals than gradients, which leaves no residuals. regression:N:adf uses the
+// gradients of the mean under the noise, which are accurate at its scale, instead of those at the point.
 //
 // With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0],
 // eta ~ N(0, B Bᵀ + (1 - a²) S_r): a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,
-// section 6.4). regression:N:pooled also learns the covariance B Bᵀ + S_r from the other points of the block (pooling.h).
+// section 6.4). regression:N:pooled shrinks the covariance B Bᵀ + S_r towards those of the other points of the block (pooling.h).
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -23,22 +23,22 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kFrugal = 55;  // up to this cost fewer gradients and more smoothing are better
+constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing are better
 constexpr double kRidge = 2;
-constexpr double kLeastFreedom = 0.2;   // of a residual: 1 - leverage is taken as at least this
+constexpr double kLeastFreedom = 0.2;   // lower limit for 1 - leverage of a residual
 constexpr std::int64_t kPoints = 2048;  // of the integral, all residuals together
-constexpr double kNothingLeft = 1e-5;   // residuals below this share of the explained standard deviation are rounding
+constexpr double kNothingLeft = 1e-5;   // residuals below this share of the standard deviation are rounding errors
 
 struct Budget {
   std::int64_t gradients, pairs;
   double roughness;  // a
 
-  // Pairs that choose the gradients; the noise of these is drawn twice.
+  // Pairs that are used to choose the gradients. Their noise is drawn twice.
   std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(6, pairs / 8)); }
 };
 
-// What the gradients cost, in forwards: a backward is one, and a moment propagation, with its gradients, has been measured at
-// about three times as much.
+// The cost of the gradients in forwards: a backward counts as one; moment propagation, with its gradients, was measured at about
+// three times as much.
 std::int64_t cost_of(std::int64_t gradients, Around around) {
   return around == Around::point ? 1 + gradients : 4 + 3 * gradients;
 }
@@ -54,8 +54,8 @@ struct Explained {
   Eigen::VectorXd leverage;     // [h]
 };
 
-// Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients themselves give.
-// `rows`: of the margins that the gradients are of.
+// Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients imply. `rows` are the
+// margins that the gradients belong to.
 Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rows, std::int64_t margins,
                           double sigma) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(projection.gram);
@@ -72,7 +72,8 @@ Explained along_gradients(const Projection& projection, const std::vector<std::i
   return result;
 }
 
-// Ridge regression of the margins on w, towards the slopes of the gradients. Both signs of a pair count; the intercept is free.
+// Ridge regression of the margins on w, shrunk towards the slopes of the gradients, with both copies of a pair and a free
+// intercept.
 void regress(const Pairs& pairs, Explained& explained) {
   const Eigen::MatrixXd& w = explained.coordinates;
   explained.leverage = Eigen::VectorXd::Constant(w.cols(), 0.5 / static_cast<double>(w.cols()));
@@ -89,7 +90,8 @@ Pairs residuals(const Pairs& pairs, const Explained& explained) {
   return {pairs.plus - line, pairs.minus + line};
 }
 
-// What each pair would leave if the slopes were fitted without it (Allen 1974): the jackknife keeps the slopes as they are.
+// Leave-one-out residuals: each pair's, with slopes fitted without it (Allen 1974). Needed because the jackknife does not refit
+// the slopes.
 Pairs left_out(Pairs left, const Eigen::VectorXd& mean, const Eigen::VectorXd& leverage) {
   for (Eigen::MatrixXd* side : {&left.plus, &left.minus}) {
     for (Eigen::Index j = 0; j < side->cols(); ++j)
@@ -109,8 +111,8 @@ Eigen::MatrixXd factor(const Eigen::MatrixXd& covariance) {
   return columns.rowwise().reverse();
 }
 
-// P[c + f y > 0 does not hold for all rows], y standard normal; rows with f = 0 decide by the sign of c, and ties go to the
-// lower class: those of rows before the target's place are lost.
+// P[c + f y > 0 does not hold for all rows], y standard normal. Rows with f = 0 are decided by the sign of c. The lower class
+// wins a tie: rows before `target` lose theirs.
 double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f, std::int64_t target) {
   double low = -INFINITY, high = INFINITY;
   for (Eigen::Index i = 0; i < c.size(); ++i) {
@@ -144,7 +146,8 @@ Block normal_points(std::int64_t first, Eigen::Index axes) {
   return w;
 }
 
-// mean_j P[centre + a r_j + F w fails], the first coordinate of w exactly, the others by points of their own for every j.
+// mean_j P[centre + a r_j + F w fails], `scatter` being a r. The first coordinate of w is integrated exactly, the others by
+// separate points for every j.
 double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F,
                     std::int64_t target) {
   const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols(), all = each * scatter.cols();
@@ -158,11 +161,11 @@ double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatte
   return sum / static_cast<double>(all);
 }
 
-// A point's regression: margins = mean + slopes w + residual, for the rivals that decide.
+// A point's regression: margins = mean + slopes w + residual, for the rivals that matter.
 struct Fit {
   Rivals rivals;
   std::int64_t kept;  // of all copies
-  Pairs left;         // margins without what the slopes explain
+  Pairs left;         // margins without the explained part
   Explained explained;
   Eigen::VectorXd mean;      // [m]
   Eigen::MatrixXd scatter;   // residuals [m, 2h]
@@ -170,7 +173,7 @@ struct Fit {
   bool finite = true;
 };
 
-// `rows`: of the margins whose gradients are projected.
+// `rows` are the margins whose gradients the projection has.
 Fit fit(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows, double sigma) {
   Fit result;
   result.rivals = std::move(rivals);
@@ -202,7 +205,7 @@ Fit fit(Rivals rivals, std::int64_t kept, const Projection& projection, std::vec
 
 Eigen::MatrixXd explained_covariance(const Fit& fit) { return fit.explained.slopes * fit.explained.slopes.transpose(); }
 
-// `model` says what the covariance of the margins is taken to be: the point's own, or shrunk towards that of others.
+// `model` gives the covariance of the margins: the point's own, or shrunk towards that of others.
 Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness, const std::atomic<bool>* stop) {
   if (!fit.finite) return nonfinite_estimate();
   const Eigen::MatrixXd explained = explained_covariance(fit);
@@ -214,7 +217,7 @@ Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness
     exact.gram = explained;
     estimate = from_linearization(exact, fit.rivals.target, 1, NormalCdf::exact, 0, stop);
   } else {
-    const double rough = roughness * std::sqrt(model.weight);  // of the total, what the sampled residuals keep
+    const double rough = roughness * std::sqrt(model.weight);  // factor of the sampled residuals
     const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
     estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F, fit.rivals.target);
     estimate.p = 1 - estimate.p_fail;
@@ -267,7 +270,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   for (std::int64_t first = 0; first < points.size(); first += step) {
     const Points part = slice(points, first, std::min(step, points.size() - first));
     const std::vector<Pairs> pairs = executor.pairs(part, noise, budget.pilot()).value();
-    std::vector<std::vector<std::int64_t>> rows, rivals;  // of the gradients: in the margins, and as classes
+    std::vector<std::vector<std::int64_t>> rows, rivals;  // those of the gradients, as rows of the margins and as classes
     rows.reserve(pairs.size());
     rivals.reserve(pairs.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// mc:N:stratified, Monte Carlo whose copies are spread evenly over the direction in which the answer is lost most: with w the
-// standard normals that the noise is a function of, the component of copy j along a unit vector v is the quantile of (j + u_j) /
-// N, u_j uniform, and all others are drawn as ever (Cochran, "Sampling techniques", 1977, chapter 5). Without bias for any v; v
-// is the gradient of p under the classifier linearised at x, up to what the rivals take from each other. What happens off that
-// direction is not reduced, which is most of it (docs/estimators.md).
+// mc:N:stratified, Monte Carlo with copies spread evenly along the direction in which the answer is lost most. Let w be the
+// standard normals that the noise is a function of. The component of copy j along a unit vector v is the quantile of (j + u_j) /
+// N with u_j uniform; all others are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). Unbiased for any v. Here v
+// is the gradient of p for the classifier linearised at x, without the interaction of rivals. The variance across that direction,
+// which is most of it, is not reduced (docs/estimators.md).
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kStream = 77;  // of the uniforms, apart from those of noise models
+constexpr std::uint32_t kStream = 77;  // of the uniforms u_j; different from the streams of noise models
 
 // Margin gradients with respect to w, by columns: [normals, rivals].
 Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, std::span<const float> jacobian,
@@ -36,8 +36,8 @@ Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, s
   return whitened.leftCols(*shape.normals(elements)).transpose();
 }
 
-// The gradient of p: those of the margins, each of unit length, weighted by how probable its boundary is. Zero where there is
-// none.
+// The direction of the gradient of p: the sum of the margin gradients, normalized, weighted by the density at their boundaries.
+// Zero if there is none.
 Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorXd& margins, double sigma) {
   Eigen::VectorXd z(margins.size());
   for (Eigen::Index i = 0; i < z.size(); ++i) z[i] = std::fabs(margins[i]) / (sigma * gradients.col(i).cast<double>().norm());
@@ -53,7 +53,7 @@ Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorX
   return length > 0 && std::isfinite(length) ? Eigen::VectorXd(sum / length) : Eigen::VectorXd::Zero(sum.size());
 }
 
-// Puts the copies' w [lanes, normals] at their quantiles along v. Lane by lane: a lane must not depend on its neighbours.
+// Moves the copies' w [lanes, normals] to their quantiles along v. Lane by lane, because a lane must not depend on others.
 void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<double>& quantiles) {
   for (Eigen::Index lane = 0; lane < w.rows(); ++lane) {
     double along = 0;
@@ -80,10 +80,10 @@ Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v,
   });
 }
 
-// What strata of one copy each say of p. Their variance, the sum of p_j (1 - p_j) over N², from the differences of neighbours,
-// which hold the change from one to the next as well (Wolter, "Introduction to variance estimation", 2007, section 8.2), and one
-// difference more for what so few may have missed; but never more than that of independent copies, whose sum varies most for
-// given p (Hoeffding 1956). The interval is that of so many independent copies as have the same variance.
+// The estimate from strata of one copy each. Its variance, the sum of p_j (1 - p_j) / N², is estimated from the differences of
+// neighbours, which include the change of p_j, too (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in
+// the sum for differences that few copies may have missed. It is at most that of independent copies, which is the largest for
+// given p (Hoeffding 1956). The interval is that of the number of independent copies with the same variance.
 Estimate from_strata(const std::vector<bool>& kept) {
   const auto n = static_cast<double>(kept.size());
   double changes = 1;
@@ -102,7 +102,7 @@ Estimate from_strata(const std::vector<bool>& kept) {
   return estimate;
 }
 
-// The directions of all points, from one forward and C backwards each; zero where gradients say nothing.
+// The directions of all points, from one forward and C backwards each; zero if gradients are useless.
 std::vector<Eigen::VectorXd> directions(Evaluation& evaluation, const Noise& noise) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();

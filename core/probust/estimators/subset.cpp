@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // subset:N, rare failures by subset simulation (Au and Beck, "Estimation of small failure probabilities in high dimensions by
-// subset simulation", Probabilistic Engineering Mechanics 2001): the smallest margin is driven down by levels, each reached by a
-// tenth of the samples of the one before, and p_fail is the product of the shares. Samples of a level are chains of
-// w' = rho w + sqrt(1 - rho²) xi (Papaioannou et al. 2015), which leave any Gaussian noise as it is.
+// subset simulation", Probabilistic Engineering Mechanics 2001). The smallest margin is driven down by levels, each reached by a
+// tenth of the samples of the one before; p_fail is the product of the shares. The samples of a level are chains of
+// w' = rho w + sqrt(1 - rho²) xi (Papaioannou et al. 2015), which keep w standard normal.
 //
-// The answer is checked by importance sampling at the most likely failure point, where gradients lead to it; where the two
-// differ by more than half a decade and their errors, the status says so.
+// The answer is checked by importance sampling at the most likely failure point, if gradients lead there. If the two differ by
+// more than half a decade plus their errors, the status says so.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,7 +46,7 @@ class Response {
     return lanes;
   }
 
-  // The smallest margin of each row; at most 0 where the target is lost, NaN included.
+  // The smallest margin of each row; at most 0 if the target is lost, -infinity for NaN.
   std::vector<double> smallest_margins(const Rows& w) {
     const Tensor logits = executor_.logits(moved(w)).value();
     forwards_ += w.rows();
@@ -105,7 +105,7 @@ class Response {
     const std::int64_t elements = point_.x.size();
     const Eigen::Map<const Eigen::RowVectorXf> at(point_.x.data.data(), elements);
     const Eigen::MatrixXf normals = w;                  // by columns: [normals][lanes]
-    Eigen::MatrixXf noisy = at.replicate(w.rows(), 1);  // and [elements][lanes]
+    Eigen::MatrixXf noisy = at.replicate(w.rows(), 1);  // by columns: [elements][lanes]
     noise_.shape->add_normals(point_index(w.rows()), elements, static_cast<float>(noise_.scale), normals.data(), noisy.data());
     Shape shape = point_.x.shape;
     shape[0] = w.rows();
@@ -128,8 +128,8 @@ struct Population {
   std::int64_t chains;
 };
 
-// What a level says of log p_fail: the share of its samples below the next threshold, and the squared coefficient of variation of
-// that share, with the correlation along the chains (Au and Beck, eq. 25-29).
+// A level's factor of p_fail: the share of its samples at or below the next threshold, and the squared coefficient of variation
+// of that share, including the correlation along the chains (Au and Beck, eq. 25-29).
 struct Level {
   double share, variation;
 };
@@ -153,7 +153,7 @@ Level assess(const Population& population, double threshold) {
   return {share, (1 - share) / (std::max(share, 1e-300) * static_cast<double>(n)) * std::max(1.0, inflation)};
 }
 
-// Continues the chains of the rows with the smallest margins, which lie at or below the threshold.
+// Starts chains from the rows with the smallest margins, which are at or below the threshold.
 Population descend(const Population& from, double threshold, double& rho, Response& response) {
   std::vector<std::int64_t> order(from.margin.size());
   std::iota(order.begin(), order.end(), 0);
@@ -176,7 +176,7 @@ Population descend(const Population& from, double threshold, double& rho, Respon
       to.w.row(step * chains + chain) = accept ? candidates.row(chain) : before.row(chain);
       to.margin.push_back(accept ? margins[chain] : to.margin[(step - 1) * chains + chain]);
     }
-    // Steps are as long as leaves 44% accepted (Roberts, Gelman and Gilks 1997).
+    // Adapts the step length to an acceptance rate of 44% (Roberts, Gelman and Gilks 1997).
     const double excess = static_cast<double>(accepted) / static_cast<double>(chains) - 0.44;
     const double length = std::sqrt(1 - rho * rho) * std::exp(excess);
     rho = std::sqrt(1 - std::pow(std::min(length, 0.98), 2));
@@ -185,12 +185,12 @@ Population descend(const Population& from, double threshold, double& rho, Respon
 }
 
 struct Rare {
-  double p_fail, variation;  // the latter the squared coefficient of variation
+  double p_fail, variation;  // variation: squared coefficient of variation
   bool reached;
 };
 
-// Chains start from the samples of the level before, so levels err together. Measured on linear and quadratic problems, the
-// variance of log p_fail exceeds the sum over levels by about this much for each level after the first.
+// Chains start from the samples of the level before, so the errors of levels are correlated. Measured on linear and quadratic
+// problems, the variance of log p_fail exceeds the sum over levels by about this share for each level after the first.
 constexpr double kShared = 0.13;
 
 Rare simulate(Response& response, std::int64_t samples) {
@@ -198,7 +198,7 @@ Rare simulate(Response& response, std::int64_t samples) {
   Population population{response.draw(n), {}, n};
   population.margin = response.smallest_margins(population.w);
   Rare rare{1, 0, false};
-  // Where margins are so alike that no level goes down, the first sample still bounds p_fail: the rule of three.
+  // If margins are so similar that the levels do not descend, the first sample still bounds p_fail, by the rule of three.
   const auto failed =
       std::count_if(population.margin.begin(), population.margin.end(), [](double margin) { return !(margin > 0); });
   const double seen = std::max(3.0, static_cast<double>(failed)) / static_cast<double>(n);
@@ -221,7 +221,7 @@ Rare simulate(Response& response, std::int64_t samples) {
 }
 
 // The most likely failure under unit noise: the point nearest to the origin where the smallest margin is 0 (Hasofer and Lind;
-// Rackwitz and Fiessler 1978). False where the search does not get there.
+// Rackwitz and Fiessler 1978). False if the search fails.
 bool design_point(Response& response, Eigen::VectorXd& w) {
   w = Eigen::VectorXd::Zero(response.dimension());
   double first = 0;
@@ -235,10 +235,10 @@ bool design_point(Response& response, Eigen::VectorXd& w) {
     w = next;
     if (settled) return true;
   }
-  return true;  // near enough to sample around: importance sampling is unbiased wherever it is centred
+  return true;  // close enough: importance sampling is unbiased for any centre
 }
 
-// Samples around w* with weights phi(w) / phi(w - w*).
+// Importance sampling around w* with weights phi(w) / phi(w - w*).
 Rare importance(Response& response, const Eigen::VectorXd& centre, std::int64_t samples) {
   const Rows fresh = response.draw(samples);
   const Rows shifted = fresh.rowwise() + centre.transpose().cast<float>();
@@ -255,7 +255,7 @@ Rare importance(Response& response, const Eigen::VectorXd& centre, std::int64_t 
   return {mean, mean > 0 ? std::max(0.0, squares / n / (mean * mean) - 1) / n : INFINITY, mean > 0};
 }
 
-// Nothing where the two agree.
+// The status if the two disagree, else "".
 std::string disagreement(const Rare& subset, const Rare& check) {
   if (!check.reached) return "";
   const double apart = std::fabs(std::log(subset.p_fail / check.p_fail));

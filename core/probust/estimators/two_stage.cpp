@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// mc:±h and mc:p>tau: how many copies are drawn is decided by what is asked.
+// mc:±h and mc:p>tau draw as many copies as the question needs.
 //
-// mc:±h, a half-width: a pilot of 150 copies says how many more are needed, and the answer rests on those alone, so that their
-// Clopper-Pearson interval covers as it says: the size of the second sample does not depend on it (Stein 1945 for normals).
+// mc:±h, a half-width: a pilot of 150 copies decides how many more to draw. Only those give the answer, so that their
+// Clopper-Pearson interval has its coverage: the size of the second sample does not depend on its outcome (Stein 1945 for
+// normals).
 //
-// mc:p>tau, a decision: copies are drawn until a confidence sequence leaves tau, or up to a cap. The likelihood ratio of k kept
-// among n, mixed over a uniform prior of p, against tau is a martingale if p = tau, so it ever reaches 1/alpha with
-// probability at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated logarithm", 1970).
-// The interval holds at every n at once.
+// mc:p>tau, a decision: draws copies until a confidence sequence excludes tau, or up to a cap. The likelihood ratio of k kept
+// among n, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that it ever reaches
+// 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated logarithm", 1970). The
+// interval holds at all n at once.
 #include <algorithm>
 #include <cmath>
 
@@ -40,13 +41,13 @@ std::int64_t trials_for(double share, double h) {
   return high;
 }
 
-// The share nearest to 1/2 that the pilot does not exclude: it needs the most trials.
+// The share nearest to 1/2 in the pilot's 80% interval: it needs the most trials.
 double careful_share(std::int64_t kept) {
   const Interval interval = clopper_pearson(kept, kPilot, 0.8);
   return std::min(std::max(0.5, interval.low), interval.high);
 }
 
-// One point, its noise, and what its copies are to keep.
+// One point, its noise, and the event to count.
 struct Question {
   Executor& executor;
   const Event& event;
@@ -54,14 +55,14 @@ struct Question {
   const Noise& noise;
 };
 
-// Copies first .. first + count - 1 that keep it.
+// How many of the copies first .. first + count - 1 keep the answer.
 std::int64_t kept_among(const Question& asked, std::int64_t first, std::int64_t count) {
   const auto placed = count_placed(asked.executor, asked.point, asked.noise, count, asked.event.top, first);
   return kept_of(asked.event, placed[0], asked.point.target[0]);
 }
 
-// Values of p that the likelihood ratio, mixed over a uniform prior, does not reject: log B(k+1, n-k+1) - k log p - (n-k) log q
-// < log(1 / alpha).
+// The values of p that the likelihood ratio, mixed over a uniform prior, does not reject:
+// log B(k+1, n-k+1) - k log p - (n-k) log(1-p) < log(1 / alpha).
 class ConfidenceSequence {
  public:
   ConfidenceSequence(std::int64_t kept_copies, std::int64_t trials)
@@ -76,7 +77,7 @@ class ConfidenceSequence {
     const double kept_part = k_ == 0 ? 0 : k_ * std::log(p), lost_part = k_ == n_ ? 0 : (n_ - k_) * std::log1p(-p);
     return beta_ - kept_part - lost_part;
   }
-  // The end of the interval towards `end`, where p is surely rejected unless the share itself lies there.
+  // The end of the interval towards `end` (0 or 1). p = `end` is always rejected unless the share equals it.
   double edge(double end) const {
     double outside = end, inside = k_ / n_;
     if (inside == end) return end;
