@@ -3,16 +3,16 @@
 
 #include "probust/exec/executor.h"
 
-// What every executor asks of what it is given, whatever its device. All throw Error.
+// Checks of arguments that all executors share. All throw Error.
 namespace probust {
 
-/// One input, and one vector of logits.
+/// Requires one input, and one vector of logits as output.
 void check_classifier(const Graph& graph);
 
-/// The N of x [N, ...], whose rows must have as many elements as the model takes.
+/// The N of x [N, ...]. Rows must have as many elements as the model's input.
 std::int64_t checked_rows(const Executor& executor, const Tensor& x);
 
-/// Points as check(executor, points) wants them, whose noise fits them.
+/// check(executor, points), and the noise must fit the points.
 void check(const Executor& executor, const Points& points, const NoiseShape& shape);
 
 }  // namespace probust

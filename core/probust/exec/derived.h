@@ -3,13 +3,13 @@
 
 #include "probust/graph/graph.h"
 
-// The graphs that an executor makes of a classifier f: R^d -> R^C. Both throw Error as the transforms do.
+// The graphs that an executor derives from a classifier f: R^d -> R^C. Both throw the Errors of vjp and propagate_moments.
 namespace probust {
 
-/// (x, seed c [C]) -> (f(x), J(x)ᵀ c), the seed seeded.
+/// (x, c [C]) -> (f(x), J(x)ᵀ c); c is a seeded input.
 Graph gradient_graph(const Graph& classifier);
 
-/// (x, variances v [d], seed c [C]) -> (E f, its gradient by x, pulled back from c) for x + noise of variances v, by moment
+/// (x, variances v [d], seed c [C]) -> (E f, the gradient of cᵀ E f with respect to x) for x plus noise of variances v, by moment
 /// propagation (moments/moments.h).
 Graph smoothed_gradient_graph(const Graph& classifier);
 

@@ -9,15 +9,15 @@
 namespace probust {
 namespace {
 
-constexpr Eigen::Index kRowsAtOnce = 256;  // of D, so that it is never there as a whole
+constexpr Eigen::Index kRowsAtOnce = 256;  // of D, so that all of D is never in memory
 
-// A value without the reshapes that gave it its shape.
+// The value before any reshapes.
 ValueId reshaped_from(const Graph& graph, ValueId id) {
   while (graph[id].op == Op::reshape) id = graph[id].inputs[0];
   return id;
 }
 
-// The classes' biases, where a value is a constant of one number per class, or one for all.
+// The biases of the classes, if the value is a constant with one number per class, or one for all.
 std::optional<Eigen::VectorXf> as_bias(const Graph& graph, ValueId id, std::int64_t classes) {
   if (graph[id].op != Op::constant) return std::nullopt;
   const std::vector<float>& values = constant_value(graph, id).data;
@@ -31,7 +31,7 @@ struct LinearOutput {
   LastLayer last;
 };
 
-// f = h W, h being [1, w] or [w] in some shape: W as [C, w].
+// Matches f = h W, with h of w elements in any shape. Returns W as [C, w].
 std::optional<LinearOutput> as_product(const Graph& graph, ValueId id, std::int64_t classes) {
   const Node& node = graph[id];
   if (node.op != Op::matmul || graph[node.inputs[1]].op != Op::constant) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<LinearOutput> linear_output(const Graph& graph) {
   return std::nullopt;
 }
 
-// Rows first .. of D: W_t - W_i for the margins first .. first + count - 1 of `target`.
+// Rows first .. first + count - 1 of D: W_t - W_i for these margins of `target`.
 Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::Index first, Eigen::Index count) {
   Eigen::MatrixXd rows(count, last.weights.cols());
   const Eigen::RowVectorXd own = last.weights.row(target).cast<double>();
@@ -74,7 +74,7 @@ Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::I
   return rows;
 }
 
-// Calls use(first, rows of D from `first` on) for all of it.
+// Calls use(first, rows of D from `first` on) for blocks that cover D.
 template <class Use>
 void for_differences(const LastLayer& last, std::int64_t target, const std::atomic<bool>* stop, Use use) {
   const Eigen::Index m = last.weights.rows() - 1;

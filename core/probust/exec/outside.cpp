@@ -47,7 +47,7 @@ class OutsideProgram final : public Program {
 }  // namespace
 
 void Outside::resume() {
-  if (wanting_) answers_.pop_back();  // nobody answered: it will be asked again
+  if (wanting_) answers_.pop_back();  // not answered: it will be requested again
   wanting_ = false;
   for (Answer& answer : answers_) answer.used = false;
 }
@@ -69,7 +69,7 @@ const std::vector<float>& Outside::logits(Inputs inputs) {
     answer.used = true;
     return answer.logits;
   }
-  // An attempt asks again for all that it still needs before it asks for more.
+  // An attempt requests all earlier answers that it still needs before new ones, so unused answers can go.
   std::erase_if(answers_, [](const Answer& answer) { return !answer.used; });
   answers_.push_back({std::move(inputs), {}, true});
   wanting_ = true;

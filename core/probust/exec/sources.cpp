@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kDigit = std::int64_t{1} << 16;  // float32 holds every digit exactly
 
-// Digits of the element numbers from 1, so that zeros mean padding.
+// Digits of the element numbers, which start from 1, so that zero means padding.
 Tensor digits(const Shape& shape, std::int64_t unit) {
   Tensor numbers(shape);
   for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.data[i] = static_cast<float>((i + 1) / unit % kDigit);

@@ -7,17 +7,17 @@
 
 #include "probust/graph/graph.h"
 
-// Where elements come from: what executors know of operators that move elements or look at them through windows.
+// Gather offsets: where each element of a result comes from, for operators that move elements or use windows.
 namespace probust {
 
-/// For an operator of one operand that only moves elements: which element of the operand each of the result's is, -1 for zeros.
-/// It is asked of the operator itself, whose reference evaluation sends the elements' numbers through.
+/// For an operator of one operand that only moves elements: the operand's element for each element of the result, -1 for zeros.
+/// Found by running the operator's reference evaluation on the element numbers.
 std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const Shape& from, const Shape& to);
 
-/// Which element of an operand each element of the shape that it is broadcast to reads.
+/// The operand's element for each element of the shape that it is broadcast to.
 std::vector<std::int64_t> broadcast_sources(const Shape& from, const Shape& to);
 
-/// The image cells of each window, window by window, in the order of the taps; those on the padding left out.
+/// The image cells of each window, window by window, in the order of the taps, without cells in the padding.
 struct Windows {
   std::vector<std::int64_t> begin;  ///< [windows + 1] into cells
   std::vector<std::int64_t> cells;

@@ -10,7 +10,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kLeastLanes = 16;  // a group that kernels take at once
+constexpr std::int64_t kLeastLanes = 16;  // a group that kernels process at once
 
 }  // namespace
 
@@ -27,8 +27,8 @@ void StepwiseExecutor::forget() {
   next_ = 0;
 }
 
-// New work begins: from here on for the budget, or for as long as it took to come here, so that repetition costs no more than
-// the work itself.
+// Sets the deadline when new work begins: the budget, or as long as the replay took if that is longer, so that replays take at
+// most half of the time.
 void StepwiseExecutor::begin_work() {
   if (worked_) return;
   const auto now = Clock::now();
@@ -37,8 +37,8 @@ void StepwiseExecutor::begin_work() {
   worked_ = true;
 }
 
-// As many units as the time left allows at the pace so far, in whole groups of lanes; few at first. Questions to the outside must
-// be the same when they are asked again, whatever the time.
+// As many units as fit the time left at the pace so far, in whole groups of lanes; few at first. Requests to `outside` must be
+// the same in every attempt, so they do not depend on time.
 std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const {
   const std::int64_t lanes = std::max<std::int64_t>(1, lanes_a_unit);
   const std::int64_t threads = inner_.options().threads;
@@ -53,8 +53,8 @@ std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left
   return std::min(count, left);
 }
 
-// Answers the next question, from where it was left: part(first, count) computes some of its units, add(answer, part, first)
-// joins them.
+// Answers the next question, continuing where the last attempt stopped. part(first, count) computes some of its units;
+// add(answer, part, first) adds them to the answer.
 template <class T, class Part, class Add>
 Result<T> StepwiseExecutor::ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace) {
   if (next_ == questions_.size()) questions_.push_back({T{}});
@@ -84,7 +84,7 @@ Result<T> StepwiseExecutor::ask(std::int64_t units, std::int64_t lanes_a_unit, P
   return std::get<T>(question.answer);
 }
 
-// A question to each point.
+// A question whose units are points.
 template <class T, class Part>
 Result<std::vector<T>> StepwiseExecutor::ask_points(const Points& points, Part part) {
   return guarded("points", [&] {
@@ -142,7 +142,7 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
 
 Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Points& points, const Noise& noise,
                                                                         std::int64_t samples) {
-  // As many points at once as have a thread each; a unit is a copy of each.
+  // One point per thread at a time; a unit is a copy of each.
   const auto sums_of = [&](const Points& some) {
     const auto part = [&](std::int64_t first, std::int64_t count) -> Result<Sums> {
       Sums sums = std::get<Sums>(questions_[next_].answer);
@@ -159,7 +159,7 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Po
     std::vector<Sums> groups;
     for (std::int64_t first = 0; first < points.size(); first += together)
       groups.push_back(sums_of(slice(points, first, std::min(together, points.size() - first))));
-    std::vector<Linearization> all;  // copied once, by the attempt that comes here
+    std::vector<Linearization> all;  // copied only once, because only the last attempt gets here
     for (const Sums& sums : groups) {
       std::vector<Linearization> some = sums->value().value();
       std::move(some.begin(), some.end(), std::back_inserter(all));
@@ -197,8 +197,8 @@ Result<std::vector<Pairs>> StepwiseExecutor::pairs(const Points& points, const N
       });
 }
 
-// The gradients of all points and what their copies feel of the noise first, then the copies' margins in instalments: their noise
-// is drawn once more for that.
+// First the gradients of all points and the projected noise of their copies, then the copies' margins in instalments, which draws
+// their noise again.
 Result<std::vector<Projection>> StepwiseExecutor::project(const Points& points,
                                                           const std::vector<std::vector<std::int64_t>>& rivals,
                                                           const Noise& noise, std::int64_t count, std::int64_t known,

@@ -10,36 +10,36 @@
 
 namespace probust {
 
-/// An executor for callers that may not be kept waiting, such as a page in a browser: it works for a while, and then answers
-/// Error{usage, "interrupted"}, as a stopped one does. Whoever asked starts again from the beginning after the next `resume`:
-/// what was computed is not computed again, so that a caller whose questions follow from the answers gets to its end in a few
-/// attempts. No result depends on where it was interrupted, since none depends on chunks.
+/// An executor for callers that must not block, such as a page in a browser. It works for a while and then returns
+/// Error{usage, "interrupted"}, as a stopped one does. After the next `resume` the caller starts again from the beginning with
+/// the same questions. Earlier results are replayed, not recomputed, so it finishes after a few attempts. No result depends on
+/// where it was interrupted, because none depends on chunks.
 ///
-/// Interrupted between lanes, copies and points: the gradients of one point, and the end of its averages, are done at once.
+/// It is interrupted between lanes, copies and points. The gradients of one point, and the end of its averages, are not split.
 class StepwiseExecutor final : public Executor {
  public:
-  /// What is remembered of one executor from call to call: milliseconds a row of logits, 0 while unknown.
+  /// The speed of an executor, kept from call to call: milliseconds per row of logits, 0 while unknown.
   struct Pace {
     double logits = 0;
   };
 
-  /// `inner` must outlive it, and so must `pace`, and `outside`, where inner's answers come from there: an attempt then also ends
-  /// where one is wanted.
+  /// `inner`, `pace` and `outside` must outlive it. Give `outside` if inner gets its logits there: an attempt then also ends when
+  /// logits are missing.
   explicit StepwiseExecutor(Executor& inner, Outside* outside = nullptr, Pace* pace = nullptr)
       : inner_(inner), outside_(outside), pace_(pace) {
     resume(0);
   }
 
-  /// Begins an attempt: at least one chunk of new work, then for as long as `milliseconds`, or as repeating the old took.
+  /// Starts an attempt: at least one chunk of new work, then more for `milliseconds`, or for as long as replaying took if longer.
   void resume(double milliseconds);
 
   /// Whether the attempt has used its time.
   bool out_of_time() const { return worked_ && Clock::now() >= deadline_; }
 
-  /// Whether an Error of the present attempt came from want of time, or of an answer.
+  /// Whether the current attempt ended because time ran out or logits from `outside` were missing.
   bool interrupted() const { return interrupted_; }
 
-  /// Drops what was computed: the next question is a new one.
+  /// Drops all earlier results: the next question is a new one.
   void forget();
 
   std::string_view name() const override { return inner_.name(); }
@@ -74,12 +74,12 @@ class StepwiseExecutor final : public Executor {
   using Answer = std::variant<Tensor, std::vector<float>, std::vector<Linearization>, Sums, Counts, std::vector<Pairs>,
                               std::vector<Projection>>;
 
-  /// A question, as far as it is answered.
+  /// A question and its answer so far.
   struct Question {
     Answer answer;
     std::int64_t done = 0;  ///< of its units: rows, points or samples
     bool begun = false;
-    double pace = 0;  ///< milliseconds a unit
+    double pace = 0;  ///< milliseconds per unit
   };
 
   template <class T, class Part, class Add>

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kZone = 16;  // floats: one cache line
 constexpr std::size_t kAlignment = kZone * sizeof(float);
-constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN that no computation gives
+constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN that no computation produces
 
 std::int64_t padded(std::int64_t floats) { return (floats + kZone - 1) / kZone * kZone; }
 
@@ -48,7 +48,7 @@ void allow([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t co
 #endif
 }
 
-// Under AddressSanitizer nobody may look, and nobody could have written.
+// Under AddressSanitizer reading is forbidden, and a write would have been reported.
 bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
 #ifndef PROBUST_ADDRESS_SANITIZER
   for (std::int64_t i = 0; i < count; ++i) {
@@ -60,7 +60,7 @@ bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t 
   return true;
 }
 
-// The zone after a part: up to the next part's, and at least kZone.
+// The zone after a part, up to the next part: at least kZone.
 std::int64_t zone_after(std::int64_t size) { return padded(size) + kZone - size; }
 
 }  // namespace
@@ -77,7 +77,7 @@ Stretch& Stretch::operator=(Stretch&& other) noexcept {
   return *this;
 }
 
-// What is given back, or grows, must be readable again.
+// Memory must be readable again before it is freed or reallocated.
 void Stretch::unguard() { allow(memory_.data(), static_cast<std::int64_t>(memory_.size())); }
 
 std::int64_t Stretch::footprint(std::int64_t size) { return padded(size) + kZone; }
@@ -92,7 +92,7 @@ void Stretch::take(std::span<const std::int64_t> sizes, std::span<float*> parts)
   std::int64_t total = 2 * kZone;  // the first zone, and room to align it
   for (const std::int64_t size : sizes) total += footprint(size);
   if (static_cast<std::int64_t>(memory_.size()) < total) {
-    std::vector<float>().swap(memory_);  // its contents are not wanted: do not hold both
+    std::vector<float>().swap(memory_);  // free the old memory first, so that both do not exist at once
     memory_.resize(static_cast<std::size_t>(total));
   }
   void* start = memory_.data();

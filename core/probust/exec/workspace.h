@@ -11,9 +11,8 @@
 
 namespace probust {
 
-/// Memory for floats that is reused from call to call. Each part that it gives out is exactly as long as was asked for, begins at
-/// a multiple of 64 bytes and has a guard zone on both sides. AddressSanitizer reports any access to a zone when it happens;
-/// without it, `intact` finds what was written there.
+/// Memory for floats that is reused from call to call. Each part has exactly the requested size, is aligned to 64 bytes and has a
+/// guard zone on both sides. AddressSanitizer reports any access to a zone when it happens; without it, `intact` detects writes.
 class Stretch {
  public:
   Stretch() = default;
@@ -23,10 +22,10 @@ class Stretch {
   Stretch(Stretch&& other) noexcept { *this = std::move(other); }
   Stretch& operator=(Stretch&& other) noexcept;
 
-  /// Floats that a part of `size` takes, its share of the guard zones included.
+  /// Floats that a part of `size` takes, including its share of the guard zones.
   static std::int64_t footprint(std::int64_t size);
 
-  /// One part per entry of `sizes`, in order. What was taken before is gone; contents are undefined. Throws std::bad_alloc.
+  /// Takes one part per entry of `sizes`, in order. Earlier parts become invalid; contents are undefined. Throws std::bad_alloc.
   void take(std::span<const std::int64_t> sizes, std::span<float*> parts);
 
   float* take(std::int64_t size) {
@@ -45,14 +44,13 @@ class Stretch {
   /// The first part.
   float* data() const { return parts_.empty() ? nullptr : parts_.front().begin; }
 
-  /// Ends a part after fewer floats than were taken, so that its guard zone begins there. A larger `size` than before is allowed
-  /// up to what was taken.
+  /// Shortens a part to `size` floats: its guard zone then begins there. It can grow again up to the size taken.
   void limit(float* part, std::int64_t size);
 
-  /// Whether nothing was written to the guard zones.
+  /// True if nothing was written to the guard zones.
   bool intact() const;
 
-  /// Gives back what was taken, and fills it all with NaN.
+  /// Drops all parts and fills the memory with NaN.
   void spoil();
 
  private:
@@ -66,20 +64,20 @@ class Stretch {
   std::vector<Part> parts_;
 };
 
-/// What runs of a program use and reuse; one per thread.
+/// Memory and settings for runs of a program; one per thread.
 struct Workspace {
   Stretch values;   ///< of the graph
   Stretch scratch;  ///< of one kernel
   Stretch packed;   ///< operands of a matrix product
-  /// For tests: look after every kernel whether it wrote to a guard zone, and fill what it may not rely on with NaN before.
+  /// For tests: before every kernel, fill uninitialized memory with NaN; after it, check the guard zones.
   bool verify = false;
-  /// Where it is set, a run ends with Error{usage, "interrupted"} soon after.
+  /// If given, a run ends with Error{usage, "interrupted"} soon after it becomes true.
   const std::atomic<bool>* stop = nullptr;
-  /// Where it is set, the time of each of the program's steps is added here: [steps] seconds.
+  /// If given, the time of each step of the program is added here: [steps] seconds.
   std::vector<double>* seconds = nullptr;
 };
 
-/// Throws Error{usage, "run", "interrupted"} where `stop` is given and set.
+/// Throws Error{usage, "run", "interrupted"} if `stop` is given and set.
 void stop_if_asked(const std::atomic<bool>* stop);
 
 }  // namespace probust

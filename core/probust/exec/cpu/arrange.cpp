@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that move elements, and those that add them up.
+// Operators that move or sum elements.
 #include <algorithm>
 #include <cstring>
 
@@ -23,7 +23,7 @@ Kernel accumulate(std::vector<std::int64_t> targets) {
   };
 }
 
-// Copies `elements` of an operand to the output's lanes.
+// Copies `elements` elements of an operand to the output, broadcasting its lanes.
 void expand(const Call& call, std::size_t operand, const float* from, std::int64_t elements, float* to) {
   const std::int64_t own = call.lanes_of(operand);
   if (elements == 0) return;  // an empty value has no address to copy from
@@ -45,7 +45,7 @@ Kernel make_moves(const Graph& graph, const Node& node) {
   };
 }
 
-// The targets of a sum are where its transpose, a repetition, would fetch from.
+// The targets of a sum are the gather offsets of its transpose (broadcast or gather).
 Kernel make_reduce_sum(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
   if (node.op == Op::scatter_add) return accumulate(sources_of(Op::gather, node.attributes, node.shape, from));

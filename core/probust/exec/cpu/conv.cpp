@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Every convolution, and every transposed one, is a gather of pixels followed by a matrix product with the constant filter:
+// A convolution or transposed convolution is a gather of pixels followed by a matrix product with the constant filter:
 //
 //   out[cell, lane, n] = sum over taps t and channels c of  in[c, source(cell, t), lane]  w[(t, c), n].
 //
-// For conv, cells are output pixels. For conv_transpose, image pixels fall into classes by (y + pad) mod stride; within a class
-// the same taps of the filter apply, so each class is one such product and no work is spent on zeros between pixels.
-// Pixels of all lanes are contiguous, so a gather copies runs; a run of neighbouring pixels is one copy.
+// For conv, cells are output pixels. For conv_transpose, image pixels are split into phases by (y + pad) mod stride. Pixels of a
+// phase use the same taps of the filter, so each phase is one product, without work on zeros between pixels.
+// The lanes of a pixel are contiguous, so a run of neighbouring pixels is one copy.
 #include <algorithm>
 
 #include "probust/exec/cpu/gemm.h"
@@ -40,8 +40,8 @@ void for_each_cell(const Shape& extents, Visit visit) {
   }
 }
 
-// filter[o, c, t] of one group as [(tap, in), out], its rows first .. first + count - 1; for a transposed convolution the
-// filter's outputs are what is read.
+// filter[o, c, t] of one group as a matrix [(tap, in), out], a block of rows at a time. A transposed convolution reads the
+// filter's outputs.
 struct FilterOrder {
   const Tensor& filter;
   const std::vector<std::int64_t>& taps;
@@ -153,7 +153,7 @@ std::vector<Gather> plan_conv_transpose(const Window& window, const Constant& fi
   return phases;
 }
 
-// Copies product columns [rows, n] to their pixels; rows begin .. end - 1 of the gather.
+// Copies rows begin .. end - 1 of the gather from the product [rows, n] to their pixels.
 void scatter_rows(const Gather& gather, const float* product, std::int64_t product_stride, std::int64_t n, std::int64_t lanes,
                   std::int64_t begin, std::int64_t end, std::int64_t pixels, float* out) {
   for (std::int64_t channel = 0; channel < n; ++channel) {
@@ -218,12 +218,12 @@ Constant filter_of(const Graph& graph, const Node& node) {
   return std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor;
 }
 
-// Filters that vary from example to example (a derivative's derivative) are rare: the reference evaluation serves them.
+// Filters that vary from example to example (in second derivatives) are rare and use the reference evaluation.
 bool constant_filter(const Graph& graph, const Node& node) { return graph[node.inputs[1]].op == Op::constant; }
 
 }  // namespace
 
-// Of a transposed convolution each product takes the pixels of one phase.
+// Each product of a transposed convolution has the pixels of one phase.
 std::optional<ConstantProduct> constant_conv(const Graph& graph, const Node& node) {
   if (!constant_filter(graph, node)) return std::nullopt;
   const auto& window = std::get<Window>(node.attributes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A graph as a sequence of kernel calls over planned buffers. Values live in slots of one arena; a slot is taken again as soon as
-// its value has been read for the last time, a reshape shares its operand's slot, element-wise kernels write in place, and a bias
-// is what the sums of a product begin with.
+// A graph as a sequence of kernel calls over planned buffers. Values are in slots of one arena. A slot is reused after the last
+// read of its value, a reshape shares its operand's slot, element-wise kernels write in place, and a bias is the initial value of
+// a product's sums.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kNoSlot = -1;
 
-// A stretch of the arena: `elements` for each lane of its extent.
+// A part of the arena: `elements` floats for each lane of its extent.
 struct Slot {
   Extent extent;
   std::int64_t elements;
@@ -30,7 +30,7 @@ struct Step {
   cpu::Kernel kernel;
 };
 
-// What a step is called beside its operator: the size of its window, and whether its channels stand alone.
+// The name of a step: the operator with its window size, and whether it is depthwise or grouped.
 std::string kind_of(const Node& node, const std::vector<Shape>& operands) {
   std::string kind(definition(node.op).name);
   const auto* window = std::get_if<Window>(&node.attributes);
@@ -40,7 +40,7 @@ std::string kind_of(const Node& node, const std::vector<Shape>& operands) {
   return kind;
 }
 
-// Adds the time that it lives.
+// Adds its lifetime to `seconds`.
 class StepTimer {
  public:
   explicit StepTimer(double* seconds) : seconds_(seconds) {
@@ -78,7 +78,7 @@ class CpuProgram final : public Program {
     for (const Step& step : steps_) {
       const auto product = cpu::constant_product(graph_, graph_[step.value]);
       if (!product) continue;
-      // Other products of the same constant pack it otherwise; with few rows, it may be packed a second time.
+      // Different products of the same constant pack it in different orders. With few rows, it may be packed a second time.
       const Node& node = graph_[step.value];
       const auto* matmul = std::get_if<MatmulAttributes>(&node.attributes);
       const bool turned = cpu::rest_for(product->rows) == cpu::Weights::Rest::turned;
@@ -89,7 +89,7 @@ class CpuProgram final : public Program {
     return packed;
   }
 
-  // Where four fifths of the flops are in products of at least kFullRows rows.
+  // The fewest lanes for which 80% of the flops of constant products are in those with at least kFullRows rows.
   std::int64_t least_lanes() const override {
     constexpr std::int64_t kFullRows = 48;
     const std::vector<ProgramStep> all = steps();
@@ -156,7 +156,7 @@ class CpuProgram final : public Program {
   }
 
  private:
-  // The output ends where its own elements do, in whatever slot, and holds nothing yet, unless it is written in place.
+  // Limits the output to its own size, in a slot that may be larger, and fills it with NaN unless it is written in place.
   static void prepare_to_verify(std::span<const cpu::Operand> operands, float* out, std::int64_t size, Workspace& workspace) {
     workspace.values.limit(out, size);
     const bool in_place = std::any_of(operands.begin(), operands.end(), [&](const cpu::Operand& o) { return o.data == out; });
@@ -171,13 +171,13 @@ class CpuProgram final : public Program {
                            " wrote beyond its memory");
   }
 
-  // The value whose memory a value shares: a reshape only renames elements, and so does a sum whose product has its bias.
+  // The value whose memory a value shares: a reshape only renames elements, and so does an add whose product includes the bias.
   ValueId storage(ValueId id) const {
     while (renamed_[id] != kNoValue) id = renamed_[id];
     return id;
   }
 
-  // Kernels of products that add their bias, which is all that the product is used for.
+  // Kernels of products with bias, if adding the bias is the only use of the product.
   std::vector<cpu::Kernel> find_biases() {
     std::vector<cpu::Kernel> biased(graph_.nodes.size());
     std::vector<int> uses(graph_.nodes.size(), 0);
@@ -215,7 +215,7 @@ class CpuProgram final : public Program {
     put_seeded_last();
   }
 
-  // So that the others lie where they are for any number of seeds.
+  // So that the addresses of the other slots do not depend on the number of seeds (Reuse::examples).
   void put_seeded_last() {
     std::vector<int> order(slots_.size()), place(slots_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -229,8 +229,8 @@ class CpuProgram final : public Program {
     for (int& slot : slot_of_) slot = slot == kNoSlot ? kNoSlot : place[slot];
   }
 
-  // For each storage, the last node that reads it; outputs are read at the end, and what does not vary with the seed may be read
-  // again by the next run.
+  // For each storage, the last node that reads it. Outputs are read at the end. Values that do not depend on the seed but are
+  // used by seeded nodes may be read again by the next run.
   std::vector<ValueId> last_uses() const {
     std::vector<ValueId> last(graph_.nodes.size(), kNoValue);
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
@@ -251,11 +251,11 @@ class CpuProgram final : public Program {
     const ValueId source = storage(node.inputs[0]);
     if (slot_of_[source] == kNoSlot || last_use[source] != id) return false;
     if (graph_[source].extent != node.extent || element_count(graph_[source].shape) != element_count(node.shape)) return false;
-    // The second operand must not be read at other elements than are written.
+    // If both operands share storage, the kernel must read both at the element that it writes.
     return node.inputs.size() < 2 || storage(node.inputs[1]) != source || graph_[node.inputs[1]].shape == node.shape;
   }
 
-  // The smallest free slot that is large enough, else the largest one grown, else a new one.
+  // The smallest free slot that is large enough, else the largest one, enlarged, else a new one.
   int take_slot(std::vector<int>& free_slots, const Node& node) {
     const std::int64_t elements = element_count(node.shape);
     auto best = free_slots.end();
@@ -283,7 +283,7 @@ class CpuProgram final : public Program {
     if (std::find(free_slots.begin(), free_slots.end(), slot) == free_slots.end()) free_slots.push_back(slot);
   }
 
-  // Outputs have one lane per seed and example (or per example), whatever they depend on.
+  // Outputs have one lane per seed and example (per example without seeds), whatever they depend on.
   void write_output(const Batch& batch, ValueId id, const float* from, float* to) const {
     const std::int64_t own = batch.lanes(graph_[id].extent), lanes = batch.lanes(std::max(largest_, Extent::example));
     const std::int64_t elements = element_count(graph_[id].shape);
@@ -301,7 +301,7 @@ class CpuProgram final : public Program {
   Extent largest_ = Extent::example;
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;
-  std::vector<ValueId> renamed_;  ///< the value that has the same memory
+  std::vector<ValueId> renamed_;  ///< the value whose memory this one shares, or kNoValue
   std::vector<Step> steps_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of one or two operands, element by element. Exponentials and their relatives go through Eigen's vector functions in
-// whole blocks, so that an element's value does not depend on where in the array it stands.
+// Element-wise functions, select and softmax. Exponentials and related functions use Eigen's vector functions on whole blocks, so
+// that an element's value does not depend on its position in the array.
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ Kernel block_kernel(F f) {
   };
 }
 
-// Applies a plain function, which the compiler vectorises where it can.
+// Applies a plain function, which the compiler vectorises if it can.
 template <class F>
 Kernel scalar_kernel(F f) {
   return [f](const Call& call) {
@@ -49,7 +49,7 @@ Block sigmoid_block(const Block& x) {
   return (x >= 0.0F).select(Block::Ones(), e) / (1.0F + e);
 }
 
-// Where each element of the output finds its operand; empty where they correspond one to one.
+// Gather offsets of an operand that is broadcast to the output; empty if the elements correspond one to one.
 std::vector<std::int64_t> element_table(const Shape& operand, const Shape& output) {
   if (element_count(operand) == element_count(output)) return {};
   return broadcast_sources(operand, output);
@@ -112,7 +112,7 @@ Kernel make_unary(const Graph& graph, const Node& node) {
     case Op::step:
       return scalar_kernel([](float x) { return x > 0 ? 1.0F : 0.0F; });
     case Op::relu:
-      // As std::max(x, 0): a NaN stays. (The plain loop becomes WebAssembly's max, whose rules for NaN and zero cost several
+      // As std::max(x, 0): NaN stays NaN. (A plain loop would become WebAssembly's max, whose rules for NaN and zero cost several
       // instructions.)
       return block_kernel([](const Block& x) -> Block { return x.max(0.0F); });
     case Op::reciprocal:
@@ -169,7 +169,7 @@ Kernel make_binary(const Graph& graph, const Node& node) {
   }
 }
 
-// y = b where a > 0, else c: one pass over the lanes, each operand repeated as its extent asks.
+// y = b where a > 0, else c: one pass over the lanes, with operands of smaller extent broadcast.
 Kernel make_select(const Graph& graph, const Node& node) {
   std::array<std::vector<std::int64_t>, 3> tables;
   for (std::size_t i = 0; i < tables.size(); ++i) tables[i] = element_table(graph[node.inputs[i]].shape, node.shape);

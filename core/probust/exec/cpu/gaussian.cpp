@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rectified normal variables (ops/gaussian.cpp), a block of elements at once. The normal tail is approximation 26.2.17 of
-// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), off by 1e-7 at most; it is a multiple of the density.
+// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), with an error of at most 1e-7; it is a multiple of the
+// density.
 #include <Eigen/Core>
 #include <algorithm>
 

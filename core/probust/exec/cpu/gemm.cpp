@@ -16,8 +16,8 @@ using Eigen::Index;
 using To = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
 using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMajor>;
 
-// The kernel and its tile: it sums every element of a whole tile in the same order, whichever way round the product is, and
-// every element of less than a tile's height in another one.
+// The kernel and its tile. It sums every element of a tile of full height in the same order, also in the transposed product, but
+// uses another order for tiles of less height.
 #ifdef __wasm_simd128__
 constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
 using Multiply = WasmProducts;
@@ -28,15 +28,15 @@ using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, kHeight, 
 #endif
 using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
 
-// A group and four columns of weights stay in the first-level cache, and short sums lose less to rounding: the p of adf, the most
-// sensitive to it, is half as far apart on two processors as with 256.
+// With this depth a group and four columns of weights fit the first-level cache, and short sums have less rounding error: the
+// difference between two processors in the p of adf, which is the most sensitive to rounding, is half of that with 256.
 constexpr Index kMostDepth = 128;
 constexpr Index kPackedBytes = 128 << 10;  // packed rows, in the second-level cache
 constexpr auto kFloat = static_cast<Index>(sizeof(float));
 
 constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
 
-// Rows [count, depth] in groups: [group][depth][row of the group], the last one filled up with zeros.
+// Packs rows [count, depth] in groups: [group][depth][row of the group], the last group padded with zeros.
 template <Index Group>
 void pack(const float* a, Index stride, Index count, Index depth, float* packed) {
   const Index groups = count / Group * Group, rest = count - groups;
@@ -49,12 +49,12 @@ void pack(const float* a, Index stride, Index count, Index depth, float* packed)
   }
 }
 
-// Rows that are packed together, of `tall` rows in whole groups.
+// How many of `tall` rows to pack at once, in whole groups.
 Index rows_a_block(Index tall, const Weights& w) {
   return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, tall);
 }
 
-// Blocks of equal depth, in the eights by which Eigen's kernel unrolls.
+// A depth that gives blocks of equal size, a multiple of 8 because Eigen's kernel unrolls by 8.
 Index balanced_depth(Index k) {
   const Index blocks = std::max<Index>(1, (k + kMostDepth - 1) / kMostDepth);
   return std::max<Index>(8, ((k + blocks - 1) / blocks + 7) / 8 * 8);
@@ -67,7 +67,7 @@ void each_block(const Weights& w, Add add) {
     add(static_cast<Index>(k), static_cast<Index>(std::min(w.depth(), w.rows() - k)));
 }
 
-// Adds the product of `tall` rows, which are whole groups.
+// Adds the product of `tall` rows, a whole number of groups.
 void multiply_groups(Index tall, const float* a, Index a_stride, const Weights& w, float* out, Index out_stride,
                      Stretch& memory) {
   const Index block = rows_a_block(tall, w);
@@ -81,7 +81,7 @@ void multiply_groups(Index tall, const float* a, Index a_stride, const Weights& 
   }
 }
 
-// The product of less than a group of rows, filled up with zeros to a whole one.
+// The product of less than a group of rows, padded with zeros to a whole one.
 void multiply_padded(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
                      Stretch& memory) {
   const auto parts = memory.take(std::array<std::int64_t, 2>{kHeight * w.depth(), kHeight * w.cols()});
@@ -95,7 +95,7 @@ void multiply_padded(Index count, const float* a, Index a_stride, const Weights&
   for (Index column = 0; column < w.cols(); ++column) std::copy_n(product + column * kHeight, count, &out(0, column));
 }
 
-// The same the other way round, where a group is of columns: a row more is a fourth of a tile.
+// The same as a transposed product: rows are padded only to the tile's width instead of its height.
 void multiply_turned(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
                      Stretch& memory) {
   const Index n = w.cols(), height = whole(n, kHeight), width = whole(count, kWidth);
@@ -118,7 +118,8 @@ void multiply_turned(Index count, const float* a, Index a_stride, const Weights&
   }
 }
 
-// A block of packed columns [depth, n] as packed rows of the transpose: groups of kHeight columns, the last one filled up.
+// Turns a block of packed columns [depth, n] into packed rows of the transpose: groups of kHeight columns, the last one padded
+// with zeros.
 void turn(const float* columns, Index depth, Index n, float* groups) {
   const Index wide = n / kWidth * kWidth;
   for (Index column = 0; column < whole(n, kHeight); ++column) {
@@ -129,7 +130,7 @@ void turn(const float* columns, Index depth, Index n, float* groups) {
   }
 }
 
-// What has been packed of a constant and may still be in use. Its address may have become another constant's.
+// The packed forms of a constant that may still be in use. `constant` detects that its address now belongs to another one.
 struct PackedForms {
   std::weak_ptr<const Tensor> constant;
   std::map<std::vector<std::int64_t>, std::weak_ptr<const Weights>> by_order;

@@ -13,17 +13,17 @@
 
 namespace probust::cpu {
 
-/// A constant right-hand side of products, [k, n], in the order in which the innermost kernel reads it: what a product of few
-/// rows would spend more time on than on its sums is done once.
+/// Column-packed weights: a constant right-hand side [k, n] of products, in the order in which the innermost kernel reads it.
+/// Packing once matters because with few rows it takes longer than the product.
 class Weights {
  public:
-  /// What products do with the rows that are left over after whole groups of the kernel.
+  /// What products do with the remaining rows after whole groups of the kernel.
   enum class Rest {
-    padded,  ///< fill them up to a group with zeros: where most products have many rows
-    turned,  ///< form the product the other way round, which takes as much memory again once it happens
+    padded,  ///< pad them with zeros to a group: for products with many rows
+    turned,  ///< compute the transposed product, which needs a second packed copy, made when first used
   };
 
-  /// Rows first .. first + count - 1 of w: [count, n]. They are asked for a block at a time, so that w need not be there twice.
+  /// Rows first .. first + count - 1 of w: [count, n]. Called for one block at a time, so that w is never in memory twice.
   using Rows = std::function<Eigen::MatrixXf(std::int64_t first, std::int64_t count)>;
 
   Weights(std::int64_t rows, std::int64_t columns, Rest rest, const Rows& w);
@@ -32,11 +32,11 @@ class Weights {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return columns_; }
   Rest rest() const { return rest_; }
-  /// Rows that the kernel takes at a time: those of one block of packed weights, the last one excepted.
+  /// Rows of w per block of packed weights; the last block may have fewer.
   std::int64_t depth() const { return depth_; }
-  /// The block of rows first .. first + depth - 1 as a right-hand side, `first` being a multiple of depth(),
+  /// The block of rows first .. first + depth - 1 as a right-hand side; `first` is a multiple of depth().
   const float* columns(std::int64_t first) const { return by_columns_.data() + first * columns_; }
-  /// and transposed, as a left-hand side, with zeros up to whole groups.
+  /// The same block transposed, as a left-hand side, padded with zeros to whole groups.
   const float* groups(std::int64_t first) const;
 
  private:
@@ -44,7 +44,7 @@ class Weights {
   Rest rest_;
   Eigen::VectorXf by_columns_;
   mutable std::once_flag turned_;
-  mutable Eigen::VectorXf by_groups_;  // made when it is first wanted
+  mutable Eigen::VectorXf by_groups_;  // made when first needed
 };
 
 /// The better choice if each lane contributes this many rows to the product.
@@ -52,20 +52,19 @@ inline Weights::Rest rest_for(std::int64_t rows_of_a_lane) {
   return rows_of_a_lane >= 16 ? Weights::Rest::padded : Weights::Rest::turned;
 }
 
-/// Weights of a constant that programs share: forward and backward sweeps of a network use the same ones. make() packs them where
-/// they are not there yet; `order` tells the packed forms of one tensor apart.
+/// Packed weights of a constant, shared between programs such as the forward and backward sweeps of a network. Calls make() if
+/// they do not exist yet. `order` distinguishes the packed forms of one tensor.
 std::shared_ptr<const Weights> shared_weights(const std::shared_ptr<const Tensor>& constant, std::vector<std::int64_t> order,
                                               const std::function<std::shared_ptr<const Weights>()>& make);
 
-/// Rows that are gathered for a product at once: as many as stay in the second-level cache, but enough for whole groups of any
+/// Limits for the rows gathered for a product at once: as many as fit the second-level cache, but at least whole groups of any
 /// kernel.
 inline constexpr std::int64_t kGatherBytes = 192 << 10;
 inline constexpr std::int64_t kLeastRows = 48;
 
 /// out = bias + a w, with bias [n] (nullptr: zeros), a [rows, k] and out [rows, n] stored column by column, `a_stride` and
-/// `out_stride` elements from column to column. Every row, which is a lane or a pixel of a lane, is summed in the same order
-/// wherever it stands, so that results do not depend on how many lanes there are. `packed` is memory for operands in the order in
-/// which the kernel reads them.
+/// `out_stride` elements from column to column. Every row (a lane, or a pixel of a lane) is summed in the same order at any
+/// position, so that results do not depend on the number of lanes. `packed` is memory for packed operands.
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
               std::int64_t out_stride, Stretch& packed);
 

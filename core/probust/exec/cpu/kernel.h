@@ -14,7 +14,7 @@
 
 namespace probust::cpu {
 
-/// An operand of a kernel: elements laid out [elements][lanes], lanes those of its extent (1 for a constant).
+/// An operand of a kernel: elements laid out [elements][lanes], with the lanes of its extent (1 for a constant).
 struct Operand {
   const float* data;
   const Shape* shape;
@@ -33,20 +33,20 @@ struct Call {
 
   std::int64_t lanes_of(std::size_t operand) const { return batch.lanes(in[operand].extent); }
 
-  /// Scratch memory of exactly this size, or of several parts; what was taken before is gone.
+  /// Scratch memory of exactly this size, or in several parts. Earlier parts become invalid.
   float* scratch(std::int64_t size) const { return workspace->scratch.take(size); }
   template <std::size_t N>
   std::array<float*, N> scratch(const std::array<std::int64_t, N>& sizes) const {
     return workspace->scratch.take(sizes);
   }
 
-  /// Kernels that may take long ask this once in a while. Throws Error.
+  /// Kernels that may take long call this now and then. Throws Error{usage, "interrupted"}.
   void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }
 };
 
 using Kernel = std::function<void(const Call&)>;
 
-/// Prepares the kernel of one node: whatever depends on constants and shapes alone is done here, once.
+/// Prepares the kernel of one node. Work that depends only on constants and shapes is done here, once.
 using MakeKernel = Kernel (*)(const Graph&, const Node&);
 
 /// How a kernel may use memory.
@@ -55,23 +55,24 @@ struct KernelEntry {
   bool in_place = false;  ///< may write its output over its first operand
 };
 
-/// The kernel of an operator; the reference evaluation, lane by lane, where there is no faster one.
+/// The kernel of an operator; if there is no fast one, the reference evaluation, lane by lane.
 KernelEntry kernel_entry(Op op);
 
-/// The kernel of a product with a constant, to which `bias` is added that differs from channel to channel alone: it costs nothing
-/// as what sums begin with. None where it takes a pass of its own.
+/// The kernel of a product with a constant plus a per-channel `bias`, which costs nothing because it is the initial value of the
+/// sums. None if the bias needs a pass of its own.
 Kernel make_biased(const Graph& graph, const Node& product, ValueId bias);
 
-/// The product with a constant matrix or filter that a node is: the constant, and the rows that one lane gives to the product.
+/// A node that is a product with a constant matrix or filter: the constant, and the rows that one lane contributes to the
+/// product.
 struct ConstantProduct {
   ValueId constant;
   std::int64_t rows;
 };
 
-/// Nothing where the node is no such product.
+/// Nothing if the node is no such product.
 std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& node);
 
-/// True where kernel_entry has a kernel of its own for this operator.
+/// True if the operator has a fast kernel.
 bool has_fast_kernel(Op op);
 
 // One file per family, named like the operators'.

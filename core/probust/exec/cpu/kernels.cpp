@@ -36,7 +36,7 @@ Kernel make_biased(const Graph& graph, const Node& product, ValueId bias) {
   return product.op == Op::conv ? make_biased_conv(graph, product, values) : make_biased_matmul(graph, product, values);
 }
 
-// The one list of kernels on this processor: operator, kernel, whether it may overwrite its first operand.
+// The only list of CPU kernels: operator, kernel, whether it may overwrite its first operand.
 KernelEntry kernel_entry(Op op) {
   switch (op) {
     case Op::input:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with a constant matrix become products of [lanes, k] with [k, n] (gemm.h). Products of two values that vary from lane
-// to lane are formed lane by lane: large ones by the same kernel, small ones element after element, along the lanes.
+// Products with a constant matrix become products of [lanes, k] with [k, n] (gemm.h). Products of two values that both vary are
+// computed per lane: large ones by the same kernel, small ones element by element, vectorised over the lanes.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +19,7 @@ Matrix last_two(const Shape& shape) { return {shape[shape.size() - 2], shape[sha
 
 std::int64_t leading_count(const Shape& shape) { return element_count({shape.begin(), shape.end() - 2}); }
 
-// Whether a node's second operand is a single constant matrix, or its first one.
+// Whether a node's second operand (right) or first operand (left) is a single constant matrix.
 bool right_is_constant(const Graph& graph, const Node& node) {
   const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
   return b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent;
@@ -31,7 +31,7 @@ bool left_is_constant(const Graph& graph, const Node& node) {
          !std::get<MatmulAttributes>(node.attributes).transpose_b;
 }
 
-// The constant as [k, n] (or its transpose) where it is a single matrix.
+// The single constant matrix, or its transpose, as weights [k, n].
 std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, ValueId id, bool transpose) {
   const auto& constant = std::get<ConstantData>(graph[id].attributes).tensor;
   const Weights::Rest rest = rest_for(constant_matmul(graph, node)->rows);
@@ -47,18 +47,18 @@ std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, 
   });
 }
 
-constexpr std::int64_t kProductBytes = 1 << 20;  // of what comes out of them
+constexpr std::int64_t kProductBytes = 1 << 20;  // of the products of gathered rows
 constexpr std::int64_t kFloat = sizeof(float);
 
-// op(a) of many rows i and few lanes: an element of row i is at i * row_step, k of them element_step apart, lanes beside each
-// other.
+// op(a) with many rows i and few lanes: row i begins at i * row_step, its k elements are element_step apart, lanes are
+// contiguous.
 struct ManyRows {
   const float* a;
   std::int64_t count, row_step, element_step, lanes;
 };
 
-// y[i, :] = op(a)[i, :] w + bias for all rows i at once, each with its lanes: gathered, multiplied, and put where they belong.
-// Lane by lane there would be too few rows for the kernel, and the weights would be read once for every i.
+// y[i, :] = op(a)[i, :] w + bias for many rows i at once, each with all its lanes: gather, multiply, scatter. One product per i
+// would have too few rows for the kernel, and would read the weights for every i.
 void multiply_together(const Call& call, const ManyRows& rows, const Weights& w, const float* bias, float* out) {
   const std::int64_t k = w.rows(), n = w.cols(), lanes = rows.lanes;
   const std::int64_t fitting = std::min(kGatherBytes / kFloat / std::max<std::int64_t>(1, k), kProductBytes / kFloat / n);
@@ -79,7 +79,7 @@ void multiply_together(const Call& call, const ManyRows& rows, const Weights& w,
   }
 }
 
-// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i, over all lanes, or of all rows where lanes are few.
+// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i over all lanes; if there are few lanes, of many rows at once.
 Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   return [shared = as_weights(graph, node, node.inputs[1], t.transpose_b), t, bias = std::move(bias)](const Call& call) {
@@ -104,7 +104,7 @@ Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> b
   };
 }
 
-// y[.., :, j] = w b[.., :, j]; rows of b, j and lanes together, are contiguous.
+// y[.., :, j] = w b[.., :, j]. A row of b, with all j and lanes, is contiguous.
 Kernel left_constant(const Graph& graph, const Node& node) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   return [shared = as_weights(graph, node, node.inputs[0], !t.transpose_a)](const Call& call) {
@@ -118,8 +118,8 @@ Kernel left_constant(const Graph& graph, const Node& node) {
   };
 }
 
-// An operand of a product that is formed lane by lane: its elements are `lanes` apart, and its lanes follow those of the output,
-// or are one for all of them.
+// An operand of a product of two varying values: its elements are `lanes` apart. Its lanes are those of the output if `varies`,
+// else one lane serves all.
 struct LaneOperand {
   const float* data;
   std::int64_t lanes;
@@ -134,12 +134,12 @@ struct LaneOperand {
   void advance(std::int64_t count) { data += varies ? count : 0; }
 };
 
-// Elements that a sum of products runs over: `count` of them, `step` elements apart in either operand.
+// The terms of a sum of products: `count` of them, step_a and step_b elements apart in the operands.
 struct Terms {
   std::int64_t count, step_a, step_b;
 };
 
-// The sums for some lanes beside each other, in registers. Every lane's is formed in the order of the terms.
+// The sums of adjacent lanes, in registers. Every lane is summed in the order of the terms.
 template <int Width>
 void sum_lanes(LaneOperand& a, LaneOperand& b, const Terms& terms, std::int64_t& lanes, float*& out) {
   using Block = Eigen::Array<float, Width, 1>;
@@ -158,7 +158,7 @@ void sum_products(LaneOperand a, LaneOperand b, const Terms& terms, std::int64_t
   sum_lanes<1>(a, b, terms, lanes, out);
 }
 
-// Runs of lanes along which an operand varies or not: those of a seed; all of them where there is but one example.
+// Runs of lanes along which each operand either varies or is constant: the lanes of one seed, or all if there is one example.
 struct LaneRuns {
   explicit LaneRuns(const Call& call)
       : length(call.batch.examples == 1 ? call.lanes : call.batch.examples), count(call.lanes / length) {}
@@ -188,8 +188,8 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
   return offsets;
 }
 
-// y [m, n] = op(a) b of one lane, b [k, n]. Every element is the sum that lane_by_lane forms, in the same order: one lane among
-// many gives the same bits. Along a row of y the sums stand beside each other, a block of them in registers.
+// y [m, n] = op(a) b of one lane, b [k, n]. Every element is summed in the same order as in lane_by_lane, so a lane gives the
+// same bits alone and among many. Computes blocks of a row of y in registers.
 void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l, const float* b, Matrix y_size, std::int64_t k,
                        float* y) {
   constexpr std::int64_t kBlock = 16;
@@ -217,7 +217,7 @@ const float* transposed(const float* b, std::int64_t k, std::int64_t n, float* t
   return to;
 }
 
-// One of the products of two values that vary: y [m, n] = op(a) op(b), with k terms a sum.
+// A product of two varying values: y [m, n] = op(a) op(b), with k terms per sum.
 struct Varying {
   const float* a;
   const float* b;
@@ -226,7 +226,7 @@ struct Varying {
   float* y;
 };
 
-// From here on a product is worth gathering its operands for. The number of lanes must not decide: sums would change with it.
+// Whether gathering the operands pays. Must not depend on the number of lanes, because the order of sums does.
 bool is_large(std::int64_t m, std::int64_t n, std::int64_t k) {
   return std::min({m, n, k}) >= 16 && m * n * k >= std::int64_t{1} << 15;
 }
@@ -245,7 +245,7 @@ Weights weights_of_lane(const Call& call, const Varying& p, std::int64_t lane) {
           }};
 }
 
-// Each lane of b is packed once, and multiplied by all lanes of a that meet it, several of them as one product of many rows.
+// Packs each lane of b once and multiplies it by all lanes of a that pair with it, several at once as one product of many rows.
 void multiply_large(const Call& call, const Varying& p) {
   const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), meeting = call.lanes / lanes_b;
   const std::int64_t step_i = (p.t.transpose_a ? 1 : p.k) * lanes_a, step_l = (p.t.transpose_a ? p.m : 1) * lanes_a;

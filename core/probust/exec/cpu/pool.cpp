@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pooling over all lanes at once. The choice of a maximum depends on the examples alone, so it is made once and serves all seeds.
+// Pooling over all lanes at once. The position of a maximum depends on the example only, so it is found once for all seeds.
 #include <algorithm>
 
 #include "probust/exec/cpu/kernel.h"
@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t plane_count(const Shape& shape) { return shape[0] * shape[1]; }
 
-// Per lane: which of the window's cells is the first largest, and its value.
+// Per lane: the value of the largest cell of the window, and the index of the first such cell.
 void choose(const float* plane, std::int64_t lanes, std::span<const std::int64_t> cells, float* best, std::int32_t* which) {
   std::copy_n(plane + cells[0] * lanes, lanes, best);
   std::fill_n(which, lanes, 0);
@@ -19,7 +19,7 @@ void choose(const float* plane, std::int64_t lanes, std::span<const std::int64_t
     const float* x = plane + cells[t] * lanes;
     const auto number = static_cast<std::int32_t>(t);
     for (std::int64_t l = 0; l < lanes; ++l) {
-      // A NaN wins over numbers, and nothing wins over a NaN: comparisons with it are false.
+      // The first NaN wins over everything: comparisons with NaN are false.
       const bool wins = (x[l] > best[l]) | ((x[l] != x[l]) & (best[l] == best[l]));
       best[l] = wins ? x[l] : best[l];
       which[l] = wins ? number : which[l];
@@ -59,7 +59,7 @@ Kernel make_max_pool(const Graph&, const Node& node) {
   };
 }
 
-// Operands: the image that decides (example), the cotangent (usually seeded).
+// Operands: the image whose maxima count (example), the cotangent (usually seeded).
 Kernel make_max_scatter(const Graph& graph, const Node& node) {
   const Extent image = graph[node.inputs[0]].extent, cotangent = graph[node.inputs[1]].extent;
   if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
@@ -87,7 +87,7 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
   };
 }
 
-// Operands: the image that decides, the image that is read.
+// Operands: the image whose maxima count, the image that is read.
 Kernel make_max_gather(const Graph& graph, const Node& node) {
   const Extent image = graph[node.inputs[0]].extent, values = graph[node.inputs[1]].extent;
   if (values != node.extent || image == Extent::constant) return make_reference(graph, node);

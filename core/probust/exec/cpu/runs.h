@@ -6,15 +6,15 @@
 
 namespace probust::cpu {
 
-/// Elements first .. first + length - 1 of a result are elements source, source + 1, ... of an operand; zeros where source < 0.
+/// Elements first .. first + length - 1 of a result are elements source, source + 1, ... of an operand; zeros if source < 0.
 struct Run {
   std::int64_t first, length, source;
 };
 
-/// Joins neighbours: sources[i] is where element i comes from, negative for zero.
+/// Joins gather offsets into runs: sources[i] is the operand's element for element i, negative for zero.
 std::vector<Run> to_runs(const std::vector<std::int64_t>& sources);
 
-/// Copies rows begin .. end - 1, where a row is an element and one of its `lanes`, from an operand to `to`.
+/// Copies rows begin .. end - 1 from an operand to `to`; row e * lanes + l is lane l of element e of the result.
 void copy_rows(const std::vector<Run>& runs, const float* from, std::int64_t lanes, std::int64_t begin, std::int64_t end,
                float* to);
 

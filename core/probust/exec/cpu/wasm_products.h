@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The innermost kernel of matrix products in WebAssembly, with the interface, packing and tile's width of Eigen's, which loses
-// there: it takes eight steps of depth in one body, which LLVM and Binaryen turn into eight steps of one sum after another. More
-// values are alive then than engines have registers (V8: 15 on x86-64), and half the time goes to the stack. Here a body is one
-// step: 8 rows by 4 columns are 8 sums, 2 vectors of rows and one of a column's element, and nothing is spilled. In one page: 48
-// GFLOP/s, where Eigen's kernel of 12 rows has 32 and its kernel of 8 rows 27 to 32; 12 by 3, 16 by 2 and 8 by 5 are within 8 %.
+// The innermost kernel of matrix products in WebAssembly, with the interface, packing and tile width of Eigen's kernel, which is
+// slow there. Eigen unrolls eight steps of depth, which LLVM and Binaryen reorder into eight steps of one sum after another. Then
+// more values are live than engines have registers (V8: 15 on x86-64), and half the time goes to spills. Here the loop body is
+// one step: a tile of 8 rows by 4 columns needs 8 sums, 2 vectors of rows and one of a column's element, and nothing is spilled.
+// Measured in one page: 48 GFLOP/s; Eigen's kernel with 12 rows has 32, with 8 rows 27 to 32. Tiles of 12 by 3, 16 by 2 and 8 by
+// 5 are within 8 %.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -12,15 +13,15 @@
 
 namespace probust::cpu {
 
-/// Stands in for Eigen::internal::gebp_kernel.
+/// Replaces Eigen::internal::gebp_kernel.
 struct WasmProducts {
   using Index = Eigen::Index;
   using Out = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
   static constexpr int kHeight = 8, kWidth = 4;
 
-  /// out += rows columns, with `rows` [depth] in groups of kHeight, `columns` [depth] in groups of kWidth and the last n % kWidth
-  /// of them one by one; `count` is a multiple of kHeight. What is added to an element is summed in the order of depth. Nothing
-  /// need be aligned. The factor of Eigen's interface is one here.
+  /// out += rows columns, with `rows` packed in groups of kHeight, `columns` in groups of kWidth and the last n % kWidth of them
+  /// one by one. `count`, the number of rows, is a multiple of kHeight. Each element's products are summed in the order of depth
+  /// before they are added to it. Nothing needs to be aligned. The factor of Eigen's interface must be 1.
   void operator()(const Out& out, const float* rows, const float* columns, Index count, Index depth, Index n, float /*one*/) {
     const Index wide = n / kWidth * kWidth;
     for (Index column = 0; column < wide; column += kWidth) {
