@@ -16,7 +16,7 @@ namespace probust {
 std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
                                                     std::int64_t samples, std::int64_t top, std::int64_t first = 0);
 
-/// Whether a copy with these logits [C] keeps the answer: the event happens for `target`.
+/// Whether a copy with these logits [C] keeps the answer for `target`, as `event` defines it.
 bool keeps(const Event& event, std::span<const float> logits, std::int64_t target);
 
 /// How many copies keep the answer, from the counts of count_placed with the event's `top`.

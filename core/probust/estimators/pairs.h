@@ -109,7 +109,7 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// Adds to an estimate's status what `rivals` left out, if it may matter.
+/// Sets an estimate's status to what the rivals left out may add to p_fail, if it may matter.
 void tell_left_out(Estimate& estimate, const Rivals& rivals);
 
 /// Standard errors of values computed from pairs, by the delete-a-group jackknife (Efron 1982). without(group, groups) returns

@@ -11,7 +11,8 @@
 //   P[|f_k(x + eps) - f_k(x)| < gamma for k = 1 .. K],
 //
 // expressed as the survival of one class of a classifier, so that every estimator works. The classifier's point is [x, f(x)],
-// with noise on x only. If f is linear, so are the margins; with one output, p = Phi((gamma - m) / s) - Phi((-gamma - m) / s).
+// with noise on x only. If f is linear, so are the margins: for one output whose change has mean m and standard deviation s,
+// p = Phi((gamma - m) / s) - Phi((-gamma - m) / s), and p_fail includes both tails.
 namespace probust {
 
 /// The classifier of points [d + K] with logits [f(x) - f - gamma, f - f(x) - gamma, 0] of size 2K + 1, for a regression model f

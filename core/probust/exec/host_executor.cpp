@@ -105,7 +105,7 @@ class HostExecutor final : public Executor {
     make_workspaces();
   }
 
-  // Counts passes in, and stops by, the progress of the executor that this one works for.
+  // Use the Progress of the executor that this one works for.
   void report_to(Progress& progress_of_all) {
     reported_ = &progress_of_all;
     make_workspaces();
@@ -943,7 +943,7 @@ struct Backend {
   HostExecutor::Compile compile;
 };
 
-// The one list of backends on this machine's processor.
+// The only list of backends on this machine's processor.
 constexpr Backend kBackends[] = {
     {"cpu", compile_cpu},
     {"reference", compile_reference},
