@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scratch memory. A problem takes what it needs and gives it back in one go; the next one finds it there, so that solving many
-// problems soon asks the system for nothing.
+// Scratch memory. A problem takes what it needs and releases it all at once; the next problem reuses it. So solving many problems
+// soon stops allocating.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Arena {
     return all;
   }
 
-  /// Gives back, at its end, everything taken since its beginning.
+  /// Releases, when it ends, everything taken since it began.
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {}
@@ -66,7 +66,7 @@ class Arena {
     return start;
   }
 
-  // Each block is as large as all before it, so that there are few.
+  // Each block is as large as all earlier ones together, so there are few.
   void grow(std::size_t least) {
     std::size_t size = kFirst;
     for (const Block& block : blocks_) size += block.size;

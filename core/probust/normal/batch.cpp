@@ -26,7 +26,7 @@ Probability solve_one(const Problem& problem, Solver& solver, const Options& opt
 
 void BatchSolver::solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options) {
   const std::size_t count = std::min(problems.size(), answers.size());
-  // Problems differ a thousandfold in cost: each is handed out by itself.
+  // Costs of problems differ a thousandfold, so each is handed out separately.
   parallel_for(static_cast<std::int64_t>(count), static_cast<int>(solvers_.size()),
                [&](std::int64_t i, int worker) { answers[i] = solve_one(problems[i], solvers_[worker], options); });
 }

@@ -17,17 +17,17 @@ namespace probust::normal {
 struct Problem {
   std::span<const double> z;
   std::span<const double> matrix;
-  Eigen::Index factor_columns = 0;  ///< d; 0 where the matrix is R
+  Eigen::Index factor_columns = 0;  ///< d; 0 if the matrix is R
 };
 
 class BatchSolver {
  public:
-  /// Without threads (a WebAssembly module built for one) all work is done by the caller.
+  /// Without threads (a single-threaded WebAssembly module) the caller does all the work.
   explicit BatchSolver(int threads = 1) : solvers_(threads < 1 ? 1 : static_cast<std::size_t>(threads)) {}
 
-  /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit whatever the number of threads. A problem
-  /// that is not valid gets its status and holds up nobody. No memory is asked for a problem once each thread has met the
-  /// largest. `answers` has as many places as there are problems; further ones are left alone.
+  /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit, for any number of threads. An invalid
+  /// problem gets its status and does not affect the others. Once each thread has solved the largest problem, nothing more is
+  /// allocated. `answers` needs one entry per problem; further entries are left unchanged.
   void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options = {});
 
  private:

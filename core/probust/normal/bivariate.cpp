@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Drezner and Wesolowsky, "On the computation of the bivariate normal integral", J. Statist. Comput. Simul. 35 (1990), and
-// Genz, "Numerical computation of rectangular bivariate and trivariate normal and t probabilities", Statistics and Computing 14
-// (2004). The derivative of P(X > h, Y > k) by rho is the bivariate density (Plackett 1954); it is integrated from rho = 0, or,
-// where |rho| is large, from rho = +-1.
+// Drezner and Wesolowsky, "On the computation of the bivariate normal integral", J. Statist. Comput. Simul. 35 (1990), and Genz,
+// "Numerical computation of rectangular bivariate and trivariate normal and t probabilities", Statistics and Computing 14 (2004).
+// The derivative of P(X > h, Y > k) by rho is the bivariate density (Plackett 1954); it is integrated from rho = 0, or, if |rho|
+// is large, from rho = +-1.
 #include "probust/normal/bivariate.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace probust::normal {
 namespace {
 
 constexpr double kTwoPi = 2.0 * std::numbers::pi;
-constexpr double kStrong = 0.925;  ///< from here on integrate from rho = +-1
+constexpr double kStrong = 0.925;  ///< from this |rho| on, integrate from rho = +-1
 constexpr int kNodes = 32;         ///< a multiple of every vector length
 
 /// The integral of the density over correlations 0 to rho. It is the same for (h, k) and (-h, -k).
@@ -39,10 +39,10 @@ double gained_from_independence(double h, double k, double rho) {
 
 /// The integral of the density over correlations rho to 1. It is the same for (h, k) and (-h, -k).
 ///
-/// With s = sqrt(1 - r^2) it is the integral over (0, a), a = sqrt(1 - rho^2), of exp(-(h - k)^2 / (2 s^2)) S(s), where
-/// S(s) = exp(-h k / (1 + sqrt(1 - s^2))) / sqrt(1 - s^2) is smooth. The first terms of S in powers of s^2 are integrated in
-/// closed form; the rest is small and smooth enough for Gauss and Legendre. Everything is carried relative to its largest
-/// exponential, so that nothing overflows.
+/// With s = sqrt(1 - r^2) it is the integral over (0, a), a = sqrt(1 - rho^2), of exp(-(h - k)^2 / (2 s^2)) S(s), where S(s) =
+/// exp(-h k / (1 + sqrt(1 - s^2))) / sqrt(1 - s^2) is smooth. The first terms of S in powers of s^2 are integrated in closed
+/// form; the remainder is small and smooth enough for Gauss-Legendre. All terms are relative to the largest exponential, so
+/// nothing overflows.
 double lost_from_equality(double h, double k, double rho) {
   const double a2 = (1.0 - rho) * (1.0 + rho), a = std::sqrt(a2);
   if (a == 0.0) return 0.0;
@@ -68,8 +68,8 @@ double lost_from_equality(double h, double k, double rho) {
   return (leading + 0.5 * a * rest) / kTwoPi;
 }
 
-/// P(X > h, Y > k), X, Y of correlation rho, but for an integral of Plackett's derivative that does not change with the signs of
-/// both limits.
+/// P(X > h, Y > k), X, Y with correlation rho, without the integral of Plackett's derivative, which does not change if both
+/// limits change sign.
 struct Start {
   double rho;       ///< 0, 1 or -1: where the integral starts
   double integral;  ///< what it adds
@@ -109,7 +109,7 @@ Peak find_peak(double h, double k, double rho, double s) {
   return {high, 1.0 / (std::abs(slope(high)) + std::sqrt(bend))};
 }
 
-/// P(X > h, Y > k) = value * factor for |rho| < 1, finite limits, with log(value) beside it: every term is positive, so none
+/// P(X > h, Y > k) = value * factor for |rho| < 1 and finite limits; log_value = log(value). All terms are positive, so none
 /// cancels.
 struct Conditioned {
   double value, log_value, factor;
@@ -117,12 +117,12 @@ struct Conditioned {
 
 Conditioned upper_by_conditioning(double h, double k, double rho) {
   constexpr double kLogRootTwoPi = 0.9189385332046727, kReach = 9.5;
-  constexpr int kMostPanels = 100;  // it is smooth: more are asked for only where s is all rounding
+  constexpr int kMostPanels = 100;  // the integrand is smooth: more are needed only if s is all rounding
   if (h < k) std::swap(h, k);
   const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
   const Peak peak = find_peak(h, k, rho, s);
   const double at = peak.at, given = (k - rho * at) / s, tail = complement(given), log_tail = log_complement(given);
-  // The integrand over its value at the peak; its logarithm bends at least as much as that of pdf(x).
+  // The integrand divided by its value at the peak; the curvature of its logarithm is at least that of pdf(x).
   const auto integrand = [&](double x) {
     const double u = (k - rho * x) / s, gauss = std::exp(-0.5 * (x - at) * (x + at));
     return Bivariate{0.0, gauss * (tail > 1e-280 ? complement(u) / tail : std::exp(log_complement(u) - log_tail))};
@@ -142,7 +142,7 @@ Conditioned upper_by_conditioning(double h, double k, double rho) {
   return {pdf(at) * tail, -0.5 * at * at - kLogRootTwoPi + log_tail, integrate(integrand, breaks, 0.0, kMostPanels).q};
 }
 
-/// P(X > h, Y > k) from the start, or, where its two terms cancel, by conditioning.
+/// P(X > h, Y > k) from the start, or by conditioning if its two terms cancel.
 double upper(const Start& start, double h, double k, double rho) {
   const double both = upper_from(start, h, k);
   if (!(rho < 0.0 && rho > -1.0 && both < 0.01 * complement(h) * complement(k))) return both;
@@ -150,7 +150,7 @@ double upper(const Start& start, double h, double k, double rho) {
   return given.value * given.factor;
 }
 
-/// Whether a limit is so far out that no double holds what lies beyond it.
+/// Whether a limit is so large that the probability beyond it underflows.
 bool beyond(double limit) { return std::abs(limit) > 38.5; }
 
 }  // namespace
@@ -182,7 +182,7 @@ double log_bivariate_cdf(double a, double b, double rho) { return log_bivariate_
 double log_bivariate_complement(double a, double b, double rho) {
   const double q = bivariate(a, b, rho).q;
   if (!(q < 1e-290)) return std::log(q);
-  // What the two tails have in common is at most the smaller of them: of equal ones perhaps all.
+  // The intersection of the two tails is at most the smaller one; if they are equal it may be all of it.
   const double one = log_complement(a), two = log_complement(b), both = log_bivariate_upper(a, b, rho), most = std::max(one, two);
   return std::isinf(most) ? most : most + std::log(std::exp(one - most) + (std::exp(two - most) - std::exp(both - most)));
 }
@@ -197,7 +197,7 @@ Bivariate bivariate(double a, double b, double rho) {
   rho = std::clamp(rho, -1.0, 1.0);
   const Start start = plackett(a, b, rho);
   const double both = upper_from(start, a, b), qa = complement(a), qb = complement(b);
-  // The union is at least the larger tail, so little is lost in taking what is common from the smaller one.
+  // The union is at least the larger tail, so little is lost by subtracting the intersection from the smaller one.
   return {upper(start, -a, -b, rho), std::min(1.0, std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both))};
 }
 

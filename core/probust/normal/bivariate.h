@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The standard bivariate normal distribution. A probability P is good to about 2e-15 (5 + |log P|) relative, in every tail.
+// The standard bivariate normal distribution. The relative error of a probability P is about 2e-15 (5 + |log P|), in every tail.
 #pragma once
 
 namespace probust::normal {
@@ -10,14 +10,14 @@ struct Bivariate {
   double q;  ///< P(X > a or Y > b) = 1 - p
 };
 
-/// Both probabilities for correlation `rho`, each without forming 1 minus the other: both keep their relative accuracy, however
-/// small they are. Infinite limits and rho = +-1 are exact; a `rho` beyond +-1 is taken as +-1; NaN gives NaN.
+/// Both probabilities for correlation `rho`. Neither is computed as 1 minus the other, so both keep their relative accuracy,
+/// however small they are. Infinite limits and rho = +-1 are exact; `rho` is clamped to [-1, 1]; NaN gives NaN.
 Bivariate bivariate(double a, double b, double rho);
 
 /// P(X > a, Y > b).
 double bivariate_upper(double a, double b, double rho);
 
-/// Logarithms of P(X > a, Y > b), P(X <= a, Y <= b) and P(X > a or Y > b), also of probabilities that no double holds.
+/// Logarithms of P(X > a, Y > b), P(X <= a, Y <= b) and P(X > a or Y > b), also if the probability underflows.
 double log_bivariate_upper(double a, double b, double rho);
 double log_bivariate_cdf(double a, double b, double rho);
 double log_bivariate_complement(double a, double b, double rho);

@@ -5,9 +5,9 @@
 // Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d^2 p / dz_i dz_j.
 // Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56 (2014).
 //
-// Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at
-// tau = 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with
-// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
+// Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at tau =
+// 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with x_i = (z_i - a_i
+// t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
 //
 //     r_i = phi(x_i) / (s_i Phi(x_i)),   d_i = -r_i (x_i / s_i + r_i),   g = 1/2 r^T E r,   F_ij = E_ij^2,
 //
@@ -16,8 +16,8 @@
 //     L P         = P g,
 //     1/2 L^2 P   = P { 1/2 g^2 + 1/2 sum_i d_i (E r)_i^2 + 1/4 d^T F d },
 //
-// averaged over T. (P is an exponential of a sum of functions of one z_i each, so L^2 P is a sum over pairs of pairs by what
-// they share: nothing, one index, two.)
+// averaged over T. (P is an exponential of a sum of functions of one z_i each, so L^2 P is a sum over pairs of pairs, which share
+// no index, one or two.)
 #include "probust/normal/closed_form.h"
 
 #include <algorithm>
@@ -43,17 +43,17 @@ using Eigen::VectorXd;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestLoading = 0.999;
-constexpr double kQuadrature = 1e-7;  ///< of the trapezoidal rule, relative to p_fail
+constexpr double kQuadrature = 1e-7;  ///< error of the trapezoidal rule, relative to p_fail
 
 ClosedForm answer(double p, double p_fail) { return {std::clamp(p, 0.0, 1.0), std::clamp(p_fail, 0.0, 1.0), Status::ok}; }
 
-// ---- what was asked
+// ---- conditions on the input
 
 Status check_limits(std::span<const double> z) {
   return std::any_of(z.begin(), z.end(), [](double limit) { return std::isnan(limit); }) ? Status::nonfinite : Status::ok;
 }
 
-/// The conditions on R that mvn_cdf has, checked by it: a question without limits costs nothing else.
+/// Checks R under the conditions of mvn_cdf by calling it without limits, which costs nothing else.
 Status check_correlation(const MatrixXd& R) {
   return mvn_cdf(std::vector<double>(static_cast<std::size_t>(R.rows()), kInfinity), R).status;
 }
@@ -77,7 +77,7 @@ Indices finite_limits(std::span<const double> z) {
   return kept;
 }
 
-/// Limits beyond this, in either direction, are the same to any double.
+/// Limits are clamped to +-40: beyond, Phi does not change in double precision.
 VectorXd select_limits(std::span<const double> z, const Indices& kept) {
   constexpr double kFarthest = 40.0;
   const Eigen::Map<const VectorXd> all(z.data(), static_cast<Index>(z.size()));
@@ -108,12 +108,12 @@ MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {
 /// The integrand at the nodes of the trapezoidal rule; matrices are nodes x variables.
 struct Nodes {
   ArrayXd kept;       ///< weight times P
-  ArrayXd failed;     ///< weight times 1 - P, computed as such
+  ArrayXd failed;     ///< weight times 1 - P, computed directly
   ArrayXXd r, d;      ///< first and second derivatives of log Phi(x_i) by z_i
-  ArrayXd precision;  ///< 1 / s_i^2, a variable
+  ArrayXd precision;  ///< 1 / s_i^2, one per variable
 };
 
-/// The step resolves the steepest factor, of width s_i, and that a product of many turns within less than any of them.
+/// The step resolves the steepest factor, of width s_i, and also a product of many, which is steeper than any of them.
 ArrayXd factor_nodes(const VectorXd& z, double least_s) {
   const double step = 0.6 * least_s / std::sqrt(1.0 + 0.5 * std::log(static_cast<double>(z.size())));
   const double reach = std::clamp(quantile_complement(1e-17 * std::max(complement(z.minCoeff()), 1e-285)), 8.5, 38.0);
@@ -135,7 +135,7 @@ void add_variable(const ArrayXd& t, double z, double loading, double s, Index i,
     const double tail = density * mills, rest = 1.0 - tail;
     const double below = x < 0.0 ? tail : rest, above = x < 0.0 ? rest : tail;
     const double top = x < 0.0 ? 1.0 : density, bottom = x < 0.0 ? mills : rest;
-    const double ratio = top / bottom;  // phi / Phi, also where both underflow
+    const double ratio = top / bottom;  // phi / Phi, also if both underflow
     r[k] = ratio / s;
     d[k] = -ratio * (x + ratio) / (s * s);
     failed[k] += kept[k] * above;
@@ -157,8 +157,8 @@ Nodes evaluate(const VectorXd& z, const VectorXd& loading) {
 
 struct Corrections {
   MatrixXd Er, Fd;        ///< E r and F d, nodes x variables
-  ArrayXd first, second;  ///< relative to P, a node
-  double size;            ///< of the second order, no term cancelling another
+  ArrayXd first, second;  ///< relative to P, one per node
+  double size;            ///< magnitude of the second order, without cancellation between terms
 };
 
 Corrections correct(const Nodes& nodes, const MatrixXd& E) {
@@ -174,12 +174,12 @@ Corrections correct(const Nodes& nodes, const MatrixXd& E) {
 
 double bounded_exp(double x) { return rational::exp(std::max(x, -700.0)); }
 
-/// What two terms of Taylor's series leave of the pairs alone, the sum over i < j of
+/// The remainder of the Taylor series after two terms for the pairs alone, the sum over i < j of
 ///
 ///     integral from a_i a_j to R_ij of phi_2(z_i, z_j; rho) d rho,
 ///
-/// were the rest of the integrand a parabola. Where failure is rare this is most of the error, and the series is slow: its terms
-/// grow with powers of z_i z_j.
+/// as if the rest of the integrand were a parabola. If failure is rare this is most of the error, and the series converges
+/// slowly: its terms grow with powers of z_i z_j.
 double pair_remainder(const VectorXd& z, const VectorXd& loading, const MatrixXd& E) {
   constexpr double kLeast = 1e-12;  // of 1 - rho^2
   double sum = 0.0;
@@ -197,7 +197,7 @@ double pair_remainder(const VectorXd& z, const VectorXd& loading, const MatrixXd
   return sum / (6.0 * std::numbers::pi);
 }
 
-/// The next order, were the series geometric with the ratio that the second order suggests; and the remainder of the pairs.
+/// The next order, if the series were geometric with the ratio that the second order suggests, plus the remainder of the pairs.
 double estimate_error(double p, double p_fail, double size, double remainder) {
   const double ratio = std::sqrt(size / std::min(p, p_fail));
   if (!(ratio < 1.0)) return 1.0;
@@ -237,9 +237,9 @@ MatrixXd by_correlations(const Nodes& nodes, const Corrections& c, const MatrixX
   return dR;
 }
 
-// ---- putting it together
+// ---- the public functions
 
-/// The value, and the gradient where there is one to fill.
+/// The value, and the gradient if `gradient` is not null.
 SecondOrder expand(std::span<const double> z, const MatrixXd& R, const VectorXd& loading, SecondOrderGradient* gradient) {
   if (impossible(z)) return certain(0.0);
   const Indices kept = finite_limits(z);
@@ -261,7 +261,7 @@ Status check(std::span<const double> z, const MatrixXd& R) {
   return status == Status::ok ? check_limits(z) : status;
 }
 
-/// Loadings fitted to the correlations of the finite limits; the others do not matter.
+/// Loadings fitted to the correlations of the variables with finite limits; the others do not matter.
 VectorXd fit_to_finite(std::span<const double> z, const MatrixXd& R) {
   const Indices kept = finite_limits(z);
   VectorXd loading = VectorXd::Zero(R.rows());
@@ -269,7 +269,7 @@ VectorXd fit_to_finite(std::span<const double> z, const MatrixXd& R) {
   return loading;
 }
 
-/// Runs the body and turns what it throws (there is only want of memory) into what `failure` makes of a status.
+/// Runs the body. If it throws (only std::bad_alloc is possible), returns `failure` applied to the status.
 template <class Body, class Failure>
 auto without_throwing(const Body& body, const Failure& failure) {
   try {

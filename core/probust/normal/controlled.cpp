@@ -4,9 +4,9 @@
 //
 //     p(1) = p(0) + p'(0) + p''(0) / 2 + E[ f(1) - f(0) - f'(0) - f''(0) / 2 ],
 //
-// where the first three terms are exact (Plackett 1954) and the bracket is small at every point. Derivatives of f are differences
-// over a step of h; their expectations differ from the exact terms by h^2 times terms of third order, which is counted as an
-// error.
+// where the first three terms are exact (Plackett 1954) and the bracket is small at every point. Derivatives of f are finite
+// differences with step h. Their expectations differ from the exact terms by h^2 times terms of third order, which the reported
+// error includes.
 #include "probust/normal/controlled.h"
 
 #include <Eigen/Cholesky>
@@ -28,11 +28,11 @@ namespace {
 using Eigen::Index;
 
 constexpr double kStep = 1.0 / 64;
-constexpr double kLargestLoading = 0.97;  ///< beyond, the terms of the expansion grow without bound
-constexpr double kRounding = 1e-11;       ///< of differences over kStep^2, and what the expansion leaves out
+constexpr double kLargestLoading = 0.97;  ///< beyond this, the terms of the expansion grow without bound
+constexpr double kRounding = 1e-11;       ///< of differences over kStep^2, and the error of the expansion
 constexpr int kIntegrands = 4;            ///< for R, and for R(t) at -kStep, 0 and kStep
 
-/// The integrand for one Cholesky factor: its rows divided by their diagonals, one after the other.
+/// The integrand for one Cholesky factor: its rows divided by their diagonals, stored one after the other.
 class Integrand {
  public:
   Integrand() = default;
@@ -45,7 +45,7 @@ class Integrand {
   /// Starts a block of points.
   void start() { value_.fill(1.0); }
 
-  /// Takes variable `row` at the points u, or only multiplies by its probability if it is the last.
+  /// Samples variable `row` at the points u, or only multiplies by its probability if it is the last.
   void advance(Index row, const Lanes& u) {
     Lanes at, below, above, inner;
     at.fill(limits_[row]);
@@ -71,7 +71,7 @@ class Integrand {
   Lanes value_;
 };
 
-/// The order in which the variables bind (see separation.h), and the factor of R in that order. Nothing where R is nearly
+/// The variables with the most binding first (see separation.h), and the factor of R in that order. Empty if R is nearly
 /// singular.
 struct Arrangement {
   std::span<Index> order;
@@ -79,7 +79,7 @@ struct Arrangement {
 };
 
 std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
-  constexpr double kLeastResidual = 0.01;  // nearly singular: bounds are steep, and few points say little
+  constexpr double kLeastResidual = 0.01;  // nearly singular: bounds are steep, and few points are not enough
   const Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
   const std::span<double> slack = arena.take<double>(m);
@@ -102,7 +102,7 @@ std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
   return arrangement;
 }
 
-/// The integrand for R(t), in the order given.
+/// The integrand for R(t), with the variables in the given order.
 std::optional<Integrand> along(double t, const Orthant& orthant, std::span<const double> loading, std::span<const Index> order,
                                Arena& arena) {
   const Index m = orthant.size;
@@ -125,7 +125,7 @@ std::optional<Integrand> along(double t, const Orthant& orthant, std::span<const
   return integrand;
 }
 
-/// What a first look at the integrands says of their variances.
+/// Variance of an integrand, from a first look.
 struct Scatter {
   double sum = 0.0, squares = 0.0;
   void add(double x) {
@@ -139,7 +139,7 @@ struct Scatter {
 
 std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena) {
   constexpr std::int64_t kFirstLevel = 8;
-  constexpr double kPays = 16.0;  // times less variance: four integrands are evaluated
+  constexpr double kPays = 16.0;  // required reduction of the variance; four integrands are evaluated
   const Arena::Scope scope(arena);
   const auto arrangement = arrange(orthant, arena);
   if (!arrangement) return std::nullopt;
@@ -182,7 +182,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   mean.refine(evaluate, goal.stop);
   const double n = static_cast<double>(mean.points());
   if (kPays * rest.variance(n) > plain.variance(n)) return std::nullopt;
-  // So many variables share in the remainder that its mean converges no faster than a random sample's.
+  // So many variables contribute to the remainder that its mean converges no faster than with random samples.
   const double excess = kErrorFactor * std::sqrt(rest.variance(n)) / n / goal.target(1.0 - answer().p);
   if (n * excess * excess > affordable) return std::nullopt;
   while (answer().error > goal.target(1.0 - answer().p) && !mean.exhausted() &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Deák, "Three digit accurate multiple normal probabilities", Numer. Math. 35 (1980): the length of a normal vector is
-// independent of its direction, so that along each direction the probability is that of a chi variable, exactly, and opposite
-// directions share their scalar products. Giles, "Multilevel Monte Carlo methods", Acta Numerica 24 (2015): of a thousand faces a
-// hundred or two ever bind; those are sampled much, and what all of them change is sampled a little.
+// independent of its direction, so along each direction the probability is exactly that of a chi variable, and opposite
+// directions share their scalar products. Giles, "Multilevel Monte Carlo methods", Acta Numerica 24 (2015): of a thousand faces
+// only one or two hundred ever bind. Those are sampled much; the correction for all faces is sampled a little.
 #include "probust/normal/directions.h"
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace {
 using Eigen::Index;
 using FloatLanes = Eigen::Array<float, kLanes, 1>;
 
-/// The faces w . y <= 1 of the polytope, w = u / z: one column each.
+/// The faces w . y <= 1 of the polytope, w = u / z; one column each.
 using Faces = Eigen::Map<const Eigen::MatrixXf>;
 
-/// Unit vectors: one row each.
+/// Unit vectors; one row each.
 using Directions = Eigen::Matrix<float, kLanes, Eigen::Dynamic, Eigen::ColMajor, kLanes, kMostColumns>;
 
 /// Products of the normals of some faces with the directions of a block.
@@ -39,8 +39,8 @@ void for_products(const Faces& faces, const Directions& y, const Use& use) {
   }
 }
 
-/// P(|Y| > radius) for d independent standard normal variables: an incomplete gamma function of half-integer order is a finite
-/// sum.
+/// P(|Y| > radius) for d independent standard normal variables: an incomplete gamma function of half-integer order, which is a
+/// finite sum.
 void chi_tail(Index dimension, const Lanes& radius, Lanes& tail) {
   constexpr double kDensityAtZero = 0.3989422804014327;  // of one normal variable
   const bool odd = dimension % 2 != 0;
@@ -55,7 +55,7 @@ void chi_tail(Index dimension, const Lanes& radius, Lanes& tail) {
   }
 }
 
-/// Directions, uniform on the sphere, from the points of a lattice.
+/// Directions, uniform on the sphere, from lattice points.
 class Sphere {
  public:
   Sphere(Index dimension, std::uint64_t seed, Arena& arena)
@@ -82,10 +82,10 @@ class Sphere {
   ShiftedLattice lattice_;
 };
 
-/// The mean over a direction and its opposite of P(|Y| > the way to the nearest face).
+/// The mean over a direction and its opposite of P(|Y| > distance to the nearest face).
 void beyond(const Faces& faces, const Directions& y, Lanes& q) {
   constexpr auto kNearest = static_cast<float>(1.0 / rational::kFar);
-  FloatLanes ahead, behind;  // 1 / way
+  FloatLanes ahead, behind;  // 1 / distance
   ahead.fill(kNearest);
   behind.fill(-kNearest);
   for_products(faces, y, [&](Index, const Products& products) {
@@ -102,7 +102,7 @@ void beyond(const Faces& faces, const Directions& y, Lanes& q) {
   for (int i = 0; i < kLanes; ++i) q[i] = 0.5 * (q[i] + opposite[i]);
 }
 
-/// Marks the faces that are nearest in some direction of the block.
+/// Marks the faces that are the nearest in some direction of the block.
 void mark_nearest(const Faces& faces, const Directions& y, std::span<char> binds) {
   FloatLanes most = FloatLanes::Zero(), least = FloatLanes::Zero();
   Eigen::Array<std::int32_t, kLanes, 1> ahead, behind;
@@ -121,10 +121,10 @@ void mark_nearest(const Faces& faces, const Directions& y, std::span<char> binds
   for (int i = 0; i < kLanes; ++i) binds[ahead[i]] = binds[behind[i]] = 1;
 }
 
-/// Mean over directions of a function of a block of them.
+/// Mean over directions of a function that is evaluated on blocks of directions.
 class Level {
  public:
-  static constexpr std::int64_t kFirst = 128;  ///< points a shift
+  static constexpr std::int64_t kFirst = 128;  ///< points per shift
 
   Level(Index dimension, std::uint64_t seed, Arena& arena) : sphere_(dimension, seed, arena), mean_(kFirst) {}
 
@@ -140,7 +140,7 @@ class Level {
 
   const LatticeMean& mean() const { return mean_; }
 
-  /// What the next level may save of a squared error, for each evaluation of a face.
+  /// Benefit of the next level: the squared error it may remove per evaluation of a face.
   double worth(double error, Index faces) const {
     const double cost = static_cast<double>(mean_.next_points()) * static_cast<double>(faces);
     return mean_.exhausted() ? 0.0 : error * error / cost;
@@ -152,7 +152,7 @@ class Level {
 };
 
 Faces scaled(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, Arena& arena) {
-  constexpr double kLeast = 1e-12;  // a limit this close to 0 is 0
+  constexpr double kLeast = 1e-12;  // limits closer to 0 than this are raised to it
   Eigen::Map<Eigen::MatrixXf> faces(arena.take<float>(U.size()).data(), U.cols(), U.rows());
   for (Index k = 0; k < U.rows(); ++k) {
     faces.col(k) = (U.row(k) / (std::max(z[k], kLeast) * U.row(k).norm())).transpose().cast<float>();
@@ -160,7 +160,7 @@ Faces scaled(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>&
   return {faces.data(), faces.rows(), faces.cols()};
 }
 
-/// The faces that a first look finds to be nearest somewhere, and how many points it took.
+/// The faces that are the nearest in some direction of a first look, and how many points it took.
 struct Look {
   Faces binding;
   std::int64_t points;
@@ -184,7 +184,7 @@ Look first_look(const Faces& faces, std::uint64_t seed, Arena& arena) {
   return {{kept.data(), kept.rows(), count}, look.mean().points()};
 }
 
-/// p as that of the faces that bind, less what all of them change.
+/// p of the faces that bind, minus a correction for all faces.
 class TwoLevels {
  public:
   TwoLevels(const Faces& all, const Look& look, std::uint64_t seed, Arena& arena)
@@ -198,7 +198,7 @@ class TwoLevels {
   double error() const { return std::hypot(sampling(main_), sampling(rest_)) + hidden() + rounding(); }
   std::int64_t points() const { return looked_ + main_.mean().points() + rest_.mean().points(); }
 
-  /// Refines where it pays more; false where neither level may be or the points would be more than allowed.
+  /// Refines the level that pays more. False if neither can be refined or that would take more than max_points.
   bool refine(std::int64_t max_points) {
     const double worth_main = main_.worth(sampling(main_), few_.cols());
     const double worth_rest = rest_.worth(std::hypot(sampling(rest_), hidden()), few_.cols() + all_.cols());
@@ -212,13 +212,13 @@ class TwoLevels {
  private:
   static double sampling(const Level& level) { return kErrorFactor * level.mean().standard_error(); }
 
-  /// Faces that bind in none of n directions bind in fewer than 3 / n of them, with 95% confidence (the rule of three), and can
-  /// take no more there than all that is left.
+  /// Faces that bind in none of n directions bind in fewer than 3 / n of them, with 95% confidence (the rule of three). There
+  /// they can remove at most the current p.
   double hidden() const {
     return 3.0 * std::max(0.0, main_.mean().p()) / static_cast<double>(2 * (looked_ + rest_.mean().points()));
   }
 
-  /// A radius r off by a factor 1 + delta moves q by r times its density: at most sqrt(d), and r^2 q far out.
+  /// A relative error delta of a radius r moves q by delta r times its density: at most sqrt(d), and about r^2 q far out.
   double rounding() const {
     const auto d = static_cast<double>(all_.rows());
     return d * std::numeric_limits<float>::epsilon() * std::min(std::sqrt(d), 40.0 * q());
@@ -247,7 +247,7 @@ class TwoLevels {
 std::optional<Integral> directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal,
                                    Arena& arena) {
   constexpr std::uint64_t kNextStream = 0x9e3779b97f4a7c15ULL;
-  constexpr Index kFewFaces = 4;  // a column
+  constexpr Index kFewFaces = 4;  // per column
   constexpr double kLeast = 0.05;
   const Arena::Scope scope(arena);
   const Faces all = scaled(z, U, arena);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Correlation matrices of low rank: a polytope seen from inside, direction by direction.
+// Correlation matrices of low rank: a polytope is sampled along directions from the origin, which is inside it.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,14 +13,14 @@
 
 namespace probust::normal {
 
-/// What `directions` takes: columns of the factor, and at least this many limits for each of them, below which other methods win.
+/// Limits of `directions`: the most columns of the factor, and the fewest limits per column; with fewer, other methods win.
 inline constexpr Eigen::Index kMostColumns = 16, kLimitsPerColumn = 16;
 
 /// P(X <= z) and its complement for X = U Y with d <= kMostColumns independent standard normal variables Y: rows of U (m x d) of
-/// length 1, limits finite, not negative and ascending. Samples until both errors meet the goal, its points are used up or the
-/// points of the lattices are. Errors are 5 standard errors, what faces that no direction has found may hide, and what single
-/// precision may do, about 1e-6. Nothing where a first look finds few faces that matter or a p below 0.05: few directions would
-/// carry all of it, and scatter would not show what was missed.
+/// length 1, limits finite, nonnegative and ascending. Samples until both errors meet the goal, or its points or those of the
+/// lattices are used up. The reported error is the sum of 5 standard errors, a bound on faces that no direction has found, and
+/// the effect of single precision, about 1e-6. Empty if a first look finds few faces that matter or p below 0.05: then few
+/// directions would carry all of p, and the scatter would not show what was missed.
 std::optional<Integral> directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal,
                                    Arena& arena);
 

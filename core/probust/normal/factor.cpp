@@ -39,7 +39,7 @@ void GrowingCholesky::take(Eigen::Index pivot) {
       fresh[i] = 0.0;
       continue;
     }
-    // Rounding must not make an entry larger than what is left of its row.
+    // Rounding must not make an entry larger than the square root of its row's residual.
     const double limit = std::sqrt(residual_[i]);
     fresh[i] = i == pivot ? root : std::clamp(fresh[i] / root, -limit, limit);
     residual_[i] = i == pivot ? 0.0 : residual_[i] - fresh[i] * fresh[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Cholesky factorisation of correlation matrices that may be singular.
+// Cholesky factors of correlation matrices that may be singular.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,12 +13,12 @@
 
 namespace probust::normal {
 
-/// A Cholesky factorisation that grows by one column a step, in whatever order of pivots the caller asks for. A row whose
-/// residual variance has come down to rounding is done: it is a combination of the pivots so far. Nothing is ever added to the
+/// A Cholesky factorisation that grows by one column per step, with pivots in any order the caller chooses. A row is done when
+/// its residual variance is down to rounding: it is a linear combination of the pivots so far. Nothing is ever added to the
 /// diagonal.
 class GrowingCholesky {
  public:
-  /// Starts on the correlations of `orthant`, which must outlive the factorisation, as must the memory of `arena`.
+  /// Factorises the correlations of `orthant`, which must outlive the factorisation, as must the memory of `arena`.
   GrowingCholesky(const Orthant& orthant, Arena& arena);
 
   Eigen::Index size() const { return orthant_.size; }
@@ -28,17 +28,17 @@ class GrowingCholesky {
     return std::none_of(open_.begin(), open_.end(), [](char open) { return open != 0; });
   }
 
-  /// Whether row i still has variance of its own.
+  /// Whether row i still has residual variance.
   bool open(Eigen::Index i) const { return open_[i] != 0; }
   /// Variance of variable i given the pivots so far.
   double residual(Eigen::Index i) const { return residual_[i]; }
-  /// Entry of the factor: R(i, j) = sum_c entry(i, c) entry(j, c), up to the residuals. 0 once row i was done.
+  /// Entry of the factor: R(i, j) = sum_c entry(i, c) entry(j, c), up to the residuals. 0 in columns added after row i was done.
   double entry(Eigen::Index i, Eigen::Index column) const { return columns_[column][i]; }
 
-  /// Adds the column of an open row.
+  /// Adds a column whose pivot is an open row.
   void take(Eigen::Index pivot);
 
-  /// Residual variances up to this are rounding.
+  /// Residual variances up to this count as rounding.
   static double rounding(Eigen::Index size);
 
  private:
@@ -50,11 +50,11 @@ class GrowingCholesky {
   Eigen::Index rank_ = 0;
 };
 
-/// Factorises R with the variable of largest residual variance as each pivot, in at most `most` columns.
+/// Factorises R, each time with the variable of largest residual variance as the pivot, in at most `most` columns.
 GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena,
                                  Eigen::Index most = std::numeric_limits<Eigen::Index>::max());
 
-/// Whether the symmetric matrix (only its lower triangle is read, and overwritten) has no eigenvalue below -tolerance.
+/// Whether the symmetric matrix has no eigenvalue below -tolerance. Reads and overwrites only the lower triangle.
 bool semidefinite(Eigen::Map<Eigen::MatrixXd> matrix, double tolerance);
 
 }  // namespace probust::normal

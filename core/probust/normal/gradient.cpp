@@ -5,8 +5,8 @@
 //     dp / dz_i   = phi(z_i) P(X_j <= z_j for j != i | X_i = z_i),
 //     dp / dR_ij  = phi_2(z_i, z_j; R_ij) P(X_k <= z_k for k != i, j | X_i = z_i, X_j = z_j).
 //
-// With X = U Y, conditioning on X_i projects the other rows of U on the plane orthogonal to row i, which leaves a correlation
-// matrix whatever rounding does; the difference R_jk - R_ij R_ik would not.
+// With X = U Y, conditioning on X_i projects the other rows of U onto the plane orthogonal to row i. This gives a correlation
+// matrix despite rounding; computing R_jk - R_ij R_ik would not.
 #include "probust/normal/gradient.h"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ using Eigen::VectorXd;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kCertain = 8e-15;   ///< conditional variances up to this are rounding
-constexpr double kTie = 1e-13;       ///< and differences of limits up to this, relative
-constexpr double kRounding = 2e-15;  ///< of an entry of U U^T
+constexpr double kTie = 1e-13;       ///< differences of limits up to this, relative, are ties
+constexpr double kRounding = 2e-15;  ///< rounding error of an entry of U U^T
 
-/// U with R = U U^T for a positive semidefinite R, as many columns as R has rank.
+/// U with R = U U^T for a positive semidefinite R; it has as many columns as the rank of R.
 MatrixXd factor(const MatrixXd& R) {
   Arena arena;
   const GrowingCholesky cholesky = pivoted_cholesky(Orthant{R.rows(), nullptr, R.data(), R.rows()}, arena);
@@ -75,7 +75,7 @@ class Conditionals {
  private:
   using Rows = std::vector<Eigen::RowVectorXd>;
 
-  /// X_i = sign X_j. The density is a ridge, which p meets only in a tie.
+  /// The case X_i = sign X_j. The density is a ridge, which touches p only in a tie.
   Derivative by_fixed_correlation(Index i, Index j, double sign) const {
     if (!tie(z_[j], sign * z_[i])) return {};
     const Derivative given = scaled(1.0, {U_.row(i)}, {i, j}, {z_[i]});
@@ -84,7 +84,7 @@ class Conditionals {
 
   static bool tie(double a, double b) { return std::abs(a - b) <= kTie * (1.0 + std::max(std::abs(a), std::abs(b))); }
 
-  /// The limit of a variable that is a number: it meets the one it had or not.
+  /// The limit of a variable that is constant given the others: +inf if it meets its own limit, -inf if not.
   double certain_limit(Index j, double mean, const std::vector<Index>& given) const {
     if (!tie(z_[j], mean)) return z_[j] > mean ? kInfinity : -kInfinity;
     const bool earlier_twin = std::any_of(given.begin(), given.end(), [&](Index i) {
@@ -94,7 +94,7 @@ class Conditionals {
   }
 
   /// `density` times P(the other variables meet their limits | the `given` ones are at theirs). `basis` is an orthonormal basis
-  /// of what is given, `at` the coordinates there.
+  /// of the span of the given rows, `at` the coordinates in it.
   Derivative scaled(double density, const Rows& basis, const std::vector<Index>& given, const std::vector<double>& at) const {
     std::vector<double> limits;
     MatrixXd rows(U_.rows(), U_.cols());
@@ -119,9 +119,9 @@ class Conditionals {
     }
     Options options = options_;
     options.abs = std::min(options_.abs / density, options_.rel_q);
-    options.rel_q = std::numeric_limits<double>::max();  // their complements matter to nobody
+    options.rel_q = std::numeric_limits<double>::max();  // nobody uses their complements
     const Probability kept = mvn_cdf_factor(limits, rows.topRows(static_cast<Index>(limits.size())), options);
-    // Limits and correlations of the smaller problem are off by rounding / s_j and rounding / (s_j s_k): Plackett again.
+    // Limits and correlations of the smaller problem have errors of rounding / s_j and rounding / (s_j s_k): Plackett again.
     const double rounding = std::min(1.0, kRounding * (1.0 + sharpness * sharpness));
     return {density * kept.p, density * (kept.error + rounding), kept.status};
   }
@@ -131,7 +131,7 @@ class Conditionals {
   Options options_;
 };
 
-/// What is put together from many answers: no numbers outweigh numbers that are not as good as asked.
+/// The status of a combination of answers: no numbers is worse than numbers that miss their tolerance.
 Status worse(Status one, Status two) {
   if (one == Status::ok || (one == Status::not_reached && two != Status::ok)) return two;
   return one;
@@ -173,7 +173,7 @@ MvnGradient gradient_of(std::span<const double> z, const MatrixXd& R, const Opti
     differentiate(gradient, z, R, options, correlations);
     if (!gradient.valid()) fill(gradient, kNan, m, correlations);
     return gradient;
-  } catch (...) {  // there is only want of memory
+  } catch (...) {  // only std::bad_alloc is possible
     return {no_memory(), {}, {}, {}, {}, Status::out_of_memory};
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The normal distribution for a block of points at once; loops of fixed length over rational.h.
+// The normal distribution for a block of points at once: loops of fixed length over rational.h.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace probust::normal {
 
-/// P(X <= x) and P(X > x), both with relative accuracy; arguments beyond +-37.5 are taken as that.
+/// P(X <= x) and P(X > x), both with relative accuracy; arguments are clamped to +-37.5.
 inline void cdf_lanes(const Lanes& x, Lanes& below, Lanes& above) {
   for (int i = 0; i < kLanes; ++i) rational::cdf(x[i], below[i], above[i]);
 }
 
-/// The density and P(X <= x), both with relative accuracy; arguments beyond +-37.5 are taken as that.
+/// The density and P(X <= x), both with relative accuracy; arguments are clamped to +-37.5.
 inline void density_lanes(const Lanes& x, Lanes& density, Lanes& below) {
   for (int i = 0; i < kLanes; ++i) {
     const double distance = std::min(std::abs(x[i]), rational::kFar);
@@ -25,7 +25,7 @@ inline void density_lanes(const Lanes& x, Lanes& density, Lanes& below) {
   }
 }
 
-/// Quantiles of p in [0, 1], about 1e-15 relative; p beyond [1e-300, 1 - 1e-16] is taken as that.
+/// Quantiles of p in [0, 1], about 1e-15 relative; p is clamped to [1e-300, 1 - 1e-16].
 inline void quantile_lanes(const Lanes& p, Lanes& x) {
   Lanes root;
   int far = 0;

@@ -29,7 +29,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Further axes matter little: any odd number will do.
+/// Further axes matter little: any odd number works.
 double generating_number(int axis) {
   if (axis < static_cast<int>(std::size(kGenerator))) return kGenerator[axis];
   return static_cast<double>((mix(axis) | 1) % ShiftedLattice::kMaxPoints);
@@ -50,7 +50,7 @@ ShiftedLattice::ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena)
 void ShiftedLattice::coordinate(int axis, const Block& block, Lanes& u) const {
   const double step = generator_[axis];
   const double* shift = &shifts_[static_cast<std::size_t>(axis) * kShifts];
-  const double* fraction = block.fraction.data();  // through std::array GCC 12 does not vectorise
+  const double* fraction = block.fraction.data();  // GCC 12 does not vectorise through std::array
   double* out = u.data();
   for (int start = 0; start < kLanes; start += kShifts) {
     for (int i = 0; i < kShifts; ++i) out[start + i] = folded(fraction[start + i], step, shift[i]);
@@ -73,7 +73,8 @@ double LatticeMean::mean(const std::array<double, kShifts>& sums) const {
 }
 
 double LatticeMean::standard_error() const {
-  // The scatter of the smaller of p and q: they differ by a constant, and the smaller one carries less rounding.
+  // The scatter of the smaller of p and q: the two scatter alike, because p + q is constant, and the smaller one has less
+  // rounding.
   const auto& sums = p() < q() ? sum_p_ : sum_q_;
   const double centre = mean(sums);
   double squares = 0.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shifted rank-1 lattices: the quasi-random points of every sampling method here.
+// Shifted rank-1 lattices: the quasi-random points of every sampling method in this directory.
 #pragma once
 
 #include <array>
@@ -19,20 +19,21 @@ namespace probust::normal {
 inline constexpr int kLanes = 32;
 using Lanes = std::array<double, kLanes>;
 
-/// Random shifts, each an independent unbiased estimate: their scatter gives the error.
+/// Number of random shifts. Each gives an independent unbiased estimate; their scatter gives the error.
 inline constexpr int kShifts = 8;
 
-/// Points of the lattice with 2^k points for any k up to 15: the points of one level are among those of the next, so doubling
+/// Points of the lattice with 2^k points for any k up to 15. The points of one level are among those of the next, so doubling
 /// evaluates only the new ones. Coordinates are folded by the tent map, which makes the rule second order for smooth integrands
-/// that are not periodic, and lie strictly inside (0, 1).
+/// that are not periodic. They lie strictly inside (0, 1).
 class ShiftedLattice {
  public:
-  static constexpr std::int64_t kMaxPoints = 1 << 15;  ///< a shift
+  static constexpr std::int64_t kMaxPoints = 1 << 15;  ///< per shift
 
   /// The memory of `arena` must outlive this.
   ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena);
 
-  /// One block of points: index / number of points of each. Lane i has shift i % kShifts, so every block has the same offsets.
+  /// One block of points, each as index / number of points. Lane i has shift i % kShifts, so the offsets are the same in every
+  /// block.
   struct Block {
     Lanes fraction;
   };
@@ -40,41 +41,41 @@ class ShiftedLattice {
   /// Coordinate `axis` of the points of a block.
   void coordinate(int axis, const Block& block, Lanes& u) const;
 
-  /// One coordinate, from a point's fraction and what generator() and shifts() have for the axis.
+  /// One coordinate, from a point's fraction and the axis's values in generator() and shifts().
   PROBUST_EVERYWHERE static double folded(double fraction, double generator, double shift) {
     constexpr double kRound = 0x1.8p52, kLeast = 0x1p-53;
     const double x = fraction * generator + shift, nearest = (x + kRound) - kRound;
     const double tent = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)
     return rational::smaller(rational::larger(tent, kLeast), 1.0 - kLeast);
   }
-  std::span<const double> generator() const { return generator_; }  ///< an axis
-  std::span<const double> shifts() const { return shifts_; }        ///< axis, shift
+  std::span<const double> generator() const { return generator_; }  ///< one per axis
+  std::span<const double> shifts() const { return shifts_; }        ///< [axis][shift]
 
  private:
-  std::span<double> generator_;  ///< an axis
-  std::span<double> shifts_;     ///< axis, shift
+  std::span<double> generator_;  ///< one per axis
+  std::span<double> shifts_;     ///< [axis][shift]
 };
 
-/// What ends a sum over a lattice that somebody stopped. It does not leave this folder.
+/// Thrown to end a sum over a lattice when a stop is requested. It never leaves this directory.
 struct Stopped {};
 
 /// Runs a function over the points of a lattice, level by level, and keeps the mean and its error.
 class LatticeMean {
  public:
-  /// `points`: of each shift at the first level, a power of two from kLanes / kShifts on.
+  /// `points`: per shift at the first level, a power of two, at least kLanes / kShifts.
   explicit LatticeMean(std::int64_t points) : next_(points) {}
 
   /// Evaluates the next level: `evaluate(block, p, q)` fills the integrand and its complement for a block. Throws Stopped once
-  /// `stop`, where it is given, is set.
+  /// `stop`, if given, is set.
   template <class Evaluate>
   void refine(const Evaluate& evaluate, const std::atomic<bool>* stop = nullptr);
 
-  /// The points of the next level, one by one: point i has the fraction first + i * stride of `whole`.
+  /// The new points of the next level: point i has the fraction (first + i * stride) / whole.
   struct Level {
     std::int64_t first, stride, points, whole;
   };
   Level next_level() const { return {count_ == 0 ? 0 : 1, count_ == 0 ? 1 : 2, next_ - count_, next_}; }
-  /// Takes what a level gave: the sums over its points for each shift.
+  /// Adds a level's results: the sums over its points for each shift.
   void add(const std::array<double, kShifts>& p, const std::array<double, kShifts>& q);
 
   bool exhausted() const { return count_ >= ShiftedLattice::kMaxPoints; }

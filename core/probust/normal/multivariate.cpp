@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The ladder: what can be had exactly is, and the rest is sampled. The papers stand with the methods.
+// The sequence of methods: exact ones if possible, otherwise sampling. Each method's file cites its papers.
 #include "probust/normal/multivariate.h"
 
 #include <Eigen/Eigenvalues>
@@ -87,9 +87,9 @@ Status check_factor(const Matrix& U, Index m) {
   return Status::ok;
 }
 
-// ---- choosing what matters
+// ---- selecting the limits that matter
 
-/// Indices of finite limits, ascending in z: what fails most comes first.
+/// Indices of finite limits, ascending in z: the likeliest failures first.
 std::span<Index> ascending(std::span<const double> z, Arena& arena) {
   const std::span<Index> order = arena.take<Index>(z.size());
   std::size_t count = 0;
@@ -100,7 +100,7 @@ std::span<Index> ascending(std::span<const double> z, Arena& arena) {
   return order.first(count);
 }
 
-/// The most limits that may be dropped from the end of an ascending sequence so that their tails sum to at most `budget`, and
+/// The most limits that can be dropped from the end of an ascending sequence with their tails summing to at most `budget`, and
 /// that sum.
 struct Dropped {
   Index kept;
@@ -118,7 +118,7 @@ Dropped droppable(std::span<const double> z, double budget) {
   return dropped;
 }
 
-/// The problem of some of the variables.
+/// The problem restricted to some of the variables.
 Orthant select(const Orthant& from, std::span<const Index> indices, Arena& arena) {
   const Index size = static_cast<Index>(indices.size());
   const std::span<double> limits = arena.take<double>(size), correlations = arena.take<double>(size * size);
@@ -129,7 +129,7 @@ Orthant select(const Orthant& from, std::span<const Index> indices, Arena& arena
   return {size, limits.data(), correlations.data(), size};
 }
 
-/// Drops variables that equal an earlier one up to rounding (its limit is the smaller), and returns what that may change.
+/// Drops variables that equal an earlier one up to rounding (its limit is the smaller), and returns how much that may change p.
 double merge_duplicates(Orthant& orthant, Arena& arena) {
   constexpr double kSame = 4e-15;
   double bias = 0.0;
@@ -142,7 +142,7 @@ double merge_duplicates(Orthant& orthant, Arena& arena) {
       kept[count++] = j;
       continue;
     }
-    // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)), and X_j must exceed its limit where X_i does not exceed its own.
+    // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)). An error needs X_j above its limit and X_i within its own.
     const double spread = std::sqrt(2.0 * std::max(0.0, 1.0 - orthant.rho(*same, j)));
     if (orthant.z(j) - orthant.z(*same) < 9.0 * spread) bias += spread * pdf(orthant.z(*same));
   }
@@ -183,19 +183,19 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
   return groups;
 }
 
-// ---- the steps of the ladder; each takes an orthant without duplicates
+// ---- the methods in order; each takes an orthant without duplicates
 
-constexpr Index kTelescope = 128;          ///< its work grows with the cube, its preparation with the fourth power
-constexpr double kRareTails = 0.5;         ///< sums of P(X_i > z_i): up to here telescope whatever the rank
-constexpr double kTelescopeTails = 2.0;    ///< up to here where R has full rank
-constexpr Index kControlFrom = 24;         ///< fewer limits are quick as they are
-constexpr Index kControlTo = 400;          ///< its preparation grows with the cube
-constexpr double kControlTails = 0.005;    ///< its error is absolute
-constexpr double kShareToDrop = 0.1;       ///< of the asked accuracy, for limits that hardly matter
-constexpr double kDirectionTails = 0.003;  ///< where failure is rarer, few directions matter
-constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, where there are too many to telescope
+constexpr Index kTelescope = 128;        ///< limits at most: its work grows with the cube, its preparation with the fourth power
+constexpr double kRareTails = 0.5;       ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
+constexpr double kTelescopeTails = 2.0;  ///< the same if R has full rank
+constexpr Index kControlFrom = 24;       ///< with fewer limits plain separation is fast
+constexpr Index kControlTo = 400;        ///< its preparation grows with the cube
+constexpr double kControlTails = 0.005;  ///< lower limit of the sum of tails, because its error is absolute
+constexpr double kShareToDrop = 0.1;     ///< share of the tolerance spent on dropping limits that hardly matter
+constexpr double kDirectionTails = 0.003;  ///< if failure is rarer, few directions matter
+constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, if there are too many limits to telescope
 
-/// Rounding of what is computed in closed form.
+/// Rounding error of closed forms.
 constexpr double kExact = 4e-15;
 
 Probability solve_one(double z) {
@@ -227,7 +227,7 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
-/// What residual variances that rounding left, taken as zero, may change.
+/// Bound on the effect of treating residual variances left by rounding as zero.
 double left_by_rounding(const Orthant& orthant, const GrowingCholesky& cholesky) {
   double bias = 0.0;
   for (Index i = 0; i < orthant.size; ++i) bias += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
@@ -246,10 +246,10 @@ std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
 
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points, options.stop}; }
 
-/// For ascending limits and rows of U of length 1; `bias`: what U leaves out.
+/// For ascending limits and rows of U of length 1; `bias`: the error from what U leaves out.
 std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, double bias, const Options& options,
                                           Arena& arena) {
-  constexpr double kFinest = 2e-6;  // single precision does not allow for less
+  constexpr double kFinest = 2e-6;  // smallest error that single precision allows
   const auto narrow = [&](Index limits) { return U.cols() <= kMostColumns && limits >= kLimitsPerColumn * U.cols(); };
   if (z[0] < 0.0 || U.cols() < 3 || !narrow(static_cast<Index>(z.size()))) return std::nullopt;
   const double finest = std::min(options.abs, options.rel_q * complement(z[0]));
@@ -300,7 +300,7 @@ Probability solve_by_separation(const Orthant& orthant, const Options& options, 
 
 Probability solve(const Orthant& orthant, const Options& options, Arena& arena);
 
-/// Independent groups: probabilities multiply, and complements are joined without forming 1 minus anything small.
+/// Independent groups: probabilities multiply, and complements are combined without forming 1 minus anything small.
 Probability solve_groups(const Orthant& orthant, const Groups& groups, const Options& options, Arena& arena) {
   Options share = options;
   share.abs /= static_cast<double>(groups.count);
@@ -323,13 +323,13 @@ bool full_rank(const Orthant& orthant, Arena& arena) {
   return pivoted_cholesky(orthant, arena).rank() == orthant.size;
 }
 
-/// Where no exact step applies: drops what the asked accuracy does not need, then samples.
+/// If no exact method applies: drops limits that the tolerance does not need, then samples.
 Probability solve_by_sampling(const Orthant& orthant, const Options& options, Arena& arena) {
   const double likeliest = complement(orthant.z(0));
   const Dropped dropped = droppable({orthant.limits, static_cast<std::size_t>(orthant.size)},
                                     kShareToDrop * std::min(options.abs, options.rel_q * likeliest));
   if (dropped.kept < orthant.size) {
-    // q lies between that of the limits kept and that plus the mass dropped: answer the middle.
+    // q is between that of the limits kept and that plus the mass dropped: return the middle.
     Options rest = options;
     rest.abs *= 1.0 - kShareToDrop;
     rest.rel_q *= 1.0 - kShareToDrop;
@@ -341,8 +341,8 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
     part.error_fail += half;
     return part;
   }
-  // Measured: the telescoping sum wins wherever it is affordable, but for many limits and a failure that is not rare a few points
-  // with control variates do, if few suffice; of the rest, importance sampling where failure is rare.
+  // Measured: the telescoping sum wins wherever it is affordable, except for many limits and failure that is not rare: there a
+  // few points with control variates win, if few suffice. Of the other cases, importance sampling wins if failure is rare.
   const double sum = tails(orthant);
   const bool few = orthant.size <= kTelescope && sum < kTelescopeTails;
   if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {
@@ -374,7 +374,7 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
-/// Whether all but two eigenvalues of UᵀU are rounding: a plane has its own exact method.
+/// Whether all but two eigenvalues of UᵀU are rounding. Rank two has its own exact method (polygon.h).
 bool rank_below_three(const Matrix& U) {
   constexpr double kNone = 1e-12;
   using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMostColumns, kMostColumns>;
@@ -383,7 +383,7 @@ bool rank_below_three(const Matrix& U) {
   return spectrum.eigenvalues()(U.cols() - 3) <= kNone * static_cast<double>(U.rows());
 }
 
-/// Makes a correlation matrix exactly symmetric, with a diagonal of ones and entries within [-1, 1].
+/// Makes a correlation matrix exactly symmetric, with ones on the diagonal and entries within [-1, 1].
 void tidy(Eigen::Map<MatrixXd>& R) {
   for (Index j = 0; j < R.cols(); ++j) {
     for (Index i = 0; i < j; ++i) R(i, j) = R(j, i) = std::clamp(0.5 * (R(i, j) + R(j, i)), -1.0, 1.0);
@@ -396,8 +396,8 @@ Probability judged(Probability result, const Options& options) {
   return result;
 }
 
-/// What the steps share: infinite limits, limits beyond any double, duplicates, and the verdict at the end. `gram` fills the
-/// correlations of the limits that are left.
+/// What all methods share: infinite limits, limits too large to matter in double precision, duplicates, and the final status.
+/// `gram` fills the correlations of the limits that remain.
 template <class Gram>
 Probability climb(std::span<const double> z, const Gram& gram, const Options& options, Arena& arena) {
   if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; }))
@@ -422,7 +422,8 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   return judged(result, options);
 }
 
-/// A factor of few columns, before any correlation is formed. Nothing where its rank is below three, or few limits matter.
+/// Tries the factor form, with few columns, before any correlation is computed. Empty if the rank is below three or few limits
+/// matter.
 std::optional<Probability> climb_directly(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
   const Index d = U.cols();
   if (d < 2 || d > kMostColumns || z.size() < 4) return std::nullopt;
@@ -441,7 +442,7 @@ std::optional<Probability> climb_directly(std::span<const double> z, const Matri
   return try_directions(limits, rows, 0.0, options, arena);
 }
 
-/// Runs the body and turns what it throws (there is only want of memory, and a stop) into a status.
+/// Runs the body and turns what it throws (only std::bad_alloc and Stopped are possible) into a status.
 template <class Body>
 Probability without_throwing(const Body& body) {
   try {

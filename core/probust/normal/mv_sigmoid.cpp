@@ -15,7 +15,7 @@ MvSigmoid mv_sigmoid(std::span<const double> z) {
     smallest = std::min(smallest, value);
   }
   if (std::isinf(smallest)) return {0.0, 1.0};
-  // Numerator and denominator are scaled by exp(smallest) <= 1, so that no term exceeds 1.
+  // Numerator and denominator are scaled by exp(smallest) <= 1, so no term exceeds 1.
   const double one = std::exp(smallest);
   double rest = 0.0;
   for (const double value : z) rest += std::exp(smallest - value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Harman and Jones, "Factor analysis by minimizing residuals (minres)", Psychometrika 31 (1966): the fit.
-// Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d2p / dz_i dz_j. Along
-// R(t) = R0 + t E, with E zero on the diagonal, p(t) is therefore exp(t L) p with L = 1/2 sum_ij E_ij d_i d_j.
+// The fit: Harman and Jones, "Factor analysis by minimizing residuals (minres)", Psychometrika 31 (1966). Plackett, "A reduction
+// formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d2p / dz_i dz_j. Along R(t) = R0 + t E, with E
+// zero on the diagonal, p(t) is therefore exp(t L) p with L = 1/2 sum_ij E_ij d_i d_j.
 #include "probust/normal/neighbour.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace probust::normal {
 namespace {
 
-/// What the integrand needs of each variable given T, padded to whole lanes with limits that nothing exceeds.
+/// What the integrand needs of each variable given T, padded to whole lanes with limits that are never exceeded.
 struct Given {
   std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
   std::span<Lanes> r, d;                   ///< first and second derivatives of log Phi(x_i) by z_i
@@ -37,7 +37,7 @@ Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& ar
   return given;
 }
 
-/// The product P of the probabilities given T = t; fills the derivatives of its logarithm.
+/// The product P of the probabilities given T = t; also fills the derivatives of its logarithm.
 double condition(const Given& given, double t) {
   double product = 1.0;
   Lanes x, density, below;
@@ -58,13 +58,13 @@ struct Terms {
   double first, second;  ///< L P / P and 1/2 L^2 P / P
 };
 
-/// With g = 1/2 r^T E r and F_ij = E_ij^2: L P = P g and 1/2 L^2 P = P (1/2 g^2 + 1/2 sum_i d_i (E r)_i^2 + 1/4 d^T F d), as P is
-/// the exponential of a sum of functions of one limit each.
+/// With g = 1/2 r^T E r and F_ij = E_ij^2: L P = P g and 1/2 L^2 P = P (1/2 g^2 + 1/2 sum_i d_i (E r)_i^2 + 1/4 d^T F d), because
+/// P is the exponential of a sum of functions of one limit each.
 Terms terms(const Orthant& residual, const double* r, const double* d) {
   double g = 0.0, chains = 0.0, pairs = 0.0;
   for (Eigen::Index j = 0; j < residual.size; ++j) {
     const double* const e = residual.column(j);
-    // Eight sums side by side, so that the loop becomes vector instructions.
+    // Eight independent sums, so that the loop vectorises.
     constexpr Eigen::Index kSide = 8;
     double Er[kSide] = {}, Fd[kSide] = {};
     for (Eigen::Index i = 0; i < residual.stride; i += kSide) {
@@ -93,8 +93,8 @@ Orthant residual_matrix(const Orthant& orthant, std::span<const double> loading,
   return {m, nullptr, all.data(), stride};
 }
 
-/// The leading eigenvector, scaled so that equal correlations are fitted at once, by the power method from the column with the
-/// largest sum of squares.
+/// The leading eigenvector, scaled so that equal correlations are fitted in one step, by the power method started from the column
+/// with the largest sum of squares.
 void lead(const Orthant& orthant, std::span<double> a, Arena& arena) {
   constexpr int kRounds = 10;
   const Arena::Scope scope(arena);

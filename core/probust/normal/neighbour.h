@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The one-factor matrix nearest to a correlation matrix, and the probability expanded around it. With X_i = a_i T + s_i e_i the
-// probability is one integral over T (one_factor.h), and so is every derivative of it with respect to correlations.
+// The nearest one-factor matrix to a correlation matrix, and the expansion of the probability around it. With X_i = a_i T + s_i
+// e_i the probability is one integral over T (one_factor.h), and so are all its derivatives by correlations.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace probust::normal {
 
-/// Loadings a, |a_i| <= largest, with the least sum of (R_ij - a_i a_j)^2 over i < j: a local minimum, started from the leading
-/// eigenvector and followed until no loading moves by more than `settled`. Limits play no part. Taken from `arena`.
+/// Loadings a, |a_i| <= largest, that minimise the sum of (R_ij - a_i a_j)^2 over i < j: a local minimum, started from the
+/// leading eigenvector and iterated until no loading moves by more than `settled`. Limits are not used. Allocated from `arena`.
 std::span<const double> nearest_one_factor(const Orthant& orthant, double largest, double settled, Arena& arena);
 
 /// p(t) for the correlations (1 - t) a a^T + t R off the diagonal: p(t) = zeroth + first t + second t^2 + O(t^3).
@@ -21,8 +21,8 @@ struct Expansion {
   double error;  ///< of each, absolute, from the quadrature
 };
 
-/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1. (closed_form.h has the same expansion for people: with a
-/// complement that does not cancel, derivatives, and a verdict.)
+/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1. (closed_form.h has the same expansion as public interface:
+/// with a complement that does not cancel, derivatives, and a verdict.)
 Expansion expand_one_factor(const Orthant& orthant, std::span<const double> loading, Arena& arena);
 
 }  // namespace probust::normal

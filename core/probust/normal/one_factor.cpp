@@ -15,7 +15,7 @@
 namespace probust::normal {
 namespace {
 
-/// The product of independent probabilities and its complement, given T = t. Complements add up as they fall due, all positive.
+/// The product of independent probabilities and its complement, given T = t. The complement is a sum of positive terms.
 class GivenFactor {
  public:
   GivenFactor(std::span<const double> z, std::span<const double> loading, Arena& arena)
@@ -53,8 +53,8 @@ class GivenFactor {
   std::span<Block> blocks_;
 };
 
-/// Where variables that are nearly functions of T pass their limits: of many, those that confine T most, from above and from
-/// below.
+/// Where variables that are nearly functions of T pass their limits. If there are many, those that bound T most tightly, from
+/// above and from below.
 Breaks sharp_places(std::span<const double> z, std::span<const double> loading, Arena& arena) {
   constexpr double kSharp = 0.95;
   constexpr std::size_t kMost = 24;  // on either side

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// In which order variables are integrated: what binds most comes first (Gibson, Glasbey and Elston, "Monte Carlo evaluation of
+// The order in which variables are integrated: the most binding first (Gibson, Glasbey and Elston, "Monte Carlo evaluation of
 // multivariate normal integrals and sensitivity to variate ordering", 1994).
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace probust::normal {
 
-/// The mean of a standard normal variable confined to (lo, hi).
+/// The mean of a standard normal variable truncated to (lo, hi).
 double confined_mean(double lo, double hi);
 
-/// The open variable of least conditional probability, -1 where none is open. `slack`: what the earlier variables, at their
-/// conditional means, leave of each limit.
+/// The open variable with the least conditional probability, -1 if none is open. `slack`: each limit minus what the earlier
+/// variables contribute at their conditional means.
 Eigen::Index most_binding(const GrowingCholesky& cholesky, std::span<const double> slack);
 
-/// Takes from `slack` what the variable of a column, at its conditional mean, takes.
+/// Subtracts from `slack` the contribution of a column's variable at its conditional mean.
 void settle(const GrowingCholesky& cholesky, Eigen::Index column, double mean, std::span<double> slack);
 
 }  // namespace probust::normal

@@ -8,7 +8,7 @@ namespace probust::normal {
 using VectorView = Eigen::Map<const Eigen::VectorXd>;
 using MatrixView = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 
-/// One problem, X <= z with correlations R, seen where it lies: the first limits of it are a problem of their own at no cost.
+/// One problem, X <= z with correlations R, as a view of existing memory: its first k limits are a problem, too, at no cost.
 struct Orthant {
   Eigen::Index size = 0;
   const double* limits = nullptr;        ///< size

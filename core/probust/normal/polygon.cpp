@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Owen, "Tables for computing bivariate normal probabilities", Ann. Math. Statist. 27 (1956), section 2: a polygon's probability
-// is a sum over its sides. What lies beyond a side, seen from the origin, is a difference of two bivariate probabilities.
-// The sides are found as an intersection of half-planes in the order of their angles (Preparata and Shamos, "Computational
-// Geometry", 1985, section 7.2).
+// is a sum over its sides. The region beyond a side, seen from the origin, has a difference of two bivariate probabilities. The
+// sides are found by intersecting half-planes in the order of their angles (Preparata and Shamos, "Computational Geometry", 1985,
+// section 7.2).
 #include "probust/normal/polygon.h"
 
 #include <algorithm>
@@ -35,15 +35,15 @@ Vector2d corner(const Face& a, const Face& b) {
 
 bool inside(const Vector2d& point, const Face& face) { return face.normal.dot(point) < face.limit; }
 
-/// Directions this close are one: their corners would be decided by rounding, and p does not tell them apart.
+/// Directions this close count as equal: rounding would decide their corners, and p does not depend on which is used.
 bool same_direction(const Face& a, const Face& b) {
   constexpr double kParallel = 4.0 * std::numeric_limits<double>::epsilon();
   return std::abs(cross(a.normal, b.normal)) <= kParallel && a.normal.dot(b.normal) > 0.0;
 }
 
-/// The faces by angle, of one direction that which binds, and a box of which nothing outside has a probability above 0.
+/// The faces sorted by angle, only the binding one of each direction, plus a box outside which the probability is 0.
 std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
-  constexpr double kBeyond = 39.0, kLeast = 1e-200;  // a corner in the origin itself would be seen in no direction
+  constexpr double kBeyond = 39.0, kLeast = 1e-200;  // a corner exactly at the origin would have no direction
   const std::span<Face> faces = arena.take<Face>(z.size() + 4);
   for (std::size_t i = 0; i < z.size(); ++i) {
     const double limit = std::abs(z[i]) < kLeast ? kLeast : std::clamp(z[i], -2.0 * kBeyond, 2.0 * kBeyond);
@@ -68,7 +68,7 @@ std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen
   return faces.first(kept);
 }
 
-/// The faces that are sides of the polygon, in order; fewer than three where it is empty. Overwrites `faces`.
+/// The faces that are sides of the polygon, in order; fewer than three if it is empty. Overwrites `faces`.
 std::span<Face> sides(std::span<Face> faces) {
   std::size_t first = 0, last = 0;  // [first, last) are sides so far
   const auto cut_back = [&](const Face& face) {
@@ -77,7 +77,8 @@ std::span<Face> sides(std::span<Face> faces) {
   for (const Face& face : faces) {  // sides are kept at the front, never past this one
     cut_back(face);
     while (last - first >= 2 && !inside(corner(faces[first], faces[first + 1]), face)) ++first;
-    if (last > first && cross(faces[last - 1].normal, face.normal) <= 0.0) return {};  // half a turn or more: nothing between
+    if (last > first && cross(faces[last - 1].normal, face.normal) <= 0.0)
+      return {};  // half a turn or more: the polygon is empty
     faces[last++] = face;
   }
   if (last - first >= 2) cut_back(faces[first]);
@@ -85,9 +86,9 @@ std::span<Face> sides(std::span<Face> faces) {
   return last - first >= 3 ? faces.subspan(first, last - first) : std::span<Face>();
 }
 
-/// Seen from the origin, what lies beyond a side at distance `height` and clockwise of the ray to a corner `place` along the
-/// side: P(Y_1 > height, Y_2 height < Y_1 place). Of the two sides that meet in a right angle there, the farther one has the
-/// smaller sine, which rounding hurts less; what lies beyond either is known.
+/// The probability beyond a side at distance `height`, clockwise of the ray from the origin to a corner at `place` along the
+/// side: P(Y_1 > height, Y_2 height < Y_1 place). The ray's point is a corner of two perpendicular sides; computing with the
+/// farther one is more accurate, because its sine is smaller, and the probability beyond both is known.
 double behind(double height, double place) {
   const double distance = std::hypot(height, place), far = std::abs(place);
   if (far <= height) return bivariate_upper(height, 0.0, place / distance);
@@ -107,7 +108,8 @@ Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::Matrix
   }
   const std::size_t n = polygon.size();
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  double beyond = 0.0, rounding = 0.0;  // of the sectors that the sides are seen in, the part behind them
+  double beyond = 0.0,
+         rounding = 0.0;  // sum over the sides of the probability behind each, within the sector in which the origin sees it
   bool around_origin = true;
   Vector2d from = corner(polygon[n - 1], polygon[0]);
   for (std::size_t k = 0; k < n; ++k) {
@@ -121,7 +123,7 @@ Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::Matrix
     from = to;
     total.points += 2;
   }
-  // Sectors add up to a full turn where the origin is inside, and to nothing where it is not.
+  // The sectors add up to a full turn if the origin is inside, and to nothing otherwise.
   total.p = around_origin ? 1.0 - beyond : -beyond;
   total.q = around_origin ? beyond : 1.0 + beyond;
   total.error_p = total.error_q = rounding;

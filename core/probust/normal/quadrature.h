@@ -46,7 +46,7 @@ struct GaussLegendre {
   }
 };
 
-/// A probability and its complement, or what each adds up to over part of a range; `points` counts integrand evaluations.
+/// A probability and its complement, or the contributions to both from part of a range; `points` counts integrand evaluations.
 struct Integral {
   double p = 0.0, q = 0.0;
   double error_p = 0.0, error_q = 0.0;
@@ -58,7 +58,7 @@ class Breaks {
  public:
   static constexpr int kMost = 256;
 
-  /// Further ones than kMost are left out: callers choose which matter most.
+  /// Beyond kMost, further breaks are ignored: callers add the most important first.
   void add(double x) {
     if (count_ < kMost) at_[count_++] = x;
   }
@@ -73,9 +73,9 @@ class Breaks {
   int count_ = 0;
 };
 
-/// Integrates `f(x)` (anything with members p and q) over the panels between consecutive `breaks`, halving those where one rule
-/// and its two halves disagree: by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`); but no more than `most`
-/// of them, where rounding in f never lets them agree.
+/// Integrates `f(x)` (anything with members p and q) over the panels between consecutive `breaks`. A panel is halved while the
+/// rule and the rules of its two halves disagree by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`). At
+/// most about `most` panels are examined, because rounding in f may keep them from ever agreeing.
 template <class F>
 Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 4000) {
   constexpr int kPoints = 16;
@@ -95,7 +95,7 @@ Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 
     total.points += kPoints;
     return panel;
   };
-  // The last panel is halved first, so the stack grows by no more than one panel for each time that a panel can be halved.
+  // The last panel is halved first, so the stack grows by at most one panel for each time that a panel can be halved.
   constexpr int kHalvings = 64;
   std::array<Panel, Breaks::kMost + kHalvings> open;
   int count = 0;
@@ -124,8 +124,8 @@ Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 
   return total;
 }
 
-/// Panels for an integral against the normal density over (-inf, upper]: of a few units, the `marks` where the integrand turns
-/// sharply, and nothing where less than 1e-18 of max(floor, the whole) can lie.
+/// Panels for an integral against the normal density over (-inf, upper]: a few units wide, with breaks at the `marks` where the
+/// integrand turns sharply, and none where less than 1e-18 of max(floor, the whole) can lie.
 Breaks density_panels(double upper, double floor, std::span<const double> marks = {});
 
 }  // namespace probust::normal

@@ -15,22 +15,22 @@ struct RareFailure {
   std::int64_t points;
 };
 
-/// Until when to sample.
+/// When to stop sampling.
 struct Goal {
   double abs, rel_q;
   std::uint64_t seed;
   std::int64_t max_points;
   const std::atomic<bool>* stop = nullptr;  ///< see Options
 
-  /// The absolute error that is good enough.
+  /// The absolute error to reach.
   double target(double q) const { return abs < rel_q * q ? abs : rel_q * q; }
 };
 
 /// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), limits finite, positive and ascending. The first two terms are
-/// exact, the others are orthants by separation of variables, each sampled as far as it matters.
+/// exact, the others are orthants by separation of variables, each sampled as much as it matters.
 RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena);
 
-/// q by importance sampling from the mixture of the single failures, for more limits than `telescope` is quick for.
+/// q by importance sampling from the mixture of the single failures, for so many limits that `telescope` would be slow.
 RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 }  // namespace probust::normal

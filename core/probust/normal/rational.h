@@ -18,14 +18,14 @@
 
 namespace probust::normal::rational {
 
-/// Beyond this the smaller tail is no normal number.
+/// Beyond this the smaller tail is not a normal floating-point number.
 inline constexpr double kFar = 37.5;
 
 /// std::min and std::max by value: a GPU has no address of a constant.
 PROBUST_EVERYWHERE inline double smaller(double a, double b) { return b < a ? b : a; }
 PROBUST_EVERYWHERE inline double larger(double a, double b) { return a < b ? b : a; }
 
-/// a b + c, rounded once where the machine has an instruction for it: the shortest way, and answers differ by rounding alone.
+/// a b + c, rounded once if the machine has an instruction for it; so machines may differ by rounding.
 PROBUST_EVERYWHERE inline double multiply_add(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)
   return ::fma(a, b, c);
@@ -36,7 +36,7 @@ PROBUST_EVERYWHERE inline double multiply_add(double a, double b, double c) {
 #endif
 }
 
-/// Horner's scheme, unrolled by recursion: compilers give up on vectorising a loop around a longer one.
+/// Horner's scheme, unrolled by recursion: compilers do not vectorise an outer loop around a longer inner one.
 template <int N, int I = 0>
 PROBUST_EVERYWHERE inline double horner(const double (&coefficient)[N], double x) {
   if constexpr (I == N - 1) {
@@ -101,7 +101,7 @@ PROBUST_EVERYWHERE inline double density(double x) { return 0.3989422804014327 *
 /// P(X > x) for 0 <= x <= kFar, relative error about 1e-15 (1 + x^2 / 8).
 PROBUST_EVERYWHERE inline double upper_tail(double x) { return density(x) * mills_ratio(x); }
 
-/// P(X <= x) and P(X > x), both with relative accuracy; arguments beyond +-kFar are taken as that.
+/// P(X <= x) and P(X > x), both with relative accuracy; arguments are clamped to +-kFar.
 PROBUST_EVERYWHERE inline void cdf(double x, double& below, double& above) {
   const double distance = smaller(std::abs(x), kFar);
   const double tail = upper_tail(distance), rest = 1.0 - tail;
@@ -157,7 +157,7 @@ PROBUST_EVERYWHERE inline double quantile_far_tail(double r) {
   return horner(kTop, r - 5.0) / horner(kBottom, r - 5.0);
 }
 
-/// The quantile of p in [0, 1], with branches; p beyond [1e-300, 1 - 1e-16] is taken as that.
+/// The quantile of p in [0, 1], with branches; p is clamped to [1e-300, 1 - 1e-16].
 PROBUST_EVERYWHERE inline double quantile(double p) {
   const double centred = p - 0.5;
   if (centred >= -0.425 && centred <= 0.425) return quantile_central(centred);

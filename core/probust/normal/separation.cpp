@@ -4,8 +4,8 @@
 // Genz and Bretz, "Computation of Multivariate Normal and t Probabilities", Springer (2009), chapter 4.
 // Genz and Kwong, "Numerical evaluation of singular multivariate normal distributions", J. Statist. Comput. Simul. 68 (2000).
 // Botev, "The normal law under linear restrictions: simulation and estimation via minimax tilting", J. R. Statist. Soc. B 79
-// (2017), tilts this integrand. Not done here: on problems like a classifier's it halved the integrand's deviation at 8 to 98
-// dimensions, but not the error over a lattice, and rare failure is not left to this method.
+// (2017), tilts this integrand. Not done here: on problems like a classifier's it halved the integrand's deviation in 8 to 98
+// dimensions, but not the error over a lattice, and rare failure is left to other methods.
 #include "probust/normal/separation.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Eigen::Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
-  const std::span<double> slack = arena.take<double>(m);  // what earlier variables, at their conditional means, leave of a limit
+  const std::span<double> slack = arena.take<double>(m);  // each limit minus the earlier variables at their conditional means
   std::copy_n(orthant.limits, m, slack.begin());
   const std::span<Eigen::Index> group = arena.take<Eigen::Index>(m);
   const std::span<Column> columns = arena.take<Column>(m);
@@ -41,7 +41,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
       if (cholesky.open(i)) group[count++] = i;
     }
     cholesky.take(pivot);
-    // Rows that end in this column: open before, no longer open.
+    // Rows that end in this column: open before, not open any more.
     const auto ended = std::remove_if(group.begin(), group.begin() + count, [&](Eigen::Index i) { return cholesky.open(i); });
     count = static_cast<std::size_t>(ended - group.begin());
 
@@ -107,7 +107,7 @@ void Separation::evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q
       bound(row, c, at);
       for (int i = 0; i < kLanes; ++i) lo[i] = std::max(lo[i], at[i]);
     }
-    // Intervals mostly above zero are mirrored, so that their mass is a difference of lower tails.
+    // Intervals mostly above zero are mirrored, so their mass is a difference of lower tails.
     Lanes sign;
     for (int i = 0; i < kLanes; ++i) {
       hi[i] = std::max(hi[i], lo[i]);
@@ -139,9 +139,9 @@ double Separation::error() const {
 }
 
 double unseen_mass(const LatticeMean& mean, double most, double steepest) {
-  // Of n points without a hit, 3 / n bounds the share that was missed with 95% confidence (the rule of three). It counts in full
-  // where no point gave anything, or where bounds are so steep that the integrand jumps between neighbouring points, and the less
-  // the gentler they are.
+  // If none of n points hits, 3 / n bounds the missed share with 95% confidence (the rule of three). The bound counts in full if
+  // all points gave 0, or if bounds are so steep that the integrand jumps between neighbouring points; it counts less the gentler
+  // they are.
   constexpr double kSteep = 50.0;
   const double gentle = std::min(1.0, steepest / kSteep);
   const double share = mean.p() > 0.0 ? gentle * gentle : 1.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Conditioning on one variable x leaves a bivariate probability of its own correlation (as in Genz 2004, section 3, without
+// Conditioning on one variable x leaves a bivariate probability with its own correlation (as in Genz 2004, section 3, without
 // Plackett's derivative): p is the integral of pdf(x) p2(x) up to z, and q = P(X > z) plus the integral of pdf(x) q2(x). Both
 // integrands are positive, so neither cancels.
 #include "probust/normal/trivariate.h"
@@ -15,7 +15,7 @@
 namespace probust::normal {
 namespace {
 
-/// A limit given the integration variable, (z - r x) / s; s = 0 makes it a step.
+/// A limit given the integration variable, (z - r x) / s; a step if s = 0.
 struct Conditional {
   double z, r, s;
   double at(double x) const {
@@ -27,7 +27,7 @@ struct Conditional {
 
 Conditional condition(double z, double r) { return {z, r, std::sqrt(std::max(0.0, (1.0 - r) * (1.0 + r)))}; }
 
-/// Where the limits turn sharply, and where the two cross (or mirror) each other.
+/// Where the limits turn sharply, and where they cross each other or each other's mirror image.
 Breaks sharp_places(const Conditional& one, const Conditional& two) {
   Breaks marks;
   for (const auto& line : {one, two}) {
@@ -41,7 +41,7 @@ Breaks sharp_places(const Conditional& one, const Conditional& two) {
   return marks;
 }
 
-/// The variable least correlated with the others: conditioning on it keeps the integrand gentle.
+/// The variable least correlated with the others: conditioning on it keeps the integrand smooth.
 int integration_variable(const Eigen::Matrix3d& R) {
   int best = 0;
   double least = std::numeric_limits<double>::infinity();

@@ -11,10 +11,10 @@ double pdf(double x);
 /// P(X <= x). Relative accuracy holds in the lower tail down to the smallest double (x = -38).
 double cdf(double x);
 
-/// P(X > x), computed as such: complement(9) is 1.1e-19, not zero.
+/// P(X > x), computed directly: complement(9) is 1.1e-19, not zero.
 double complement(double x);
 
-/// P(a < X <= b); 0 where b <= a. No cancellation when both ends lie in one tail.
+/// P(a < X <= b); 0 if b <= a. No cancellation if both ends are in one tail.
 double interval(double a, double b);
 
 /// log P(X <= x), finite for every finite x whose square is finite.
@@ -26,7 +26,7 @@ double log_complement(double x);
 /// The x with P(X <= x) = p; -inf at 0, +inf at 1, NaN outside [0, 1].
 double quantile(double p);
 
-/// The x with P(X > x) = q: the upper tail without forming 1 - q.
+/// The x with P(X > x) = q, computed without forming 1 - q.
 double quantile_complement(double q);
 
 /// Mills' ratio P(X > x) / pdf(x) for x >= 0.
