@@ -9,25 +9,25 @@
 
 namespace probust {
 
-/// What went wrong, by who can mend it. The values are the command line's exit statuses.
+/// What went wrong, grouped by who can fix it. The values are the command line's exit statuses.
 enum class ErrorCode {
   usage = 2,        ///< an option or argument is wrong
   unreadable = 3,   ///< a model or data file is truncated, of the wrong kind, width or content
-  unsupported = 4,  ///< the model uses something that probust does not do
+  unsupported = 4,  ///< the model uses something that probust does not support
   resources = 5,    ///< not enough memory, or no such device
   numerical = 6,    ///< no number could be computed
 };
 
 /// One line for a person: where it happened, what is wrong, what would be right.
 ///
-/// Inside the library an Error is thrown; the doors that meet untrusted input (import, executors, estimators) return it in a
-/// Result, so nothing is ever thrown at a caller or across the WebAssembly boundary.
+/// Inside the library an Error is thrown. The public entry points (import, executors, estimators) return it in a Result, so
+/// nothing is thrown at a caller or across the WebAssembly boundary.
 struct Error {
   ErrorCode code;
   std::string where;    ///< the file, option, node or argument
   std::string what;     ///< what is wrong with it
   std::string hint;     ///< what would be right; may be empty
-  std::string op = {};  ///< the ONNX operator and node that it is about, where it is about one
+  std::string op = {};  ///< the ONNX operator and node that it is about, if any
   std::string node = {};
 
   /// "where: what; hint", on one line.
@@ -44,7 +44,7 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return state_.index() == 0; }
   const Error& error() const { return std::get<1>(state_); }
 
-  /// The value; throws the Error where there is none.
+  /// The value; throws the Error if there is none.
   T& value() & {
     require();
     return std::get<0>(state_);
@@ -53,7 +53,7 @@ class [[nodiscard]] Result {
     require();
     return std::get<0>(state_);
   }
-  /// By value: what a temporary holds must outlive it, as in a loop over f().value().
+  /// Returns by value, because the value must outlive a temporary Result, as in a loop over f().value().
   T value() && {
     require();
     return std::get<0>(std::move(state_));
@@ -71,7 +71,8 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Runs `body` at a door: what it returns, or the Error that it throws (other exceptions become one, named after `where`).
+/// Runs `body` at a public entry point: returns its result, or the Error that it throws (other exceptions become one, with
+/// `where`).
 template <class Body>
 auto guarded(const std::string& where, Body&& body) -> Result<decltype(body())> {
   try {

@@ -16,16 +16,16 @@ namespace probust {
 namespace {
 
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-constexpr bool kThreads = false;  // a page without shared memory has one
+constexpr bool kThreads = false;  // a page without shared memory has only one
 #else
 constexpr bool kThreads = true;
 #endif
 
-// Threads that stay: to start one takes longer than many a loop does, and WebAssembly's are not given back before their page's
-// turn ends. Whoever calls works too and waits for nobody who has not begun, so that loops within loops come to their end.
+// Threads are kept: starting one takes longer than many loops, and WebAssembly does not release its threads before the page's
+// event loop turns. The caller works, too, and waits only for threads that have begun, so nested loops always end.
 class ThreadPool {
  public:
-  /// Calls work(0) here, and work(1) to work(helpers) on as many threads as are free meanwhile. `work` may not throw.
+  /// Calls work(0) here, and work(1) to work(helpers) on as many threads as become free in the meantime. `work` must not throw.
   void run(int helpers, const std::function<void(int)>& work) {
     Job job(work, helpers);
     {
@@ -54,7 +54,7 @@ class ThreadPool {
     try {
       while (threads_.size() < threads) threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
-      // The system gives no more: those there are do the work.
+      // No more threads are available: the existing ones do the work.
     }
   }
 
@@ -75,11 +75,11 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job*> jobs_;  ///< that want more helpers
+  std::deque<Job*> jobs_;  ///< jobs that want more helpers
   std::vector<std::thread> threads_;
 };
 
-// Never destroyed: its threads end with the program, however that ends, and loops of other objects' destructors still run.
+// Never destroyed: its threads end with the program, and destructors of other objects may still run loops.
 ThreadPool& pool() {
   static ThreadPool& pool = *new ThreadPool;
   return pool;

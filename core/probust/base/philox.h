@@ -7,7 +7,7 @@
 #include "probust/base/everywhere.h"
 
 // Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC
-// 2011). A word is a pure function of (key, counter), so a draw does not depend on what was drawn before it, or where.
+// 2011). A word is a pure function of (key, counter), so a draw does not depend on earlier draws or on who makes them.
 namespace probust {
 
 using PhiloxCounter = std::array<std::uint32_t, 4>;

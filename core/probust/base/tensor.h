@@ -11,8 +11,8 @@ namespace probust {
 /// Extents of a tensor, outermost first. An empty shape is a scalar.
 using Shape = std::vector<std::int64_t>;
 
-/// Largest number of elements that any tensor may have: 16 GiB of float32, or 1 GiB where pointers have 32 bits. Untrusted sizes
-/// are checked against it.
+/// Largest number of elements of a tensor: 16 GiB of float32, or 1 GiB if pointers have 32 bits. Untrusted sizes are checked
+/// against it.
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << (sizeof(void*) == 8 ? 32 : 28);
 
 /// Number of elements, the product of the extents (1 for a scalar).
@@ -25,7 +25,7 @@ std::string to_string(const Shape& shape);
 /// Distance in elements between neighbours along each axis of a row-major tensor.
 Shape row_major_strides(const Shape& shape);
 
-/// The shape that numpy broadcasting gives; throws Error{unreadable} named after `where` if there is none.
+/// The shape that numpy broadcasting gives; throws Error{unreadable} with `where` if there is none.
 Shape broadcast_shapes(const Shape& a, const Shape& b, const std::string& where);
 
 /// A dense row-major float32 array that owns its elements.
@@ -46,7 +46,7 @@ struct Tensor {
   std::span<float> row(std::int64_t i);
 };
 
-/// Rows first .. first + count - 1 of a tensor [N, ...], as one of its own [count, ...].
+/// Rows first .. first + count - 1 of a tensor [N, ...], as a tensor [count, ...].
 Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count);
 
 /// The rows `which` of a tensor [N, ...], in that order.

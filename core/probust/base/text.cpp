@@ -15,7 +15,7 @@ std::string shortest_text(double value) { return fmt::format("{}", value); }
 
 namespace {
 
-// The number that `text` begins with, and where it ends; nothing where it is none or beyond the range of double.
+// The number at the start of `text`, and where it ends; empty if there is none or it is out of the range of double.
 std::optional<std::pair<double, const char*>> read_double(const char* begin, const char* end) {
 #if defined(__cpp_lib_to_chars)
   double value = 0;
@@ -23,8 +23,8 @@ std::optional<std::pair<double, const char*>> read_double(const char* begin, con
   if (error != std::errc()) return std::nullopt;
   return std::pair(value, stop);
 #else
-  // libc++ 13, which Emscripten 3.1.6 brings, reads integers only; the C library there knows no locale but "C". (Streams would
-  // bring all of std::locale into the module.)
+  // libc++ 13, which comes with Emscripten 3.1.6, parses only integers; its C library has no locale but "C". (Streams would pull
+  // all of std::locale into the module.)
   char* stop = nullptr;
   const double value = std::strtod(begin, &stop);
   if (stop == begin || stop > end || !std::isfinite(value)) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<std::pair<double, const char*>> read_double(const char* begin, con
 }  // namespace
 
 std::optional<double> parse_double(const std::string& text) {
-  // Digits, signs, a point and an exponent: neither "inf" nor hexadecimals.
+  // Allows digits, signs, a point and an exponent; rejects "inf" and hexadecimal.
   if (text.empty() || text.front() == '+' || text.find_first_not_of("0123456789+-.eE") != std::string::npos) return std::nullopt;
   const char* const end = text.data() + text.size();
   const auto number = read_double(text.data(), end);
@@ -63,7 +63,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 namespace {
 
-// The code point that `text` begins with and its number of bytes; of bytes that are not UTF-8 the first one, with length 0.
+// The first code point of `text` and its number of bytes; for bytes that are not UTF-8 the first byte, with length 0.
 std::pair<std::uint32_t, std::size_t> first_code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   const std::uint32_t lead = byte(0);

@@ -12,17 +12,17 @@ namespace probust {
 /// The shortest decimal text that reads back as exactly this double ("0.1", "1e-09").
 std::string shortest_text(double value);
 
-/// The whole text as a number, independent of the locale; nothing where it is not one.
+/// The whole text as a number, independent of the locale; empty if it is not a number.
 std::optional<double> parse_double(const std::string& text);
 
-/// The whole text as a decimal integer; nothing where it is not one or does not fit.
+/// The whole text as a decimal integer; empty if it is not one or does not fit.
 std::optional<std::int64_t> parse_integer(const std::string& text);
 
-/// The parts of a text between separators, empty ones included: one more than there are separators.
+/// The parts of a text between separators, including empty ones: one more than there are separators.
 std::vector<std::string> split(const std::string& text, char separator);
 
-/// The text as valid UTF-8 that changes nothing but what is read: control characters (C0, DEL, C1), line separators, marks that
-/// reorder text and bytes that are not UTF-8 are escaped, as \x1b or \u202e. Applying it twice changes nothing.
+/// The text as valid UTF-8 that is safe to print: control characters (C0, DEL, C1), line separators, characters that reorder text
+/// and bytes that are not UTF-8 are escaped, as \x1b or \u202e. Applying it twice changes nothing.
 std::string printable(std::string_view text);
 
 }  // namespace probust

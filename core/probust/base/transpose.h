@@ -6,9 +6,9 @@
 
 namespace probust {
 
-/// [rows][columns] as [columns][rows]: between the order of programs, [elements][lanes], and that of tensors.
+/// Transposes [rows][columns] to [columns][rows]: between the layout of programs, [elements][lanes], and that of tensors.
 inline void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
-  constexpr std::int64_t kTogether = 16;  // a cache line is written whole
+  constexpr std::int64_t kTogether = 16;  // 16 floats are one cache line, which is written whole
   for (std::int64_t first = 0; first < rows; first += kTogether) {
     const std::int64_t last = std::min(rows, first + kTogether);
     for (std::int64_t c = 0; c < columns; ++c) {

@@ -16,22 +16,22 @@ struct ConstantData {
   std::shared_ptr<const Tensor> tensor;
 };
 
-/// Which operands of a `matmul` are transposed in their last two axes.
+/// Which operands of a `matmul` have their last two axes transposed.
 struct MatmulAttributes {
   bool transpose_a = false;
   bool transpose_b = false;
   bool operator==(const MatmulAttributes&) const = default;
 };
 
-/// How a kernel slides over an image: shared by convolutions and pooling, and by their transposes, which need the sizes of
-/// both sides. All vectors have one entry per spatial axis.
+/// How a kernel slides over an image. Shared by convolutions, pooling and their transposes, which need the sizes of both sides.
+/// All vectors have one entry per spatial axis.
 struct Window {
   Shape image;     ///< spatial extents of the large side
   Shape kernel;    ///< spatial extents of the kernel
   Shape stride;    ///< step between neighbouring windows
   Shape dilation;  ///< step between neighbouring taps of one window
-  Shape pad_low;   ///< cells added before the image (zeros; for maxima, cells that never win)
-  Shape pad_high;  ///< cells added behind it
+  Shape pad_low;   ///< cells added before the image (zeros; for maxima, cells that are never chosen)
+  Shape pad_high;  ///< cells added after it
   std::int64_t groups = 1;
   bool operator==(const Window&) const = default;
 
@@ -39,10 +39,10 @@ struct Window {
   Shape output() const;
 };
 
-/// The largest of no cells: of a window that lies on the padding alone. As ONNX Runtime has it.
+/// The maximum over no cells, for a window that lies entirely in the padding. As in ONNX Runtime.
 inline constexpr float kLargestOfNone = std::numeric_limits<float>::lowest();
 
-/// Axes that are summed over (and kept with extent 1).
+/// Axes to sum over (they are kept with extent 1).
 struct AxesAttributes {
   std::vector<std::int64_t> axes;
   bool operator==(const AxesAttributes&) const = default;
@@ -54,14 +54,14 @@ struct AxisAttribute {
   bool operator==(const AxisAttribute&) const = default;
 };
 
-/// One axis and an extent along it: how many largest elements `top_index` finds, how long the result of `put_add` is.
+/// One axis and an extent along it: how many largest elements `top_index` finds, or how long the result of `put_add` is.
 struct AxisExtent {
   std::int64_t axis = 0;
   std::int64_t extent = 0;
   bool operator==(const AxisExtent&) const = default;
 };
 
-/// The shape that a `reshape` or `broadcast` gives.
+/// The output shape of a `reshape` or `broadcast`.
 struct ShapeAttribute {
   Shape shape;
   bool operator==(const ShapeAttribute&) const = default;
@@ -79,13 +79,13 @@ struct SliceAttributes {
   bool operator==(const SliceAttributes&) const = default;
 };
 
-/// Zeros put before (low), behind (high) and between (interior) the elements along each axis; all >= 0.
+/// Zeros inserted before (low), after (high) and between (interior) the elements along each axis; all >= 0.
 struct PadAttributes {
   Shape low, high, interior;
   bool operator==(const PadAttributes&) const = default;
 };
 
-/// Output element i along `axis` is input element indices[i]; `extent` is the input's extent there.
+/// Output element i along `axis` is input element indices[i]; `extent` is the input's extent along that axis.
 struct GatherAttributes {
   std::int64_t axis = 0;
   std::vector<std::int64_t> indices;
@@ -93,18 +93,18 @@ struct GatherAttributes {
   bool operator==(const GatherAttributes&) const = default;
 };
 
-/// One node of a decision tree: a question about a feature, or a leaf.
+/// One node of a decision tree: a comparison of a feature, or a leaf.
 struct TreeNode {
   enum class Mode : std::uint8_t { leaf, less_equal, less, greater_equal, greater, equal, not_equal, member };
   Mode mode = Mode::leaf;
-  bool missing_is_yes = false;        ///< whether a NaN is answered with yes
-  std::int32_t feature = 0;           ///< of which the question is
-  float threshold = 0;                ///< that it is compared with
-  std::int32_t yes = 0, no = 0;       ///< the nodes that follow; both behind this one
-  std::int32_t first = 0, count = 0;  ///< of a leaf, its part of `weights`; of a membership question, its part of `members`
+  bool missing_is_yes = false;        ///< whether a NaN goes to `yes`
+  std::int32_t feature = 0;           ///< index of the feature that is compared
+  float threshold = 0;                ///< what it is compared with
+  std::int32_t yes = 0, no = 0;       ///< the next nodes; both come after this one
+  std::int32_t first = 0, count = 0;  ///< for a leaf, its range of `weights`; for a membership test, its range of `members`
 };
 
-/// What a leaf gives to a target.
+/// What a leaf adds to a target.
 struct TreeWeight {
   std::int32_t target;
   float weight;
@@ -118,7 +118,7 @@ struct Trees {
   std::vector<TreeWeight> weights;
   std::vector<float> members;
   std::int64_t targets = 1;
-  Aggregate aggregate = Aggregate::sum;  ///< how the trees' weights for a target become one number
+  Aggregate aggregate = Aggregate::sum;  ///< how the trees' weights for a target are combined
 };
 
 /// The trees of a `tree_ensemble`; shared, like constants.

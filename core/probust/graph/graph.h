@@ -11,8 +11,8 @@
 
 namespace probust {
 
-/// The closed set of core operators; what each one means stands in ops/, one file per family. ONNX is lowered to these at the
-/// door (onnx/), differentiation stays inside them (autodiff/), and executors know no others.
+/// The closed set of core operators; ops/ defines each one, with one file per family. ONNX is lowered to these at import (onnx/),
+/// differentiation stays within them (autodiff/), and executors support no others.
 enum class Op : std::uint8_t {
   // leaves
   input,
@@ -86,14 +86,14 @@ enum class Op : std::uint8_t {
 };
 
 /// What a value varies with, besides its own shape. A graph is a function of one example; executors run it for B examples and S
-/// cotangent seeds at once, and these leading axes are never written down.
+/// cotangent seeds at once, and shapes do not include these leading axes.
 enum class Extent : std::uint8_t {
   constant,  ///< the same for all examples
   example,   ///< one per example
   seeded,    ///< one per cotangent seed and example
 };
 
-/// A value is named by the position of the node that makes it.
+/// A value is identified by the index of the node that makes it.
 using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;
 
@@ -116,8 +116,8 @@ struct Graph {
   std::vector<ValueId> inputs() const;
 };
 
-/// Appends a node and returns its value; its shape and extent are inferred from the operands.
-/// Throws Error{unreadable} where the operands do not fit the operator.
+/// Appends a node and returns its value; its shape and extent are inferred from the operands. Throws Error{unreadable} if the
+/// operands do not fit the operator.
 ValueId append(Graph& graph, Op op, std::vector<ValueId> inputs, Attributes attributes = {}, std::string name = {});
 
 /// Appends an input that takes one tensor of `shape` per example (or per seed and example).
@@ -126,17 +126,17 @@ ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name)
 /// Appends a constant.
 ValueId append_constant(Graph& graph, Tensor value, std::string name = {});
 
-/// Appends the nodes of a function of one input and one output, its input replaced by `x`, and returns its output.
+/// Appends the nodes of a function of one input and one output, with `x` as its input, and returns its output.
 ValueId append_function(Graph& graph, const Graph& function, ValueId x);
 
 /// The tensor of a `constant` node.
 const Tensor& constant_value(const Graph& graph, ValueId id);
 
-/// How many nodes, or graph outputs, read each value.
+/// How many nodes and graph outputs read each value.
 std::vector<int> use_counts(const Graph& graph);
 
-/// What every graph must satisfy: operands come first, arities, attributes, shapes and extents agree with the operators'
-/// definitions. Throws Error{unreadable} naming the node. Run after every pass.
+/// Checks what every graph must satisfy: operands come first, and arities, attributes, shapes and extents agree with the
+/// operators' definitions. Throws Error{unreadable} naming the node. Run after every pass.
 void check(const Graph& graph);
 
 /// A readable line per node: "%4 = conv(%2, %3) stride=[1, 1] ... : [1, 8, 14, 14] example  # /conv1/Conv".

@@ -55,7 +55,7 @@ class Rewriter {
 
   bool is_constant(ValueId id) const { return from_[id].op == Op::constant; }
 
-  // The first rule that applies gives a value in the new graph.
+  // Applies the first rule that matches and returns the value in the new graph.
   std::optional<ValueId> rewrite(ValueId id) {
     for (const auto rule :
          {&Rewriter::fold_constant, &Rewriter::join_reshapes, &Rewriter::join_transposes, &Rewriter::drop_neutral,
@@ -66,7 +66,8 @@ class Rewriter {
     return std::nullopt;
   }
 
-  // A small graph must not ask for much memory or time here: what is left as a node is computed where memory is planned.
+  // A small graph must not use much memory or time here. Nodes that are not folded are computed at run time, where memory is
+  // planned.
   static bool worth_folding(const Node& node, const std::vector<Shape>& operands) {
     std::int64_t before = 0;
     for (const Shape& shape : operands) before += element_count(shape);
@@ -118,7 +119,7 @@ class Rewriter {
     return std::all_of(tensor.data.begin(), tensor.data.end(), [value](float x) { return x == value; });
   }
 
-  // x + 0, x 1, x / 1, where the constant does not widen x.
+  // x + 0, x 1, x / 1, if the constant does not broadcast x to a larger shape.
   std::optional<ValueId> drop_neutral(ValueId id) {
     const Node& node = from_[id];
     const bool additive = node.op == Op::add || node.op == Op::subtract,
@@ -141,7 +142,7 @@ class Rewriter {
     return append_constant(to_, std::move(tensor), from_[id].name);
   }
 
-  // So that the rules below look for constants in one place.
+  // Moves constants to the second operand, so that the rules below look for them in one place.
   std::optional<ValueId> constant_last(ValueId id) {
     const Node& node = from_[id];
     const bool commutes = node.op == Op::add || node.op == Op::multiply;
@@ -149,7 +150,7 @@ class Rewriter {
     return append(to_, node.op, {map_[node.inputs[1]], map_[node.inputs[0]]}, {}, node.name);
   }
 
-  // A node `outer` (with a constant second operand) on a node `inner` that nothing else reads.
+  // A node `outer` with a constant second operand, applied to a node `inner` that nothing else reads.
   bool pattern(ValueId id, Op outer, Op inner) const {
     const Node& node = from_[id];
     return node.op == outer && is_constant(node.inputs[1]) && from_[node.inputs[0]].op == inner && uses_[node.inputs[0]] == 1;

@@ -7,7 +7,7 @@
 namespace probust {
 namespace {
 
-// Leaves have a shape of their own, which `append_input` and `append_constant` set.
+// The shapes of leaves are set by `append_input` and `append_constant`.
 Shape infer_leaf(const Attributes& attributes, std::span<const Shape>) {
   if (const auto* data = std::get_if<ConstantData>(&attributes)) return data->tensor->shape;
   if (const auto* shape = std::get_if<ShapeAttribute>(&attributes)) return shape->shape;
@@ -23,7 +23,7 @@ constexpr OpDefinition kLeaves[] = {
     {Op::constant, "constant", "y is fixed", 0, 0, infer_leaf, eval_constant, nullptr, ops::flops_none},
 };
 
-// The one list of operators. To add one: its definition in a family's file, its name in `Op`, its row in the tests' table.
+// The list of all operators. To add one: its definition in a family's file, its name in `Op`, its row in the tests' table.
 std::vector<OpDefinition> collect() {
   std::vector<OpDefinition> all(std::begin(kLeaves), std::end(kLeaves));
   for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Moving elements without computing: reshape, transpose, slice, pad, concat, gather, scatter_add. All are linear and the family
-// is closed: slice and pad are transposes of each other (a slice with steps is undone by zeros between elements), gather and
-// scatter_add likewise.
+// Operators that move elements without computing: reshape, transpose, slice, pad, concat, gather, scatter_add. All are linear,
+// and the family is closed: slice and pad are transposes of each other (zeros between elements undo a slice with steps), and so
+// are gather and scatter_add.
 #include <algorithm>
 #include <functional>
 
@@ -107,7 +107,7 @@ Shape infer_scatter_add(const Attributes& attributes, std::span<const Shape> in)
   return shape;
 }
 
-// Offset of the element at `start` + coordinate * `step` for each coordinate of `shape`, in row-major order of the coordinates.
+// Calls visit(index, offset) for each coordinate of `shape` in row-major order, with offset = `start` + coordinate . `strides`.
 void for_each_offset(const Shape& shape, const Shape& strides, std::int64_t start,
                      const std::function<void(std::int64_t, std::int64_t)>& visit) {
   const std::int64_t count_all = element_count(shape);
@@ -154,7 +154,7 @@ void eval_pad(const Attributes& attributes, std::span<const Tensor* const> in, T
   for_each_offset(in[0]->shape, strides, start, [&](std::int64_t from, std::int64_t to) { y.data[to] = in[0]->data[from]; });
 }
 
-// A tensor seen as [outer, axis, inner].
+// A tensor as [outer, axis, inner].
 struct Split {
   std::int64_t outer = 1, inner = 1;
   Split(const Shape& shape, std::int64_t axis) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = f(a, b), element by element, with numpy broadcasting. A cotangent is summed back to the operand's shape.
-// Where maximum or minimum ties, the whole derivative goes to the first operand.
+// y = f(a, b), element by element, with numpy broadcasting. A cotangent is summed back to the operand's shape. If maximum or
+// minimum ties, the whole derivative goes to the first operand.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 Shape infer(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "operator"); }
 
-// Strides of an operand along the output's axes: 0 where it is repeated.
+// Strides of an operand along the output's axes: 0 along axes where it is repeated.
 Shape broadcast_strides(const Shape& operand, const Shape& output) {
   const Shape own = row_major_strides(operand);
   Shape strides(output.size(), 0);
@@ -70,7 +70,7 @@ ValueId vjp_divide(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   return build::negate(g, back_to(g, build::multiply(g, quotient, y), b));
 }
 
-// The operand that was chosen gets the cotangent: a where chosen(a, b), b where not.
+// The chosen operand gets the cotangent: a if chosen(a, b), otherwise b.
 template <Op a_chosen, Op b_chosen, bool swapped>
 ValueId vjp_choice(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   const ValueId a = g[y].inputs[0], b = g[y].inputs[1];

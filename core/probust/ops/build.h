@@ -5,8 +5,8 @@
 
 #include "probust/graph/graph.h"
 
-// Short names for appending nodes, so that derivative rules and lowerings read like the formulas they implement. Each returns
-// the value of the new node; shapes are those of one example.
+// Short names for appending nodes, so that derivative rules and lowerings read like their formulas. Each returns the value of the
+// new node; shapes are those of one example.
 namespace probust::build {
 
 ValueId constant(Graph& g, float value);
@@ -25,16 +25,16 @@ inline ValueId matmul(Graph& g, ValueId a, ValueId b, bool transpose_a = false, 
 /// Sums over `axes`, which keep extent 1.
 ValueId reduce_sum(Graph& g, ValueId x, std::vector<std::int64_t> axes);
 
-/// Repeats along axes of extent 1 (and new leading axes) up to `shape`; x itself where that changes nothing.
+/// Repeats along axes of extent 1 (and new leading axes) up to `shape`; returns x itself if nothing changes.
 ValueId broadcast(Graph& g, ValueId x, const Shape& shape);
 
-/// The transpose of broadcasting: sums x down to `shape`; x itself where that changes nothing.
+/// The transpose of broadcasting: sums x down to `shape`; returns x itself if nothing changes.
 ValueId sum_to(Graph& g, ValueId x, const Shape& shape);
 
-/// The same elements under another shape; x itself where that changes nothing.
+/// The same elements with another shape; returns x itself if nothing changes.
 ValueId reshape(Graph& g, ValueId x, const Shape& shape);
 
-/// Output axis i is input axis permutation[i]; x itself where that changes nothing.
+/// Output axis i is input axis permutation[i]; returns x itself if nothing changes.
 ValueId transpose(Graph& g, ValueId x, std::vector<std::int64_t> permutation);
 
 }  // namespace probust::build

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Choosing by values: select, top_index, take, put_add. Which element is chosen is piecewise constant, so the derivative with
-// respect to what decides is zero; take and put_add are transposes of each other, so the family is closed.
+// Choosing by values: select, top_index, take, put_add. The choice is piecewise constant, so the derivative with respect to the
+// values that decide is zero. take and put_add are transposes of each other, so the family is closed.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -65,7 +65,7 @@ struct Lines {
   std::int64_t start(std::int64_t line) const { return line / stride * stride * extent + line % stride; }
 };
 
-// The position that an index means, or -1 where it means none.
+// The position that an index refers to, or -1 if it is out of range.
 std::int64_t position(float index, std::int64_t extent) {
   return index >= 0 && index < static_cast<float>(extent) ? static_cast<std::int64_t>(index) : -1;
 }
@@ -82,7 +82,7 @@ void eval_select(const Attributes&, std::span<const Tensor* const> in, Tensor& y
   for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = a.data[i] > 0 ? b.data[i] : c.data[i];
 }
 
-// Largest first; of equal ones, that which stands first. A NaN counts as largest.
+// Largest first; of equal elements, the first one first. A NaN counts as largest.
 void eval_top_index(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto& [axis, extent] = std::get<AxisExtent>(attributes);
   const Lines from(in[0]->shape, axis), to(y.shape, axis);

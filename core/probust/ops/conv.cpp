@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Convolution as one trilinear form. With an image x [N, C, image], a filter w [O, C / groups, kernel] and a cotangent
-// c [N, O, output], and with the window's map (output position q, tap t) -> image position q stride - pad + t dilation,
+// Convolution as one trilinear form. With an image x [N, C, image], a filter w [O, C / groups, kernel], a cotangent c [N, O,
+// output] and the window's map (output position q, tap t) -> image position q stride - pad + t dilation,
 //
 //   T(x, w, c) = sum over n, o, i, q, t of  c[n, o, q]  w[o, i, t]  x[n, group(o) C / groups + i, q stride - pad + t dilation],
 //
-// the three operators are its partial derivatives: conv = dT/dc, conv_transpose = dT/dx, conv_filter_grad = dT/dw. The
-// cotangent of each with respect to either operand is therefore another of the three. Any number of spatial axes.
+// the three operators are its partial derivatives: conv = dT/dc, conv_transpose = dT/dx, conv_filter_grad = dT/dw. So the
+// cotangent of each with respect to either operand is another of the three. Any number of spatial axes.
 #include <functional>
 
 #include "probust/ops/build.h"
@@ -14,7 +14,7 @@
 namespace probust::ops {
 namespace {
 
-// The extents that the three operators share.
+// The extents that all three operators use.
 struct Sizes {
   std::int64_t batch, in_channels, out_channels;
 };
@@ -68,8 +68,8 @@ Shape infer_conv_filter_grad(const Attributes& attributes, std::span<const Shape
   return join(in[1][1], in[0][1] / window.groups, window.kernel);
 }
 
-// Calls visit(offset in the image, offset in the kernel, offset in the output) for every tap that falls inside the image;
-// offsets count cells of one channel.
+// Calls visit(offset in the image, offset in the kernel, offset in the output) for every tap inside the image; offsets are in
+// cells of one channel.
 void for_each_tap(const Window& window, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
   const Shape output = window.output();
   const std::size_t rank = output.size();
@@ -160,7 +160,7 @@ ValueId vjp_conv_filter_grad(Graph& g, ValueId y, std::size_t operand, ValueId w
                       : append(g, Op::conv, {node.inputs[0], w}, node.attributes);
 }
 
-// Terms of the trilinear form, those on the padding included.
+// Terms of the trilinear form, including those in the padding.
 double flops_of(const Window& window, std::int64_t batch, std::int64_t in_channels, std::int64_t out_channels) {
   const std::int64_t channel_pairs = in_channels / window.groups * out_channels;
   return 2.0 * static_cast<double>(batch * channel_pairs) * count(window.kernel) * count(window.output());

@@ -5,7 +5,7 @@
 
 #include "probust/ops/op.h"
 
-// What each family file offers to the list in all_ops.cpp.
+// What each family file provides to the list in all_ops.cpp.
 namespace probust::ops {
 
 std::span<const OpDefinition> matmul_family();
@@ -20,7 +20,7 @@ std::span<const OpDefinition> choice_family();
 std::span<const OpDefinition> trees_family();
 std::span<const OpDefinition> gaussian_family();
 
-/// Number of elements of a shape, as flops.
+/// Number of elements of a shape, as a double, for flops.
 double count(const Shape& shape);
 
 /// One operation per output element.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What a rectifier makes of a normal variable X of mean a and variance b, element by element; with s = b^(1/2) and t = a / s:
+// Moments of a rectified normal variable X with mean a and variance b, element by element; with s = b^(1/2) and t = a / s:
 //   relu_mean       E = E max(X, 0) = a Phi(t) + s phi(t)
 //   relu_variance   V = Var max(X, 0) = (a^2 + b) Phi(t) + a s phi(t) - E^2
 //   normal_cdf      P(X > 0) = Phi(t)
 //   normal_density  of X at 0: phi(t) / s
-// The family is closed: E f(X) has the derivatives E f'(X) by a and E f''(X) / 2 by b (Price's theorem). Variances that are not
-// above 1e-30 are taken as this: the variable is then its mean, and its density 0.
+// The family is closed: E f(X) has the derivatives E f'(X) by a and E f''(X) / 2 by b (Price's theorem). Variances are at least
+// 1e-30; at or below this the variable equals its mean, and its density is 0.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -34,7 +34,7 @@ double variance_beyond(double t) {
   return (t * t + 1) * upper_tail(t) - t * density(t) - mean * mean;
 }
 
-// max(X, 0) = X + max(-X, 0): both signs of the mean come down to the smaller side, where nothing cancels.
+// max(X, 0) = X + max(-X, 0): both signs of the mean reduce to the smaller side, where nothing cancels.
 double relu_mean(double a, double b) { return (a < 0 ? 0 : a) + std::sqrt(b) * mean_beyond(std::fabs(a) / std::sqrt(b)); }
 double relu_variance(double a, double b) {
   const double t = std::fabs(a) / std::sqrt(b), smaller = b * std::max(0.0, variance_beyond(t));

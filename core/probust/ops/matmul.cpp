@@ -33,7 +33,7 @@ Shape infer(const Attributes& attributes, std::span<const Shape> in) {
   return s.batch;
 }
 
-// Which matrix of `operand` belongs to matrix number `index` of the broadcast batch.
+// Which matrix of `operand` is used for matrix number `index` of the broadcast batch.
 std::int64_t matrix_index(std::int64_t index, const Shape& batch, const Shape& operand) {
   std::int64_t result = 0, stride = 1;
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -2,9 +2,9 @@
 // Pooling over windows of an image x [N, C, image] -> [N, C, output].
 //
 // Maxima: max_pool picks, per window, the first largest cell (a NaN counts as largest). With that choice held fixed, max_scatter
-// adds c to the chosen cells and max_gather reads another image v there; the two are transposes of each other, so the family is
-// closed. The choice itself is piecewise constant: its derivative is zero.
-// Sums: sum_pool adds up each window (padding counts as zero); sum_unpool is its transpose. Averages are sums times a constant.
+// adds c to the chosen cells and max_gather reads another image v there. The two are transposes of each other, so the family is
+// closed. The choice itself is piecewise constant: its derivative is zero. Sums: sum_pool adds up each window (padding counts as
+// zero); sum_unpool is its transpose. Averages are sums times a constant.
 #include <cmath>
 #include <functional>
 
@@ -59,8 +59,8 @@ Shape infer_sum_unpool(const Attributes& attributes, std::span<const Shape> in) 
   return with_spatial(in[0], window.image);
 }
 
-// A window that lies on the padding alone (dilation can step over an image) has no largest cell: its maximum is a constant, so
-// its derivative is zero, and max_gather, which is one, gives 0 there.
+// A window that lies entirely in the padding (dilation can step over an image) has no largest cell. Its maximum is a constant, so
+// its derivative is zero, and max_gather, which is a derivative, gives 0 there.
 
 // Calls visit(output cell, image cell) for every cell of every window, window by window; offsets within one channel.
 void for_each_cell(const Window& window, const std::function<void(std::int64_t, std::int64_t)>& visit) {
@@ -84,7 +84,7 @@ void for_each_cell(const Window& window, const std::function<void(std::int64_t, 
   }
 }
 
-// Offset of the chosen cell of x for every output element; -1 if its window lies on the padding alone.
+// Offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
   const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image),
                      output = element_count(window.output());

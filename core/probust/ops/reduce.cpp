@@ -26,7 +26,7 @@ Shape infer_broadcast(const Attributes& attributes, std::span<const Shape> in) {
   return target;
 }
 
-// For each element of `large`, in order, its element in `small`, whose extents are those of `large` or 1.
+// Visits, for each element of `large` in order, its element in `small`, whose extents are those of `large` or 1.
 template <class Visit>
 void for_each_pair(const Shape& large, const Shape& small, Visit visit) {
   const Shape strides = row_major_strides(small);

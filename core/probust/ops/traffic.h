@@ -5,8 +5,8 @@
 
 namespace probust {
 
-/// Bytes of float32 that a graph's operators read and write for one example if each does so by itself; constants, inputs and
-/// reshapes not counted.
+/// Bytes of float32 that a graph's operators read and write for one example if each runs separately, without constants, inputs
+/// and reshapes.
 double traffic(const Graph& graph);
 
 }  // namespace probust

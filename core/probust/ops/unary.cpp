@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = f(a), element by element: one row per function, with its derivative as nodes in terms of a and y.
-// At kinks the derivative is the one that the frameworks use: relu'(0) = 0, |.|'(0) = 0.
+// y = f(a), element by element: one row per function, with its derivative as nodes in terms of a and y. Derivatives at kinks are
+// those of the common frameworks: relu'(0) = 0, |.|'(0) = 0.
 #include "probust/ops/unary.h"
 
 #include <numbers>

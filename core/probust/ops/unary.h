@@ -9,7 +9,7 @@
 namespace probust::ops {
 
 PROBUST_EVERYWHERE inline float sigmoid(float x) {
-  // Two branches, so that neither exponential overflows.
+  // Uses exp(-|x|), which never overflows.
   const float e = std::exp(-std::fabs(x));
   return (x >= 0 ? 1.0F : e) / (1.0F + e);
 }
