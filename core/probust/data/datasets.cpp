@@ -21,27 +21,27 @@ void put(std::span<float> point, double x, double y) {
   point[1] = static_cast<float>(y);
 }
 
-// Two half circles, each with an end inside the other, around the origin.
+// Two half circles around the origin; one end of each lies inside the other.
 void moons(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) {
   const auto [c, s] = direction(0.5 * random.uniform());
   if (label == 0) put(point, c - 0.5, s - 0.25);
   if (label == 1) put(point, 0.5 - c, 0.25 - s);
 }
 
-// Centres on the unit circle; all else is noise.
+// Centres on the unit circle; the noise does the rest.
 void blobs(NoiseStream&, std::int64_t label, std::int64_t classes, std::span<float> point) {
   const auto [c, s] = direction(static_cast<double>(label) / static_cast<double>(classes));
   put(point, c, s);
 }
 
-// Arms of one turn, outwards to the unit circle.
+// Arms that make one turn, outwards to the unit circle.
 void spirals(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point) {
-  const double radius = 0.1 + 0.9 * std::sqrt(random.uniform());  // evenly spread along the arm, roughly
+  const double radius = 0.1 + 0.9 * std::sqrt(random.uniform());  // roughly uniform along the arm
   const auto [c, s] = direction(radius + static_cast<double>(label) / static_cast<double>(classes));
   put(point, radius * c, radius * s);
 }
 
-// The quadrants of a square: of the one class where x and y have the same sign.
+// The quadrants of a square; one class has x and y of the same sign.
 void exclusive_or(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) {
   const double x = 0.1 + 0.9 * random.uniform(), y = 0.1 + 0.9 * random.uniform(), side = random.uniform() < 0.5 ? -1 : 1;
   put(point, side * x, (label == 0 ? side : -side) * y);
@@ -87,7 +87,7 @@ void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes,
 }  // namespace
 
 Direction direction(double turns) {
-  // uniform_direction takes a word for an angle from -1/8 turn on.
+  // uniform_direction maps a word to an angle that starts at -1/8 turn.
   const double shifted = turns + 0.125, part = shifted - std::floor(shifted);
   Direction result{};
   draws::uniform_direction(static_cast<std::uint32_t>(std::min(part * 4294967296.0, 4294967295.0)), result.x, result.y);

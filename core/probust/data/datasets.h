@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Made data: what is drawn from a seed and needs no file. The same seed gives the same bits on every compiler, CPU and browser.
+// Generated data: drawn from a seed, no file needed. The same seed gives the same bits on every compiler, CPU and browser.
 #pragma once
 
 #include <cstdint>
@@ -28,45 +28,45 @@ struct MadeData {
 struct MadeDataKind {
   std::string_view name;
   std::string_view summary;  ///< one line for people
-  std::int64_t least, most;  ///< classes that it can have
-  std::int64_t classes;      ///< unless others are asked for
-  double noise;              ///< likewise
-  /// Draws a point of a class, before the noise: a function of the random numbers alone.
+  std::int64_t least, most;  ///< the smallest and largest number of classes
+  std::int64_t classes;      ///< default number of classes
+  double noise;              ///< default standard deviation of the noise
+  /// Draws a point of a class, before the noise; depends only on the random numbers and the class.
   void (*draw)(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point);
-  /// Pixels a side of a picture [1, side, side], unless others are asked for: in [0, 1], which the noise does not leave either.
-  /// 0: a place in the plane, [2].
+  /// Default number of pixels per side of a picture [1, side, side]. Pixels are in [0, 1], also after noise is added. A side of 0
+  /// means a point in the plane, [2].
   std::int64_t side = 0;
 };
 
-/// Every kind: moons, blobs, spirals, xor, rings (in the plane, about within [-1.5, 1.5]) and digits (28 x 28 pixels, or another
-/// square).
+/// Every kind: moons, blobs, spirals, xor, rings (in the plane, roughly within [-1.5, 1.5]) and digits (28 x 28 pixels, or
+/// another square).
 std::span<const MadeDataKind> made_data_kinds();
 
-/// The kind of a name. Throws Error{usage} that names them.
+/// The kind with this name. Throws Error{usage} listing the names.
 const MadeDataKind& made_data_kind(std::string_view name);
 
 /// What to make.
 struct MadeDataOptions {
   std::int64_t count = 500;
   std::optional<std::int64_t> classes{};  ///< the kind's own by default
-  std::optional<double> noise{};          ///< standard deviation of what is added to every element; likewise
-  std::optional<std::int64_t> side{};     ///< pixels a side of pictures, 8 to 256; likewise
+  std::optional<double> noise{};          ///< standard deviation of the noise added to every element; the kind's own by default
+  std::optional<std::int64_t> side{};     ///< pixels per side of pictures, 8 to 256; the kind's own by default
   std::uint64_t seed = 0;
 };
 
-/// Point i is of class i modulo the classes, and depends on the seed, i and the options, not on the count. Throws Error{usage}
-/// for what the kind cannot have, Error{resources} where the points are more than a tensor holds.
+/// Point i has class i modulo the number of classes, and depends on the seed, i and the options, not on the count. Throws
+/// Error{usage} for options that the kind does not support, Error{resources} if the points are more than a tensor holds.
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options);
 
-/// Makes the same in pieces, for callers that may not be kept waiting.
+/// Makes the same data in pieces, for callers that must not block.
 class DataMaker {
  public:
   DataMaker(const MadeDataKind& kind, const MadeDataOptions& options);
-  /// Makes points for about as long as `milliseconds`; true once all are there.
+  /// Makes points for about `milliseconds`; true once all are there.
   bool step(double milliseconds);
   std::int64_t done() const { return static_cast<std::int64_t>(data_.labels.size()); }
   std::int64_t planned() const { return options_.count; }
-  /// As far as it is made.
+  /// The points made so far.
   const MadeData& data() const { return data_; }
 
  private:
@@ -84,7 +84,7 @@ struct Direction {
 };
 Direction direction(double turns);
 
-/// Draws one of ten digits as strokes on a square of pixels in [0, 1], as many as `pixels` has: bright ink on dark paper.
+/// Draws one of ten digits as strokes on a square of `pixels.size()` pixels in [0, 1]: bright ink on dark paper.
 void draw_digit(NoiseStream& random, std::int64_t digit, std::span<float> pixels);
 
 }  // namespace probust

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Digits drawn from strokes: lines and arcs in the unit square (x right, y down), bent, turned, and inked on square pixels. How
-// bright a pixel is falls off with its distance from the nearest stroke.
+// Digits drawn from strokes: lines and arcs in the unit square (x right, y down), which are bent, turned and inked on square
+// pixels. A pixel's brightness falls with its distance from the nearest stroke.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -19,7 +19,7 @@ using Stroke = std::vector<Place>;
 
 double between(NoiseStream& random, double low, double high) { return low + (high - low) * random.uniform(); }
 
-// Where an arc is, and from which angle to which, in degrees clockwise from the right.
+// Centre and radii of an arc, and its first and last angle in degrees clockwise from the right.
 struct Arc {
   double x, y, rx, ry, begin, end;
 };
@@ -63,7 +63,7 @@ std::vector<Stroke> eight(NoiseStream& random) {
   return strokes;
 }
 
-// The digits that are drawn in one go, with arcs.
+// The digits that are drawn as one stroke, with arcs.
 Stroke one_stroke(NoiseStream& random, std::int64_t digit) {
   Stroke stroke;
   switch (digit) {
@@ -93,7 +93,7 @@ Stroke one_stroke(NoiseStream& random, std::int64_t digit) {
   return stroke;
 }
 
-// A digit in one of the ways in which people write it.
+// A digit in one of the ways people write it.
 std::vector<Stroke> strokes_of(NoiseStream& random, std::int64_t digit) {
   const bool other_way = random.uniform() < 0.5;
   if (digit == 1) return one(random, !other_way);
@@ -129,7 +129,7 @@ class Pose {
   }
 
  private:
-  // Waves of 3 and 6 radians a unit.
+  // Waves of 3 and 6 radians per unit.
   double wave(int axis, double at) const {
     constexpr double kTurns = 3 * 0.15915494309189535;
     return wobble_[axis][0] * direction(kTurns * at + phase_[axis][0]).y +
@@ -140,7 +140,7 @@ class Pose {
   Place shift_;
 };
 
-// The square of the distance from p to the line from a to b.
+// The squared distance from p to the line segment from a to b.
 double squared_distance(const Place& p, const Place& a, const Place& b) {
   const double dx = b.x - a.x, dy = b.y - a.y;
   const double along = ((p.x - a.x) * dx + (p.y - a.y) * dy) / std::max(dx * dx + dy * dy, 1e-12);
@@ -164,7 +164,7 @@ void draw_digit(NoiseStream& random, std::int64_t digit, std::span<float> pixels
   for (Stroke& stroke : strokes) {
     for (Place& place : stroke) place = pose(place);
   }
-  // In units of the square.
+  // In units of the square's side.
   const double half_width = between(random, 0.025, 0.065), blur = between(random, 0.05, 0.1), ink = between(random, 0.6, 1.0);
   const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(pixels.size())));
   const auto at = [side](std::int64_t pixel) { return (static_cast<double>(pixel) + 0.5) / static_cast<double>(side); };

@@ -7,7 +7,7 @@
 
 namespace probust {
 
-/// A value under noise: its mean, and the variance of each of its elements; kNoValue where it is not random.
+/// A value under noise: its mean, and the variance of each of its elements; kNoValue if it is not random.
 struct Moments {
   ValueId mean = kNoValue;
   ValueId variance = kNoValue;
@@ -20,13 +20,13 @@ struct MomentGraph {
   Moments input, output;
 };
 
-/// Propagates means and variances through a graph of one input and one output, as a transform from graph to graph: every value is
-/// taken as Gaussian, its elements as independent of each other and of other values ("assumed density filtering"). Exact for the
-/// mean of a linear graph.
+/// Propagates means and variances through a graph of one input and one output, as a transform from graph to graph. Every value is
+/// treated as Gaussian, its elements as independent of each other and of other values ("assumed density filtering"). Exact for
+/// the mean of a linear graph.
 ///
-/// The result is made of the same operators, so vjp applies to it: by Price's theorem the gradient of the mean of y is the mean
-/// gradient of y over the noise, a linearisation that is faithful at the noise's scale.
-/// This file names no operator; rules.h has one rule for each. Throws Error{unsupported} naming an operator that has none.
+/// The result consists of the same operators, so vjp can be applied to it: by Price's theorem the gradient of the mean of y is
+/// the mean gradient of y over the noise, a linearisation that is accurate at the noise's scale. This file names no operator;
+/// rules.h has one rule for each. Throws Error{unsupported} naming an operator that has none.
 MomentGraph propagate_moments(const Graph& graph);
 
 }  // namespace probust

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What operators make of independent Gaussian operands, each by its mean m and variance v (s = v^(1/2)).
-// Linear in one random operand: the operator itself on the mean, with squared weights on the variance. Bilinear: the variance of
-// a product of independents. Rectifiers: exact (Frey and Hinton, "Variational learning in nonlinear Gaussian belief networks",
-// 1999). Maxima: Clark, "The greatest of a finite set of random variables" (1961), eqs. 2-4, one after the other. Smooth
-// functions: five points of Gauss-Hermite quadrature; those with a singularity and softmax: the first-order expansion at the
-// mean.
+// Moments of each operator's value for independent Gaussian operands with mean m and variance v (s = v^(1/2)). Linear in one
+// random operand: the operator itself on the mean, with squared weights on the variance. Bilinear: the variance of a product of
+// independents. Rectifiers: exact (Frey and Hinton, "Variational learning in nonlinear Gaussian belief networks", 1999). Maxima:
+// Clark, "The greatest of a finite set of random variables" (1961), eqs. 2-4, one after the other. Smooth functions: five points
+// of Gauss-Hermite quadrature. Functions with a singularity and softmax: the first-order expansion at the mean.
 #include "probust/moments/rules.h"
 
 #include <algorithm>
@@ -33,7 +32,7 @@ ValueId like(Graph& g, const Node& node, std::vector<ValueId> operands) {
   return append(g, node.op, std::move(operands), node.attributes, node.name);
 }
 
-// Sums and arrangements of one operand, each element with weight one.
+// Sums and arrangements of one operand; each element has weight one.
 Moments elementwise_linear(Graph& g, const Node& node, Operands in) {
   return {like(g, node, {in[0].mean}), like(g, node, {in[0].variance})};
 }
@@ -178,16 +177,16 @@ Moments minimum(Graph& g, const Node& node, Operands in) {
   return {build::negate(g, y.mean), y.variance};
 }
 
-constexpr float kNever = -1e6F;  // the mean of a cell on the padding: it never wins
+constexpr float kNever = -1e6F;  // the mean of a cell in the padding: so low that it never wins
 
-// A window's cells, one operand per tap: what each output position finds at the tap.
+// A window's cells, one operand per tap: each output position's cell at that tap.
 class Taps {
  public:
   Taps(Graph& g, const Moments& x, const Window& window) : g_(g), window_(window), x_(padded(x)) {}
 
   std::int64_t count() const { return element_count(window_.kernel); }
 
-  // Whether the tap lies inside the image from every output position.
+  // Whether the tap is inside the image for every output position.
   bool always_inside(std::int64_t tap) const {
     const Shape output = window_.output();
     for (std::size_t i = output.size(); i-- > 0; tap /= window_.kernel[i]) {
@@ -197,7 +196,7 @@ class Taps {
     return true;
   }
 
-  // For every output position the first of its taps that lies inside the image; -1 if there is none.
+  // For every output position the first of its taps that is inside the image; -1 if there is none.
   std::vector<std::int64_t> first_inside() const {
     std::vector<std::int64_t> first;
     for (std::int64_t q = 0; q < element_count(window_.output()); ++q) {
@@ -208,7 +207,7 @@ class Taps {
     return first;
   }
 
-  // What each output position finds at a tap of its own; the image's first cell for -1.
+  // Each output position's cell at its own tap; the image's first cell if the tap is -1.
   Moments at(const Moments& image, const std::vector<std::int64_t>& taps) const {
     const Shape shape = g_[image.mean].shape, output = window_.output();
     const std::int64_t cells = element_count(window_.image);
@@ -235,7 +234,7 @@ class Taps {
   }
 
  private:
-  // The image's cell under a tap of an output position; -1 on the padding.
+  // The image's cell under a tap of an output position; -1 in the padding.
   std::int64_t cell(std::int64_t q, std::int64_t tap) const {
     const Shape output = window_.output();
     std::int64_t result = 0, stride = 1;
@@ -264,7 +263,7 @@ class Taps {
   Moments x_;
 };
 
-// `result`, [1, 1, output], for the output positions whose entry is `value`; 0 for the others.
+// A mask [1, 1, output]: `result` at output positions whose entry is `value`, 0 elsewhere.
 Tensor where(const std::vector<std::int64_t>& entries, std::int64_t value, float result, const Shape& output) {
   Shape shape{1, 1};
   shape.insert(shape.end(), output.begin(), output.end());
@@ -273,8 +272,8 @@ Tensor where(const std::vector<std::int64_t>& entries, std::int64_t value, float
   return mask;
 }
 
-// No tap lies inside the image for every window: each window begins with its own first cell, which must not count again at its
-// tap. A window that lies on the padding alone is a constant.
+// No tap is inside the image for every window. So each window starts with its own first cell, which must not count again at its
+// tap. A window that lies entirely in the padding is a constant.
 Moments max_pool_of_scattered_cells(Graph& g, const Taps& taps, const Moments& image, const Shape& output) {
   const std::vector<std::int64_t> first = taps.first_inside();
   Moments largest = taps.at(image, first);
@@ -316,7 +315,7 @@ Moments softmax(Graph& g, const Node& node, Operands in) {
 
 using Rule = Moments (*)(Graph&, const Node&, Operands);
 
-// The one table of rules.
+// The table of rules.
 Rule rule_of(Op op) {
   switch (op) {
     case Op::reshape:

@@ -7,8 +7,8 @@
 
 namespace probust {
 
-/// Appends what a node makes of the moments of its operands, at least one of which is random. The one place to add an operator's
-/// rule is the table in rules.cpp. Throws Error{unsupported} for an operator without one.
+/// Appends the moments of a node's value, given the moments of its operands, at least one of which is random. To add an
+/// operator's rule, add it to the table in rules.cpp. Throws Error{unsupported} for an operator without a rule.
 Moments moments_of(Graph& g, const Node& node, std::span<const Moments> operands);
 
 }  // namespace probust

@@ -13,7 +13,7 @@ using Parse = Noise (*)(const std::string& parameters, const std::string& where,
 
 struct Entry {
   std::string_view name;
-  Parse parse;  ///< of what stands behind "name:"
+  Parse parse;  ///< parses the text after "name:"
 };
 
 double parse_scale(const std::string& text, const std::string& where) {
@@ -32,7 +32,7 @@ using FromArray = std::shared_ptr<const NoiseShape> (*)(const NoiseArray&, std::
 
 std::shared_ptr<const NoiseShape> gaussian_of_variances(const NoiseArray& variances, std::string name) {
   NoiseArray deviations = variances;
-  for (double& value : deviations.values) value = std::sqrt(value);  // NaN where it is negative, which is refused
+  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if it is negative, which is refused later
   return diagonal_gaussian(deviations, std::move(name));
 }
 
@@ -63,7 +63,7 @@ Noise parse_categorical(const std::string& parameters, const std::string& where,
   return {categorical_noise(source.categories(parameters), parameters), 1};
 }
 
-// The one list of noise models. To add one: its file beside this one, and its line here.
+// The list of noise models. To add one: its file in this directory, and its line here.
 constexpr Entry kModels[] = {
     {"gaussian", parse_gaussian},
     {"uniform", parse_scaled<uniform_noise>},
@@ -78,7 +78,7 @@ const Entry* entry_of(const std::string& text) {
   return nullptr;
 }
 
-// Where the text of the next part begins: behind a plus sign that a model's name follows.
+// Position of the plus sign before the next part, which is one followed by a model's name; npos if there is none.
 std::size_t next_part(const std::string& text, std::size_t from) {
   for (std::size_t plus = text.find('+', from); plus != std::string::npos; plus = text.find('+', plus + 1)) {
     if (entry_of(text.substr(plus + 1)) != nullptr) return plus;
@@ -97,7 +97,7 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
   const std::string model = text.substr(0, at);
   const std::string parameters = colon == std::string::npos ? "" : model.substr(std::min(model.size(), colon + 1));
   NoisePart part{entry->parse(parameters, where, source), {}};
-  part.columns.all_but = true;  // but none
+  part.columns.all_but = true;  // except none: all columns
   if (at != std::string::npos) part.columns = parse_columns(text.substr(at + 1), where);
   return part;
 }

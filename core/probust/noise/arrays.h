@@ -8,29 +8,29 @@
 #include "probust/base/error.h"
 #include "probust/noise/noise.h"
 
-// What the models that are described by arrays share.
+// Shared by the models that are described by arrays.
 namespace probust {
 
-/// The same numbers for all points, or a row of them for each.
+/// The same numbers for all points, or one row per point.
 struct PerPoint {
   std::vector<float> values;
-  std::int64_t elements;  ///< of a point
-  std::int64_t width;     ///< numbers a row
-  bool varies;            ///< a row per point; otherwise one for all
+  std::int64_t elements;  ///< elements of a point
+  std::int64_t width;     ///< numbers per row
+  bool varies;            ///< whether there is one row per point; otherwise one for all
   std::string where;      ///< for messages
 
   std::span<const float> at(std::uint32_t point) const {
     return std::span(values).subspan(varies ? static_cast<std::size_t>(point) * static_cast<std::size_t>(width) : 0,
                                      static_cast<std::size_t>(width));
   }
-  /// Throws Error{unreadable} where points do not fit.
+  /// Throws Error{unreadable} if points do not fit.
   void fit(std::int64_t points_elements, std::int64_t points) const;
 };
 
 /// "NAME" at scale 1, "NAME:0.5" otherwise.
 std::string text_with_scale(const std::string& name, double scale);
 
-/// Gaussian noise that an array describes, and a name for it: what such models are, whatever the array holds.
+/// Gaussian noise described by an array, with a name; the base of models that differ in what the array holds.
 class ArrayGaussian : public NoiseShape {
  public:
   ArrayGaussian(PerPoint rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {}
@@ -49,7 +49,7 @@ class ArrayGaussian : public NoiseShape {
   std::string name_;
 };
 
-/// Throws Error{unreadable}: the array has a shape that means nothing here.
+/// Throws Error{unreadable}: the array's shape has no meaning here.
 [[noreturn]] void refuse_shape(const NoiseArray& array, const std::string& hint);
 
 }  // namespace probust

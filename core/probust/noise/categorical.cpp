@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Categorical features: the value in column i of a feature becomes that of column j with probability P(i, j). The two columns
-// exchange their contents, so any pair of numbers may stand for set and unset.
+// exchange their contents, so any two numbers can mean set and unset.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -30,7 +30,7 @@ class Categorical final : public SampledNoise {
     }
   }
 
-  // A negative scale draws from 1 - u where a positive one draws from u.
+  // A negative scale uses 1 - u where a positive one uses u.
   void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
     const std::size_t count = lanes.points.size();
     for (std::size_t lane = 0; lane < count; ++lane) {

@@ -8,9 +8,9 @@
 
 namespace probust {
 
-/// What a range makes of one value.
+/// Clips and rounds one value to a range.
 struct ClipMath {
-  float low = 0, high = 0, step = 0;  ///< no rounding where step is 0
+  float low = 0, high = 0, step = 0;  ///< no rounding if step is 0
 
   ClipMath() = default;
   explicit ClipMath(const Quantization& range)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noisy copies that stay within a range, as images do, and on the values that a byte can hold.
+// Noisy copies clipped to a range, as for images, and optionally rounded to the values of a byte.
 #include <algorithm>
 #include <cmath>
 

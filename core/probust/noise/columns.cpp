@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise on some columns of a point, and different noise on different columns. What no part touches is frozen.
+// Noise on some columns of a point, and different noise on different columns. Columns of no part have no noise.
 #include "probust/noise/columns.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 1 << 24;
 
-// Rows `columns` of values laid out [elements][lanes], one behind the other; and back.
+// Copies rows `columns` of values laid out [elements][lanes], one after the other; and back.
 std::vector<float> gathered(const std::vector<std::int64_t>& columns, std::int64_t lanes, const float* from) {
   std::vector<float> rows(columns.size() * static_cast<std::size_t>(lanes));
   for (std::size_t k = 0; k < columns.size(); ++k)
@@ -28,7 +28,7 @@ void scatter(const std::vector<float>& rows, const std::vector<std::int64_t>& co
 
 std::int64_t width(const std::vector<std::int64_t>& columns) { return static_cast<std::int64_t>(columns.size()); }
 
-// Several shapes, each on columns of its own and with a scale of its own, times a common scale.
+// Several shapes, each on its own columns and with its own scale, times a common scale.
 class OnColumns : public NoiseShape {
  public:
   explicit OnColumns(std::vector<NoisePart> parts) : parts_(std::move(parts)) {}
@@ -140,7 +140,7 @@ class OnColumns : public NoiseShape {
   }
 
  private:
-  static constexpr std::uint32_t kStreams = 1U << 8;  // apart from the streams that other uses take
+  static constexpr std::uint32_t kStreams = 1U << 8;  // parts use streams that are multiples of this; other uses do not
   std::vector<NoisePart> parts_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace probust {
 
-/// Reads "0..3,7" or "!4". Throws Error{usage} named after `where`.
+/// Parses "0..3,7" or "!4". Throws Error{usage} with `where`.
 Columns parse_columns(const std::string& text, const std::string& where);
 
 }  // namespace probust

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sampler of the user's own, and the random numbers that it is given.
+// A user's own sampler, and the random numbers it gets.
 #include "probust/base/philox.h"
 #include "probust/noise/draws.h"
 #include "probust/noise/sampled.h"

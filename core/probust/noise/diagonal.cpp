@@ -10,7 +10,7 @@ namespace {
 
 class Diagonal final : public ArrayGaussian {
  public:
-  using ArrayGaussian::ArrayGaussian;  // rows: deviations [d] a point
+  using ArrayGaussian::ArrayGaussian;  // rows: deviations [d] per point
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     std::vector<float> z(static_cast<std::size_t>(elements) * lanes.points.size(), 0.0F);

@@ -8,7 +8,7 @@
 
 // Standard normals from Philox words by Box and Muller, "A note on the generation of random normal deviates" (1958); Laplace's
 // distribution by inversion. Logarithm, sine and cosine are computed here from additions, multiplications, one division and one
-// square root, which IEEE 754 rounds the same way everywhere: the same seed gives the same bits on every compiler, CPU and
+// square root, which IEEE 754 rounds the same way everywhere. So the same seed gives the same bits on every compiler, CPU and
 // browser. Accuracy about 3e-7; the largest normal draw is 6.7.
 namespace probust::draws {
 
@@ -23,7 +23,7 @@ PROBUST_EVERYWHERE inline float natural_log(float x) {
   return static_cast<float>(exponent) * 0.69314718F + 2.0F * s * series;
 }
 
-// Cosine and sine of a uniform angle: the top two bits choose the quadrant, the rest the angle within (-pi/4, pi/4).
+// Cosine and sine of a uniform angle: the top two bits choose the quadrant, the others the angle within (-pi/4, pi/4).
 PROBUST_EVERYWHERE inline void uniform_direction(std::uint32_t word, float& c, float& s) {
   const auto centred = static_cast<std::int32_t>(word & 0x3fffffffU) - 0x20000000;
   const float a = static_cast<float>(centred) * (1.57079633F / 1073741824.0F), a2 = a * a;
@@ -45,12 +45,12 @@ PROBUST_EVERYWHERE inline void normal_pair(std::uint32_t radius_word, std::uint3
   z1 = radius * s;
 }
 
-// On (-1, 1).
+// Uniform on (-1, 1).
 PROBUST_EVERYWHERE inline float uniform_draw(std::uint32_t word) {
   return (static_cast<float>(static_cast<std::int32_t>(word)) + 0.5F) * (1.0F / 2147483648.0F);
 }
 
-// The sign from one bit, the size from the others.
+// The sign comes from one bit, the size from the others.
 PROBUST_EVERYWHERE inline float laplace_draw(std::uint32_t word) {
   const float u = (static_cast<float>(word & 0x7fffffffU) + 0.5F) * (1.0F / 2147483648.0F);
   const float size = -natural_log(u);

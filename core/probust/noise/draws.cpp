@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Unit draws for lanes beside each other, a block at a time.
+// Unit draws for neighbouring lanes, a block at a time.
 #include "probust/noise/draws.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace probust::draws {
 namespace {
 
-constexpr std::int64_t kBlock = 64;  // lanes that are generated at once, so that the loops below vectorise
+constexpr std::int64_t kBlock = 64;  // lanes generated at once, so that the loops below vectorise
 
 // Four draws from four words.
 using Four = std::array<std::array<float, kBlock>, 4>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gaussian noise F w with a factor F of its covariance F Fᵀ, the same at every point or not. A covariance is factored by
-// Cholesky's method, pivoted and stopped at its rank: nothing is added to the diagonal.
+// Gaussian noise F w with a factor F of its covariance F Fᵀ, the same at every point or not. A covariance is factored by pivoted
+// Cholesky, which stops at the rank: nothing is added to the diagonal.
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +10,11 @@
 namespace probust {
 namespace {
 
-constexpr double kRounding = 1e-6;  // relative to the variances: what float32 storage may do to a covariance
+constexpr double kRounding = 1e-6;  // relative to the variances: error of a covariance stored as float32
 
 class Factor final : public ArrayGaussian {
  public:
-  /// factors: [d, r] a point.
+  /// factors: [d, r] per point.
   Factor(PerPoint factors, std::string name) : ArrayGaussian(std::move(factors), std::move(name)) {
     rank_ = rows().elements == 0 ? 0 : rows().width / rows().elements;
   }
@@ -71,7 +71,7 @@ class Factor final : public ArrayGaussian {
     for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
   }
 
-  // Lanes first .. first + count - 1 of `stride` share a point, hence a factor.
+  // Visits runs of lanes: first .. first + count - 1 of `stride` share a point, hence a factor.
   template <class Visit>
   void for_each_run(std::span<const std::uint32_t> points, Visit visit) const {
     const auto lanes = static_cast<std::int64_t>(points.size());
@@ -102,7 +102,7 @@ Matrices matrices(const NoiseArray& array, const std::string& hint) {
   return {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape[shape.size() - 1]};
 }
 
-// A covariance [d, d] that becomes its own factor.
+// A covariance [d, d] that is factored in place.
 class PivotedCholesky {
  public:
   PivotedCholesky(std::span<const double> covariance, std::int64_t d, std::string where)
@@ -138,7 +138,7 @@ class PivotedCholesky {
     }
   }
 
-  // Takes the element with the largest share of its variance left; false where only rounding is left.
+  // Takes the element with the largest remaining share of its variance; false if only rounding remains.
   bool take_pivot() {
     std::int64_t pivot = -1;
     double largest = kRounding;
@@ -162,7 +162,7 @@ class PivotedCholesky {
     return true;
   }
 
-  // Without a negative eigenvalue, nothing is left beside the diagonal where nothing is left on it.
+  // If the covariance has no negative eigenvalue, then off the diagonal nothing remains once nothing remains on it.
   void check_rest() {
     for (std::int64_t i = 0; i < d_; ++i) {
       for (std::int64_t j = 0; j < d_; ++j) {
@@ -180,7 +180,7 @@ class PivotedCholesky {
 
 using FactorColumns = std::vector<std::vector<double>>;
 
-// Factors of different ranks in one array [N][d][r].
+// Packs factors of different ranks into one array [N][d][r].
 std::vector<float> packed(const std::vector<FactorColumns>& factors, std::int64_t d, std::int64_t rank) {
   std::vector<float> values(factors.size() * static_cast<std::size_t>(d * rank), 0.0F);
   for (std::size_t n = 0; n < factors.size(); ++n) {

@@ -44,7 +44,7 @@ class IndependentNoise : public NoiseShape {
   float deviation_;
 };
 
-/// Independent noise that many linear combinations of bring near a Gaussian (the central limit theorem).
+/// Independent noise whose linear combinations of many elements are nearly Gaussian (central limit theorem).
 class NearlyGaussian final : public IndependentNoise {
  public:
   using IndependentNoise::IndependentNoise;

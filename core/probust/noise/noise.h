@@ -13,8 +13,8 @@
 
 namespace probust {
 
-/// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends on these, the seed and the
-/// stream alone.
+/// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends only on these, the seed and the
+/// stream.
 struct NoiseLanes {
   std::uint64_t seed = 0;
   std::span<const std::uint32_t> points;
@@ -22,26 +22,26 @@ struct NoiseLanes {
   std::uint32_t stream = 0;  ///< the last counter word of the generator: parts of one model must not share their draws
 };
 
-/// What estimators that take the noise as Gaussian can make of a model, with the reason where it is not exact.
+/// What estimators that assume Gaussian noise can use of a model, with the reason if it is not exact.
 struct GaussianView {
   enum class Kind {
     exact,        ///< `whiten` describes the noise completely
-    approximate,  ///< it describes a Gaussian in its place
-    absent,       ///< there is none: only sampling answers
+    approximate,  ///< it describes the Gaussian that approximates the noise
+    absent,       ///< there is none: only sampling works
   };
   Kind kind = Kind::exact;
   std::string reason{};  ///< for the status of an estimate, as in "uniform noise taken as Gaussian"
 };
 
-/// The noisy copies clipped to [low, high], and, where levels > 1, rounded to the nearest of that many evenly spaced values of
-/// this range (256: bytes). Exact in sampling; estimators that take the noise as Gaussian ignore both, and their status says so.
+/// Noisy copies are clipped to [low, high] and, if levels > 1, rounded to the nearest of that many evenly spaced values of this
+/// range (256: bytes). Sampling is exact; estimators that assume Gaussian noise ignore both, and their status says so.
 struct Quantization {
   double low = 0, high = 1;
   std::int64_t levels = 0;
 };
 
-/// Noise of independent elements, as a device can draw it by itself: element e of a copy of point i is x[e] + d (scale z), with a
-/// unit draw z and d = deviations[e] (or [i d + e] where they vary from point to point; 1 where there are none), then clipped.
+/// Noise with independent elements, in a form that a device can draw: element e of a copy of point i is x[e] + d (scale z), with
+/// a unit draw z and d = deviations[e] (or [i d + e] if they vary from point to point; 1 if there are none), then clipped.
 struct ElementNoise {
   enum class Draw : std::uint8_t { normal, uniform, laplace };
   Draw draw = Draw::normal;
@@ -51,76 +51,75 @@ struct ElementNoise {
   std::optional<Quantization> range{};
 };
 
-/// The shape of a noise distribution at unit scale: how to draw from it, and how it turns margin gradients into a covariance.
-/// One file per model; all_noise.cpp lists them.
+/// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance. One
+/// file per model; all_noise.cpp lists them.
 class NoiseShape {
  public:
   virtual ~NoiseShape() = default;
 
-  /// What tells this shape from others, as in "gaussian:0.1".
+  /// Identifies the shape, e.g. "gaussian" or "gaussian:cov=FILE".
   virtual std::string name() const = 0;
 
   /// Canonical text at a scale.
   virtual std::string text(double scale) const;
 
-  /// Whether its scale is all that there is to say of it.
+  /// Whether the scale is its only parameter.
   virtual bool one_parameter() const { return true; }
 
   /// Makes x noisy: adds `scale` times one unit draw per lane to x, laid out [elements][lanes]. A negative scale gives the
-  /// antithetic draws: of additive noise, those mirrored at x.
+  /// antithetic draws: for additive noise, those mirrored at x.
   virtual void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const = 0;
 
   /// Turns margin gradients U (laid out [elements][lanes], lane i at point points[i]) in place into U L, where L Lᵀ is the
   /// covariance at unit scale, so that their Gram matrix is the covariance of the linearised margins (Lemma 1 of Han et al.,
-  /// appendix A.1 for U C Uᵀ). Returns the rank r: the result fills the first r rows, and those behind are zero.
+  /// appendix A.1 for U C Uᵀ). Returns the rank r: the result fills the first r rows; the rows after them are zero.
   virtual std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const = 0;
 
-  /// Turns variances at unit scale, laid out [elements][lanes], into those of the noise: its covariance's diagonal. x, laid out
-  /// likewise, is not read.
+  /// Multiplies `variance`, laid out [elements][lanes], by the diagonal of the covariance at unit scale.
   virtual void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const = 0;
 
   virtual GaussianView gaussian() const { return {}; }
 
-  /// Whether draws at a negative scale are distributed as those at the positive one: the two then make an antithetic pair.
+  /// Whether draws at a negative scale have the same distribution as at the positive one; the two are then an antithetic pair.
   virtual bool mirrored() const { return false; }
 
-  /// Whether the draw at a negative scale is the one at the positive scale reflected at x, so that one tells the other.
+  /// Whether the draw at a negative scale is the one at the positive scale mirrored at x, so that one determines the other.
   virtual bool additive() const { return mirrored(); }
 
-  /// Noise that is a function of independent standard normals: of how many at a point of `elements` elements. The first that
-  /// many rows of `whiten` are then derivatives with respect to them. Nothing where it is no such function.
+  /// If the noise is a function of independent standard normals: their number at a point of `elements` elements. The first that
+  /// many rows of `whiten` are then derivatives with respect to them. Empty if it is no such function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
-  /// Makes x, laid out [elements][lanes], noisy by the standard normals w [normals][lanes]: adds scale L w.
+  /// Makes x, laid out [elements][lanes], noisy with the standard normals w [normals][lanes]: adds scale L w.
   virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                            float* x) const;
 
-  /// What it is where its elements are independent; nothing where they are not, or no device should know.
+  /// The noise per element, if its elements are independent. Empty if they are not, or if devices do not support it.
   virtual std::optional<ElementNoise> by_element() const { return std::nullopt; }
 
-  /// Throws Error{unreadable} where the model does not fit points of `elements` elements at positions below `points`.
+  /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
 };
 
-/// A noise model: a shape and a scale. Everything that a shape determines is computed once for all scales.
+/// A noise model: a shape and a scale. Whatever the shape determines is computed once for all scales.
 struct Noise {
   std::shared_ptr<const NoiseShape> shape;
   double scale = 1;  ///< sigma, in the units of the natural space
 
   /// Canonical text, e.g. "gaussian:0.1".
   std::string text() const { return shape->text(scale); }
-  /// The scale, where it is all that there is to say.
+  /// The scale, if it is the only parameter.
   std::optional<double> sigma() const { return shape->one_parameter() ? std::optional(scale) : std::nullopt; }
 };
 
-/// Numbers that describe a noise model, from wherever they came.
+/// Numbers that describe a noise model, from any source.
 struct NoiseArray {
   Shape shape;
   std::vector<double> values;  ///< row-major
   std::string where;           ///< for messages: the file
 };
 
-/// One feature that takes k values, one column a value; the column of the present value is set.
+/// One feature with k values, one column per value; the column of the present value is set.
 struct Category {
   std::vector<std::int64_t> columns;  ///< [k]
   std::vector<double> transitions;    ///< [k, k] row-major: the probability of each value, given the present one
@@ -131,23 +130,23 @@ std::shared_ptr<const NoiseShape> isotropic_gaussian();  ///< standard deviation
 std::shared_ptr<const NoiseShape> uniform_noise();       ///< on [-1, 1]: the scale is the half-width
 std::shared_ptr<const NoiseShape> laplace_noise();       ///< density e^-|t| / 2: the scale is Laplace's
 
-/// Independent Gaussian noise, given standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} where one is
-/// negative or not finite.
+/// Independent Gaussian noise, given standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} if one is negative
+/// or not finite.
 std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations, std::string name);
 
-/// Gaussian noise of covariance [d, d] or, per point, [N, d, d]; it may be singular. Throws Error{unreadable} where one is not
+/// Gaussian noise with covariance [d, d] or, per point, [N, d, d]; it may be singular. Throws Error{unreadable} if one is not
 /// square, not symmetric, not finite or has a negative eigenvalue.
 std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covariances, std::string name);
 
-/// Gaussian noise F w of factors F [d, r] or, per point, [N, d, r], w standard normal. Throws Error{unreadable} where a value is
+/// Gaussian noise F w with factors F [d, r] or, per point, [N, d, r], w standard normal. Throws Error{unreadable} if a value is
 /// not finite.
 std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std::string name);
 
-/// Features that change their values with given probabilities. Only sampling estimators know it. Throws Error{unreadable} (named
-/// after `where`) where a matrix is not one of probabilities or columns repeat.
+/// Features that change their values with given probabilities. Only sampling estimators support it. Throws Error{unreadable} with
+/// `where` if a matrix does not consist of probabilities or columns repeat.
 std::shared_ptr<const NoiseShape> categorical_noise(std::vector<Category> categories, std::string where);
 
-/// Columns of a point: some, or all but some.
+/// Columns of a point: the listed ones, or all others.
 struct Columns {
   std::vector<std::int64_t> listed;  ///< ascending
   bool all_but = false;
@@ -155,17 +154,17 @@ struct Columns {
   std::vector<std::int64_t> of(std::int64_t elements) const;
 };
 
-/// Noise on some columns; the others are frozen.
+/// Noise on some columns; the others have no noise.
 std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> shape, Columns columns);
 
-/// Different noise on different columns. Throws Error{unreadable} in `fit` where two parts share a column.
+/// Different noise on different columns. Throws Error{usage} in `fit` if two parts share a column.
 struct NoisePart {
   Noise noise;
   Columns columns;
 };
 std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts);
 
-/// Noise whose copies are clipped, and rounded where the range has levels.
+/// Noise whose copies are clipped, and rounded if the range has levels.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
 
 /// Random numbers for one sample of one point.
@@ -181,19 +180,19 @@ class NoiseStream {
   std::uint32_t point_, sample_, stream_, used_ = 0;
 };
 
-/// A sampler of one's own: draw(stream, scale, x) makes x, the elements of one point, noisy. It must be a function of its
-/// arguments alone. Only sampling estimators know it.
+/// A user's own sampler: draw(stream, scale, x) makes x, the elements of one point, noisy. It must depend only on its arguments.
+/// Only sampling estimators support it.
 using Sampler = std::function<void(NoiseStream&, double scale, std::span<float> x)>;
 std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw);
 
-/// Where the files that a noise text names are read; both throw Error.
+/// Reads the files that a noise text names; both functions throw Error.
 struct NoiseSource {
   std::function<NoiseArray(const std::string& path)> array;
   std::function<std::vector<Category>(const std::string& path)> categories;
 };
 
-/// Reads "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "uniform:0.1@0..3" (on columns 0 to 3),
-/// "gaussian:0.1@!4+categorical:FILE.json" (disjoint columns). Throws Error{usage} naming what would be right; scales must be
+/// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "uniform:0.1@0..3" (on columns 0 to 3),
+/// "gaussian:0.1@!4+categorical:FILE.json" (disjoint columns). Throws Error{usage} saying what would be right; scales must be
 /// positive and finite.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 

@@ -7,11 +7,11 @@
 
 namespace probust {
 
-/// Noise that only sampling knows: it has no covariance that a gradient could be whitened by, so gradients and variances become
-/// zero and there is no Gaussian in its place.
+/// Noise that can only be sampled. It has no covariance to whiten gradients with, so gradients and variances become zero and no
+/// Gaussian approximates it.
 class SampledNoise : public NoiseShape {
  public:
-  /// what: for the status of estimators that need a Gaussian, as in "categorical noise".
+  /// what: the name for the status of estimators that need a Gaussian, as in "categorical noise".
   explicit SampledNoise(std::string what) : what_(std::move(what)) {}
 
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override;

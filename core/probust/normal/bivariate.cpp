@@ -39,10 +39,10 @@ double gained_from_independence(double h, double k, double rho) {
 
 /// The integral of the density over correlations rho to 1. It is the same for (h, k) and (-h, -k).
 ///
-/// With s = sqrt(1 - r^2) it is the integral over (0, a), a = sqrt(1 - rho^2), of exp(-(h - k)^2 / (2 s^2)) S(s), where S(s) =
-/// exp(-h k / (1 + sqrt(1 - s^2))) / sqrt(1 - s^2) is smooth. The first terms of S in powers of s^2 are integrated in closed
-/// form; the remainder is small and smooth enough for Gauss-Legendre. All terms are relative to the largest exponential, so
-/// nothing overflows.
+/// With s = sqrt(1 - r^2) it is the integral over (0, a), a = sqrt(1 - rho^2), of exp(-(h - k)^2 / (2 s^2)) S(s), where
+/// S(s) = exp(-h k / (1 + sqrt(1 - s^2))) / sqrt(1 - s^2) is smooth. The first terms of S in powers of s^2 are integrated in
+/// closed form; the remainder is small and smooth enough for Gauss-Legendre. All terms are relative to the largest exponential,
+/// so nothing overflows.
 double lost_from_equality(double h, double k, double rho) {
   const double a2 = (1.0 - rho) * (1.0 + rho), a = std::sqrt(a2);
   if (a == 0.0) return 0.0;

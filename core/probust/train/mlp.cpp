@@ -11,7 +11,7 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kWeights = 0x3e19;  ///< the stream of random numbers
+constexpr std::uint32_t kWeights = 0x3e19;  ///< stream of the generator
 
 // x Phi(x) = x (1 + erf(x / sqrt 2)) / 2.
 ValueId gelu(Graph& g, ValueId x) {
@@ -32,7 +32,7 @@ ValueId activate(Graph& g, ValueId x, Activation activation) {
   return x;
 }
 
-// Of every layer's input, and of the logits.
+// Widths of every layer's input, and of the logits.
 std::vector<std::int64_t> widths_of(const Shape& point, const std::vector<std::int64_t>& hidden, std::int64_t classes) {
   std::vector<std::int64_t> widths = {element_count(point)};
   widths.insert(widths.end(), hidden.begin(), hidden.end());

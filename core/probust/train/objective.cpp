@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// vjp makes the gradient of the loss with respect to the points, and of what is made of that the gradient with respect to the
-// weights.
+// vjp makes the gradient of the loss with respect to the points; a second vjp makes the gradient of the whole objective with
+// respect to the weights.
 #include "probust/train/objective.h"
 
 #include "probust/autodiff/vjp.h"
@@ -9,9 +9,9 @@
 namespace probust {
 namespace {
 
-constexpr float kOne = 1;  // every cotangent
+constexpr float kOne = 1;  // the value of every cotangent
 
-// The network with its weights as inputs, which come behind what is there already.
+// The network with its weights as inputs, appended after the existing inputs.
 struct Network {
   std::vector<ValueId> weights;
   ValueId logits;
@@ -31,7 +31,7 @@ ValueId append_rows(Graph& g, const Mlp& mlp, std::int64_t rows) {
 
 ValueId sum_all(Graph& g, ValueId matrix) { return build::reshape(g, build::reduce_sum(g, matrix, {0, 1}), {}); }
 
-// Inputs: x, labels, the weights, and where it is regularised a one and lambda. Output: the objective.
+// Inputs: x, labels, the weights, and if regularised a one and lambda. Output: the objective.
 struct ObjectiveGraph {
   Graph graph;
   std::vector<ValueId> weights;
@@ -46,7 +46,7 @@ ObjectiveGraph objective_graph(const Mlp& mlp, std::int64_t rows, bool regularis
   const ValueId sum = build::negate(g, sum_all(g, build::multiply(g, wanted, log_p)));
   ValueId total = sum;
   if (regularised) {
-    // A row of x has a say in its own loss alone: the gradient of the sum holds the gradient of each.
+    // A row of x affects only its own loss, so the gradient of the sum contains the gradient of each loss.
     const ValueId outputs[] = {sum}, inputs[] = {x};
     Vjp sweep = vjp(g, outputs, inputs);
     g = std::move(sweep.graph);

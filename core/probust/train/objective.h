@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What training minimises, as graphs: a function of one "example", which is a whole batch and the weights.
+// The training objective as graphs: a function of one "example", which is a whole batch and the weights.
 #pragma once
 
 #include <memory>
@@ -11,24 +11,24 @@
 
 namespace probust {
 
-/// A batch: points as rows, and their labels as rows with a one each.
+/// A batch: points as rows, and their labels as one-hot rows.
 struct Batched {
   Tensor x;       ///< [rows, d]
   Tensor wanted;  ///< [rows, classes]
 };
 
-/// The mean over the rows of the cross-entropy l, and, where it is regularised, of l + lambda ||grad_x l||² (Drucker and LeCun,
-/// "Improving generalization performance using double backpropagation", IEEE Trans. Neural Networks 3, 1992), with its gradient
-/// with respect to every weight.
+/// The mean over the rows of the cross-entropy l or, if regularised, of l + lambda ||grad_x l||² (Drucker and LeCun, "Improving
+/// generalization performance using double backpropagation", IEEE Trans. Neural Networks 3, 1992), with its gradient with respect
+/// to every weight.
 class Objective {
  public:
-  /// For batches of `rows` rows; of `mlp` only shapes and the activation are looked at.
+  /// For batches of `rows` rows; of `mlp` only the shapes and the activation are used.
   Objective(const Mlp& mlp, std::int64_t rows, bool regularised);
 
-  /// Bytes of memory that a run takes, weights and their gradients not counted.
+  /// Bytes of memory for a run, without weights and their gradients.
   std::int64_t workspace_bytes() const { return program_->workspace_bytes({1, 1}); }
 
-  /// The objective; its gradients are left in `gradients`, shaped as the weights. `lambda` is not looked at where it is not
+  /// Returns the objective and writes its gradients to `gradients`, shaped like the weights. `lambda` is ignored if not
   /// regularised.
   float run(const Batched& batch, const std::vector<Tensor>& weights, double lambda, std::vector<Tensor>& gradients);
 
@@ -38,7 +38,7 @@ class Objective {
   Workspace workspace_;
 };
 
-/// The logits [rows, classes] of batches of `rows` rows.
+/// Computes the logits [rows, classes] of batches of `rows` rows.
 class BatchLogits {
  public:
   BatchLogits(const Mlp& mlp, std::int64_t rows);

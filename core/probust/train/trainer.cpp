@@ -13,8 +13,8 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kOrder = 0x5011, kNoise = 0x2015;         ///< streams of random numbers
-constexpr double kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8;  // Adam's, as its authors recommend
+constexpr std::uint32_t kOrder = 0x5011, kNoise = 0x2015;         ///< streams of the generator
+constexpr double kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8;  // Adam's constants, as its authors recommend
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) {
   throw Error{ErrorCode::usage, where, what, hint};
@@ -36,7 +36,7 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
   }
 }
 
-// Of weights, gradients and Adam's moments.
+// Bytes for a weight, its gradient and Adam's moments.
 constexpr std::int64_t kBytesAWeight = 2 * sizeof(float) + 2 * sizeof(double);
 
 void require_memory(std::int64_t bytes, std::int64_t allowed) {
@@ -45,7 +45,7 @@ void require_memory(std::int64_t bytes, std::int64_t allowed) {
               "give fewer or narrower layers, or a smaller batch"};
 }
 
-// The rows of a batch, once everything is what it should be.
+// Checks the arguments and returns the number of rows of a batch.
 std::int64_t checked_rows(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes,
                           const TrainerOptions& options) {
   require_points(x);
@@ -115,7 +115,7 @@ Objective& Trainer::objective(bool regularised) {
   return *wanted;
 }
 
-// A new order, by Fisher and Yates.
+// Shuffles the points (Fisher and Yates).
 void Trainer::begin_epoch() {
   std::iota(order_.begin(), order_.end(), 0);
   NoiseStream shuffle(options_.seed, static_cast<std::uint32_t>(steps_ / steps_an_epoch()), 0, kOrder);
@@ -123,7 +123,7 @@ void Trainer::begin_epoch() {
     std::swap(order_[i], order_[static_cast<std::int64_t>(shuffle.uniform() * static_cast<double>(i + 1))]);
 }
 
-// The next batch's rows, made noisy, and labels.
+// Fills the next batch: rows with noise, and labels.
 void Trainer::fill(const TrainingOptions& options) {
   const auto epoch = static_cast<std::uint32_t>(steps_ / steps_an_epoch());
   const std::int64_t first = steps_ % steps_an_epoch() * rows_;
@@ -190,7 +190,7 @@ Score Trainer::sums(std::int64_t first, std::int64_t count) {
   const std::int64_t last = std::min(points(), first + count);
   Score sum;
   for (; first < last; first += rows_) {
-    const std::int64_t rows = std::min(rows_, last - first);  // those behind are left as they were, and not looked at
+    const std::int64_t rows = std::min(rows_, last - first);  // further rows keep old values, which are ignored
     std::copy_n(x_.row(first).begin(), rows * batch_.x.shape[1], batch_.x.data.begin());
     logits_.run(batch_.x, mlp_.weights, batch_logits_);
     for (std::int64_t k = 0; k < rows; ++k) {

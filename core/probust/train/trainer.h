@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Training by the library's own derivatives, a step at a time, so that a page can show it and change its mind.
+// Training by the library's own derivatives, one step at a time, so that a page can show progress and change the options.
 #pragma once
 
 #include <cstdint>
@@ -17,65 +17,67 @@ enum class Optimizer : std::uint8_t {
   sgd    ///< plain gradient descent over batches
 };
 
-/// Reads "adam" or "sgd". Throws Error{usage} naming them.
+/// Reads "adam" or "sgd". Throws Error{usage} naming both.
 Optimizer parse_optimizer(const std::string& text);
 
-/// What is decided before training begins.
+/// Options fixed before training begins.
 struct TrainerOptions {
-  std::vector<std::int64_t> hidden = {32};  ///< widths of the hidden layers; none: a linear classifier
+  std::vector<std::int64_t> hidden = {32};  ///< widths of the hidden layers; if empty, a linear classifier
   Activation activation = Activation::relu;
   Optimizer optimizer = Optimizer::adam;
-  std::int64_t batch = 32;                      ///< points a step; all of them where there are fewer
-  std::uint64_t seed = 0;                       ///< of initial weights, orders and noise
-  std::int64_t memory = std::int64_t{1} << 30;  ///< bytes that weights and their gradients may take, and as many for activations
+  std::int64_t batch = 32;                      ///< points per step; all of them if there are fewer
+  std::uint64_t seed = 0;                       ///< for initial weights, orders and noise
+  std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, gradients, moments and a batch; as many for activations
 };
 
-/// What may change from step to step.
+/// Options that may change from step to step.
 struct TrainingOptions {
-  double rate = 5e-3;  ///< the optimiser's; positive
-  double sigma = 0;    ///< standard deviation of Gaussian noise that is added to every input afresh, in the units of x
-  double lambda = 0;   ///< of the mean of ||grad_x loss||², which is added to the loss
-  double decay = 0;    ///< of weights, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
+  double rate = 5e-3;  ///< learning rate; positive
+  double sigma = 0;    ///< standard deviation of the Gaussian noise that is drawn anew for every input, in the units of x
+  double lambda = 0;   ///< factor of the mean of ||grad_x loss||², which is added to the loss
+  double decay = 0;    ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
 };
 
-/// Throws Error{usage} naming what is not a number of its kind.
+/// Throws Error{usage} naming the first option that is not finite, is negative, or is zero if it must be positive.
 void check(const TrainingOptions& options);
 
-/// How well a classifier does on points as they are, without noise.
+/// How well a classifier does on the points without noise.
 struct Score {
   double loss = 0;      ///< mean cross-entropy
-  double accuracy = 0;  ///< the share of points whose label has the largest logit
+  double accuracy = 0;  ///< the share of points with the largest logit at their label
 };
 
-/// A classifier under training. Deterministic: a step depends on data, options and the steps before. The first batches of an
-/// epoch go through the points in a new order; those left over after the last whole batch wait for the next one's. Noise is keyed
-/// by a point's position and the epoch.
+/// A classifier under training. Deterministic: a step depends on data, options and the steps before. Every epoch shuffles the
+/// points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed by a point's
+/// position in x and the epoch.
 class Trainer {
  public:
-  /// x [N, ...] with labels 0 .. classes - 1. Throws Error{usage} where sizes, labels or options do not fit, Error{resources}
-  /// where it takes more than options.memory.
+  /// x [N, ...] with labels 0 .. classes - 1. Throws Error{usage} if sizes, labels or options do not fit, Error{resources} if
+  /// weights and a batch take more than options.memory.
   Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classes, TrainerOptions options = {});
 
-  /// One batch. Returns the objective there, before the step. Throws Error{usage} for options that are not numbers of their kind,
-  /// and Error{numerical} where the objective is not finite: no weight has moved then.
+  /// Trains on one batch. Returns the objective on it, before the step. Throws Error{usage} for invalid options (see check),
+  /// Error{resources} if activations take more than options.memory, and Error{numerical} if the objective is not finite; then no
+  /// weight has changed.
   double step(const TrainingOptions& options);
 
-  /// So many times steps_an_epoch() steps. Returns the mean objective of each epoch. Throws as step does.
+  /// Runs count * steps_an_epoch() steps. Returns the mean objective of each epoch. Throws as step does.
   std::vector<double> epochs(std::int64_t count, const TrainingOptions& options = {});
 
   std::int64_t steps_an_epoch() const { return points() / rows_; }
   std::int64_t steps() const { return steps_; }
   double epoch() const { return static_cast<double>(steps_) / static_cast<double>(steps_an_epoch()); }
 
-  /// On the points first .. first + count - 1, as far as they go: sums, to be divided by the number of points.
+  /// Sums of loss and accuracy over the points first .. first + count - 1, cut off at the last point; divide by the number of
+  /// points.
   Score sums(std::int64_t first, std::int64_t count);
-  /// On all points.
+  /// Mean loss and accuracy over all points.
   Score score();
 
   std::int64_t points() const { return x_.shape[0]; }
   std::int64_t batch() const { return rows_; }
   const Mlp& network() const { return mlp_; }
-  /// The present classifier: x [...] -> logits [classes].
+  /// The classifier with its current weights: x [...] -> logits [classes].
   Graph classifier() const { return classifier_of(mlp_); }
 
  private:
@@ -90,28 +92,28 @@ class Trainer {
   std::int64_t rows_;
   Mlp mlp_;
   BatchLogits logits_;
-  std::unique_ptr<Objective> plain_, regularised_;  ///< as they are needed
+  std::unique_ptr<Objective> plain_, regularised_;  ///< compiled when first needed
   Batched batch_;
   Tensor batch_logits_;
   std::vector<Tensor> gradients_;
-  std::vector<std::vector<double>> first_, second_;  ///< Adam's moments; empty for other optimisers
-  double first_power_ = 1, second_power_ = 1;        ///< what is left of the moments' beginning at zero
-  std::vector<std::int64_t> order_;                  ///< of the points in this epoch
+  std::vector<std::vector<double>> first_, second_;  ///< Adam's moments; empty for other optimizers
+  double first_power_ = 1, second_power_ = 1;        ///< powers of beta1 and beta2, for Adam's bias correction
+  std::vector<std::int64_t> order_;                  ///< order of the points in this epoch
   std::int64_t steps_ = 0;
 };
 
-/// `epochs` more epochs in pieces, and the score behind them, for callers that may not be kept waiting.
+/// `epochs` more epochs and then the score, in pieces, for callers that must not block.
 class TrainingRun {
  public:
-  /// `trainer` must outlive it. Throws Error{usage} where `epochs` is negative.
+  /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
 
-  /// Works for about as long as `milliseconds`; true once all is done. Throws as Trainer::step does.
+  /// Works for about `milliseconds`; true once all is done. Throws as Trainer::step does.
   bool step(double milliseconds);
 
-  std::int64_t planned() const { return steps_ + scores_; }  ///< steps, and batches to be scored
+  std::int64_t planned() const { return steps_ + scores_; }  ///< steps, plus batches to score
   std::int64_t done() const { return done_; }
-  Score score() const;  ///< once all is done
+  Score score() const;  ///< valid once all is done
 
  private:
   void work();
