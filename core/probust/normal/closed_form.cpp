@@ -5,9 +5,9 @@
 // Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41 (1954): dp / dR_ij = d^2 p / dz_i dz_j.
 // Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56 (2014).
 //
-// Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at tau =
-// 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with x_i = (z_i - a_i
-// t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
+// Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at
+// tau = 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with
+// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
 //
 //     r_i = phi(x_i) / (s_i Phi(x_i)),   d_i = -r_i (x_i / s_i + r_i),   g = 1/2 r^T E r,   F_ij = E_ij^2,
 //

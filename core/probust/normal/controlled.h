@@ -2,8 +2,7 @@
 //
 // Separation of variables with control variates. A classifier's correlations scatter around those of a single factor, for which
 // the probability and its first two derivatives along the path to R are known (neighbour.h). With integrands at common points as
-// control variates little remains to be sampled: the standard deviation falls 50 to 200 times, for four integrands instead of
-// one.
+// control variates little remains to be sampled: the standard deviation falls 50 to 200 times, for four integrands, not one.
 #pragma once
 
 #include <cstdint>

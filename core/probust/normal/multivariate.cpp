@@ -185,13 +185,13 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
 
 // ---- the methods in order; each takes an orthant without duplicates
 
-constexpr Index kTelescope = 128;        ///< limits at most: its work grows with the cube, its preparation with the fourth power
-constexpr double kRareTails = 0.5;       ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
-constexpr double kTelescopeTails = 2.0;  ///< the same if R has full rank
-constexpr Index kControlFrom = 24;       ///< with fewer limits plain separation is fast
-constexpr Index kControlTo = 400;        ///< its preparation grows with the cube
-constexpr double kControlTails = 0.005;  ///< lower limit of the sum of tails, because its error is absolute
-constexpr double kShareToDrop = 0.1;     ///< share of the tolerance spent on dropping limits that hardly matter
+constexpr Index kTelescope = 128;          ///< most limits; work grows with the cube, preparation with the fourth power
+constexpr double kRareTails = 0.5;         ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
+constexpr double kTelescopeTails = 2.0;    ///< the same if R has full rank
+constexpr Index kControlFrom = 24;         ///< with fewer limits plain separation is fast
+constexpr Index kControlTo = 400;          ///< its preparation grows with the cube
+constexpr double kControlTails = 0.005;    ///< lower limit of the sum of tails, because its error is absolute
+constexpr double kShareToDrop = 0.1;       ///< share of the tolerance spent on dropping limits that hardly matter
 constexpr double kDirectionTails = 0.003;  ///< if failure is rarer, few directions matter
 constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, if there are too many limits to telescope
 

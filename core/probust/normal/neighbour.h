@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The nearest one-factor matrix to a correlation matrix, and the expansion of the probability around it. With X_i = a_i T + s_i
-// e_i the probability is one integral over T (one_factor.h), and so are all its derivatives by correlations.
+// The nearest one-factor matrix to a correlation matrix, and the expansion of the probability around it. With
+// X_i = a_i T + s_i e_i the probability is one integral over T (one_factor.h), and so are all its derivatives by correlations.
 #pragma once
 
 #include <span>

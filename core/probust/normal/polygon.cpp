@@ -77,8 +77,7 @@ std::span<Face> sides(std::span<Face> faces) {
   for (const Face& face : faces) {  // sides are kept at the front, never past this one
     cut_back(face);
     while (last - first >= 2 && !inside(corner(faces[first], faces[first + 1]), face)) ++first;
-    if (last > first && cross(faces[last - 1].normal, face.normal) <= 0.0)
-      return {};  // half a turn or more: the polygon is empty
+    if (last > first && cross(faces[last - 1].normal, face.normal) <= 0.0) return {};  // half a turn or more: empty polygon
     faces[last++] = face;
   }
   if (last - first >= 2) cut_back(faces[first]);

@@ -31,7 +31,7 @@ class Separation {
 
   double p() const { return mean_.p(); }
   double q() const { return mean_.q(); }
-  /// kErrorFactor standard errors, plus what treating tiny residual variances as zero may have changed.
+  /// kErrorFactor standard errors, plus unseen_mass, plus what treating tiny residual variances as zero may have changed.
   double error() const;
   /// The part of error() that more points do not reduce.
   double bias() const { return bias_; }
