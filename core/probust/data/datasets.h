@@ -31,7 +31,7 @@ struct MadeDataKind {
   std::int64_t least, most;  ///< the smallest and largest number of classes
   std::int64_t classes;      ///< default number of classes
   double noise;              ///< default standard deviation of the noise
-  /// Draws a point of a class, before the noise; depends only on the random numbers and the class.
+  /// Draws a point of a class, before the noise; depends only on its arguments.
   void (*draw)(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point);
   /// Default number of pixels per side of a picture [1, side, side]. Pixels are in [0, 1], also after noise is added. A side of 0
   /// means a point in the plane, [2].
