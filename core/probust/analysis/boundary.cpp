@@ -14,7 +14,7 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-// One point and its answers along displacements.
+// One point, and the answers at displacements from it.
 class Place {
  public:
   Place(Executor& executor, const Points& points, std::int64_t i)
@@ -37,7 +37,7 @@ class Place {
     return x;
   }
 
-  // The displacement to the float32 point that a displacement leads to.
+  // The displacement to the float32 point nearest to x + step.
   VectorXd rounded(const VectorXd& step) const { return (x_ + step).cast<float>().cast<double>() - x_; }
 
   double length() const { return x_.norm(); }
@@ -66,13 +66,13 @@ class Place {
   Shape shape_;
 };
 
-// Displacements whose answer has changed, shortened by bisection towards x, all at once.
+// Displacements with a different answer, shortened together by bisection towards x.
 class Bisection {
  public:
   struct Candidate {
     VectorXd step;
     double length;
-    double low = 0, high = 1;  // the answer changes between these shares of the step
+    double low = 0, high = 1;  // the answer changes between these fractions of the step
 
     VectorXd shortened() const { return high * step; }
   };
@@ -91,7 +91,7 @@ class Bisection {
     return result;
   }
 
-  // Given the answers at the middles.
+  // Takes the answers at middles().
   void halve(const Place& place, const std::vector<std::int64_t>& answers) {
     for (std::size_t k = 0; k < left_.size(); ++k) {
       const double half = middle(left_[k]);
@@ -99,8 +99,8 @@ class Bisection {
     }
   }
 
-  // Drops what will be longer than `limit`, or than another, however it goes on: what is left of it stays above its lower end by
-  // more than rounding, so that the shortest is the same, and the first among equals.
+  // Drops candidates that must end up longer than `limit` or than another candidate: a candidate stays above its lower end by
+  // more than rounding. So the shortest is unchanged, and on a tie the first.
   void drop_losers(double limit) {
     for (const Candidate& candidate : left_) limit = std::min(limit, candidate.high * candidate.length);
     std::erase_if(left_, [limit](const Candidate& candidate) {
@@ -130,7 +130,7 @@ NearestBoundary boundary_at(const Place& place, const VectorXd& step, std::int64
   return nearest;
 }
 
-// What stands at a step, as float32 numbers have it.
+// The result at a step, rounded to float32.
 NearestBoundary found(Place& place, const VectorXd& step) {
   const VectorXd exact = place.rounded(step);
   const std::int64_t rival = place.answers({exact})[0];
@@ -151,7 +151,7 @@ NearestBoundary undefined(const Place& place) {
   return nearest;
 }
 
-// The step to the nearest boundary of the classifier linearised where it stands, a little beyond.
+// A step slightly past the nearest boundary of the classifier linearised at the current point.
 std::optional<VectorXd> deepfool_step(std::span<const float> logits, const LogitJacobian& J, std::int64_t target, double least) {
   constexpr double kOvershoot = 1e-3;
   const VectorXd margins = margins_of(logits, target);
@@ -177,7 +177,7 @@ NearestBoundary by_gradients(Executor& executor, const Points& points, std::int6
     ++place.forwards;
     if (argmax(logits.row(0)) < 0) return undefined(place);
     if (argmax(logits.row(0)) != place.target()) {
-      // The last stretch may have gone too far, and a straight way may be shorter than a bent one.
+      // The last step may have overshot, and a straight line from x may be shorter than the path.
       NearestBoundary nearest = found(place, shortened(place, step, kHalvings));
       nearest.backwards = backwards;
       return nearest;
@@ -211,8 +211,8 @@ class BoundarySearch::BlackBox {
         drawn_{nowhere()},
         planned_(1 + left()) {}
 
-  // Nothing changes before all answers to a question are there, and what is random is drawn once: a question that was interrupted
-  // is asked again as it was.
+  // State changes only after all answers to a query have arrived, and random numbers are drawn once. An interrupted query is
+  // repeated unchanged.
   bool advance() {
     if (asks_ == Asks::nothing) return false;
     const auto answers = place_.answers(asks_ == Asks::middles ? bisection_.middles() : drawn_);
@@ -236,15 +236,15 @@ class BoundarySearch::BlackBox {
  private:
   static constexpr std::uint32_t kStream = 0xb0a7;
   static constexpr std::int64_t kMostNumbers = 1 << 22;  ///< of displacements held at once
-  static constexpr Index kSingle = 64;                   ///< elements that are tried by themselves
-  static constexpr double kFarthest = 256;               ///< the last look's reach, of the first's
+  static constexpr Index kSingle = 64;                   ///< elements tried individually
+  static constexpr double kFarthest = 256;               ///< ratio of the largest search distance to the smallest
   static constexpr int kHalvings = 26;
 
   enum class Asks { here, drawn, middles, there, nothing };
 
   VectorXd nowhere() const { return VectorXd::Zero(place_.size()); }
 
-  // A vector of a length in a direction at random about that of `centre`.
+  // A vector of given length in a random direction around that of `centre`.
   VectorXd of_length(double length, const VectorXd& centre, double spread) {
     VectorXd direction = centre;
     const double scale = centre.norm() > 0 ? spread * centre.norm() / std::sqrt(static_cast<double>(centre.size())) : 1.0;
@@ -252,8 +252,8 @@ class BoundarySearch::BlackBox {
     return direction * (length / direction.norm());
   }
 
-  // Forward passes that are left, at most but for odd cases: of the displacements that are shortened about half go at each
-  // halving, and few stay.
+  // Estimated remaining forward passes, rarely exceeded: about half of the displacements being shortened drop out at each
+  // halving, and a few remain.
   std::int64_t left() const {
     constexpr std::int64_t kStay = 4;
     const auto with_shortening = [](std::int64_t drawn) { return 2 * drawn + kStay * kHalvings; };
@@ -273,7 +273,7 @@ class BoundarySearch::BlackBox {
     return false;
   }
 
-  // What is asked next: more directions, what is about the best, and at last what stands there.
+  // Prepares the next query: more directions, then steps around the best, and finally the answer at the best.
   bool draw() {
     if (!looking() && best_.size() == 0) return end(nothing(place_));
     planned_ = place_.forwards + left();
@@ -290,7 +290,7 @@ class BoundarySearch::BlackBox {
     return true;
   }
 
-  // The answer may change and change back: look along each direction at growing distances.
+  // The answer may change and change back, so look along each direction at growing distances.
   void look() {
     const std::int64_t at_once = std::max<std::int64_t>(1, kMostNumbers / place_.size());
     const std::int64_t last = std::min(search_.directions, looked_ + at_once);
@@ -299,7 +299,7 @@ class BoundarySearch::BlackBox {
 
   void refine() {
     for (std::int64_t k = 0; k < search_.tries; ++k) drawn_.push_back(of_length(best_.norm() * 0.999, best_, spread_));
-    // Trees decide on single elements: what is left of the step without one of them, or with one alone.
+    // Trees decide on single elements: try the step without one of them, or with only one.
     for (Index e = 0; e < std::min(place_.size(), kSingle); ++e) {
       VectorXd without = best_, alone = nowhere();
       without[e] = 0;
@@ -309,7 +309,7 @@ class BoundarySearch::BlackBox {
     }
   }
 
-  // Of the displacements that change the answer, the one that can be shortened most becomes the best if it beats it.
+  // Bisects the displacements that change the answer; the one that ends up shortest replaces the best if it is shorter.
   bool shorten(const std::vector<std::int64_t>& answers) {
     bisection_ = {};
     halvings_ = 0;
@@ -349,7 +349,7 @@ class BoundarySearch::BlackBox {
   VectorXd best_;
   Asks asks_ = Asks::here;
   double reach_, spread_ = 0.5;
-  std::int64_t looked_ = 0;  // directions at this reach; 0 where it is refined
+  std::int64_t looked_ = 0;  // directions tried at this reach; 0 while refining
   int round_ = 0, halvings_ = 0;
   std::vector<VectorXd> drawn_;
   std::int64_t planned_;

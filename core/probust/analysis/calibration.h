@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a run's own copies say of the bias of its estimates.
+// Corrects the bias of a run's estimates, using the run's own noisy copies.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace probust {
 
 struct Calibration {
-  std::int64_t points = 0;       ///< how many estimates were moved; 0 where there were too few
+  std::int64_t points = 0;       ///< the number of estimates moved; 0 if there were too few
   double before = 0, after = 0;  ///< their mean p
 };
 
-/// Moves the estimates of a run, one estimator at one noise model, by the bias that their own copies show: the share of copies
-/// that kept the answer, less p, is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias, and each z moves by
-/// the polynomial that the other nine tenths of the points gave. By Hausman (1978) that difference does not depend on the
-/// sampling error of an efficient p. Only estimates that say how many of their copies were kept take part, and
-/// none where these are fewer than 30; intervals widen to hold p, and statuses add "calibrated". What a point gets depends
-/// on the others.
+/// Corrects the estimates of a run, one estimator at one noise model, for the bias that their own copies show. The share of
+/// copies that kept the answer, minus p, is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias; each z moves
+/// by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978) that difference does not
+/// depend on the sampling error of an efficient p. Only estimates that report how many of their copies were kept take part, and
+/// nothing is done if there are fewer than 30; intervals widen to contain p, and statuses add "calibrated". A point's correction
+/// depends on the other points.
 Calibration calibrate(std::span<Estimate> estimates);
 
 }  // namespace probust

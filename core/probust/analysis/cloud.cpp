@@ -32,7 +32,7 @@ CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int6
   cloud_.predicted.reserve(static_cast<std::size_t>(count_));
 }
 
-// Whole batches: as many as are drawn in a few milliseconds, one at least.
+// Whole batches, as many as can be drawn in a few milliseconds, at least one.
 std::int64_t CloudMaker::next_count() const {
   constexpr std::int64_t kNumbers = 1 << 18;
   const std::int64_t batch = std::max<std::int64_t>(1, executor_.forward_batch().examples * executor_.options().threads);

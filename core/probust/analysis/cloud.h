@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The noisy copies of a point themselves: what counting looks at, to be seen.
+// The noisy copies of a point, for display.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace probust {
 /// Noisy copies of one point, with the classifier's answers.
 struct Cloud {
   Tensor x;                             ///< [count, ...] in the natural space
-  std::vector<std::int64_t> predicted;  ///< [count] argmax of the logits, the lowest index on a tie; -1 where logits are NaN
+  std::vector<std::int64_t> predicted;  ///< [count] argmax of the logits, the lowest index on a tie; -1 if logits are NaN
 };
 
-/// Copies 0 .. count - 1 of the one point in `points`: those that Executor::sample counts, to the bit. Error{usage} unless there
-/// is one point and at least one copy, Error{resources} where the copies are more than a tensor holds.
+/// Copies 0 .. count - 1 of the one point in `points`: bit-identical to those that Executor::sample counts. Error{usage} unless
+/// there is one point and at least one copy, Error{resources} if a tensor cannot hold the copies.
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count);
 
-/// The same part by part, for callers that may not be kept waiting: a StepwiseExecutor can forget what was answered after each.
+/// The same in parts, for callers that must not block: a StepwiseExecutor can discard its results after each part.
 class CloudMaker {
  public:
-  /// Asks nothing yet. `executor` must outlive it. Throws Error where noisy_cloud has one.
+  /// Computes nothing yet. `executor` must outlive it. Throws the Errors of noisy_cloud.
   CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count);
 
-  /// Makes as many copies more as a page can wait for; whether there are more to make. Throws the executor's Error, and then the
-  /// same copies are made the next time: they are drawn once.
+  /// Makes a few milliseconds' worth of further copies; returns whether more are needed. If it throws the executor's Error, the
+  /// next call repeats the same copies: they are drawn once.
   bool advance();
 
-  /// The cloud, once it is made; there is none left.
+  /// Moves out the finished cloud; call once.
   Cloud take() { return std::move(cloud_); }
 
  private:
@@ -42,7 +42,7 @@ class CloudMaker {
   Points points_;
   Noise noise_;
   std::int64_t count_;
-  Tensor drawn_;  // copies whose answers are asked for
+  Tensor drawn_;  // copies whose logits are still needed
   Cloud cloud_;
 };
 

@@ -25,7 +25,7 @@ Curvature of_pairs(const Pairs& sampled, const VectorXd& at_x) {
   result.shift = VectorXd::Zero(mean.size());
   result.scatter = VectorXd::Zero(mean.size());
   for (Index i = 0; i < mean.size(); ++i) {
-    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // a margin that the noise does not move is linear
+    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // a margin that does not vary with the noise is linear
     result.shift[i] = mean[i] / unit[i];
     result.scatter[i] = scatter[i] / unit[i];
   }
@@ -65,7 +65,7 @@ class Gradients {
   std::int64_t target_;
 };
 
-// A margin's Hessian is 2 A: its products are differences of gradients.
+// A margin's Hessian is 2 A; products with it are differences of gradients.
 QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h, int iterations) {
   Gradients gradients(executor, points, i);
   const Index d = gradients.size(), m = executor.classes() - 1;
@@ -96,7 +96,7 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
       semidefinite = semidefinite && form >= -1e-3 * std::abs(bound.lambda_max[rival]);
     }
   }
-  const double scaled = sigma * std::sqrt(static_cast<double>(d));  // the paper's noise has variance sigma² / d an element
+  const double scaled = sigma * std::sqrt(static_cast<double>(d));  // the paper's noise has variance sigma² / d per element
   bound.taylor = bound.mmse = 1;
   for (Index rival = 0; rival < m; ++rival) {
     bound.taylor *= scaled * bound.lambda_max[rival] / bound.gradient_norm[rival];

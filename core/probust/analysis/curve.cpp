@@ -18,12 +18,12 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kChoice = 0xc407;  ///< the stream of the scales that are asked beyond a change
+constexpr std::uint32_t kChoice = 0xc407;  ///< the stream that draws the random scale checked on each ray
 constexpr double kTwoSided95 = 1.959963984540054;
 
-// Phi^-1(p) from whichever of p and 1 - p is small.
+// Phi^-1(p), computed from the smaller of p and 1 - p.
 double probit_of(const CurvePoint& point) {
-  constexpr double kLeast = 1e-12;  // beyond, a curve would follow what no sample can know
+  constexpr double kLeast = 1e-12;  // below this, the curve would follow values that no sample can resolve
   if (point.p < 0.5) return normal::quantile(std::max(point.p, kLeast));
   return -normal::quantile(std::max(point.p_fail, kLeast));
 }
@@ -33,7 +33,7 @@ CurveValue as_it_is(const CurvePoint& point) {
   return {point.p, point.p_fail, kUnknown, kUnknown, kUnknown};
 }
 
-// Noise of its own for each scale of a sweep.
+// A different seed for each scale of a sweep.
 std::uint64_t seed_of(std::uint64_t seed, std::uint64_t place) {
   std::uint64_t x = seed ^ ((place + 1) * 0x9e3779b97f4a7c15ULL);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -72,14 +72,14 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
 
 namespace {
 
-// The estimator that gave an estimate: auto names another.
+// The estimator that produced an estimate: with auto, the one named in the status.
 const EstimatorDefinition& behind(const EstimatorSpec& estimator, const Estimate& estimate) {
   constexpr std::string_view kBy = "ok: by ";
   if (!estimate.status.starts_with(kBy)) return *estimator.definition;
   return *parse_estimator(estimate.status.substr(kBy.size())).definition;
 }
 
-// How many copies an estimate is worth: its forwards, or more where its own standard error says so.
+// The equivalent number of copies of an estimate: its forwards, or more if its standard error implies more.
 double worth_of(const Estimate& estimate) {
   constexpr double kExact = 1e12;
   const double z = z_of(estimate), variance = 1 + z * z / 2;
@@ -89,13 +89,13 @@ double worth_of(const Estimate& estimate) {
   return std::isfinite(error) ? std::clamp(worth, forwards, std::max(forwards, kExact)) : forwards;
 }
 
-// What the copies at one scale allow, whatever its neighbours say; the estimate's own interval where none were counted.
+// The interval from the copies at one scale alone; the estimate's own interval if none were counted.
 Interval counted(const Estimate& estimate) {
   if (estimate.copies > 0) return counted_interval(estimate.kept, estimate.copies);
   return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
 }
 
-// The estimates of one point at every scale, smoothed where all of them may be.
+// Smooths the estimates of one point over all scales, if all of them allow it.
 void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator, std::span<Estimate* const> column) {
   std::vector<CurvePoint> raw;
   for (std::size_t s = 0; s < column.size(); ++s) {
@@ -119,8 +119,8 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
 
 using Curves = std::vector<std::vector<Estimate>>;  // [scales][points]
 
-// A block of points over the scales of one noise, with noise of its own at each: else errors would be shared and nothing would
-// average out.
+// A block of points over the scales of one noise shape, with independent noise at each scale: otherwise errors would be shared
+// and would not average out.
 struct Sweep {
   Executor& executor;
   const Points& points;
@@ -135,7 +135,7 @@ struct Sweep {
   Noise noise(std::size_t scale) const { return {shape, sigmas[scale]}; }
 };
 
-// Points first .. first + count - 1, of which the pairs at all scales are held at once.
+// Points first .. first + count - 1; their pairs at all scales are held in memory at once.
 void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first, std::int64_t count, Curves& curves) {
   const Points part = slice(sweep.points, first, count);
   std::vector<std::vector<Pairs>> pairs;
@@ -163,7 +163,7 @@ Curves margin_curves(const Sweep& sweep, std::int64_t copies) {
   return curves;
 }
 
-// By each scale's own estimates of p.
+// Smooths Phi^-1(p), from separate estimates at each scale.
 Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   Curves curves;
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s) {
@@ -179,7 +179,7 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// What a sweep's margins are smoothed from: copies of the point itself, for auto as well; of sweeps no other was found better.
+// The estimator whose margins are smoothed: copies of the point itself, also for auto; for sweeps nothing better was found.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const auto budget = static_cast<std::int64_t>(estimator.parameter);
   const bool automatic = estimator.definition->name == "auto" && budget < kRareBudget;
@@ -187,7 +187,7 @@ EstimatorSpec chosen(const EstimatorSpec& estimator) {
   return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, budget)));
 }
 
-// Says which estimator was chosen.
+// Adds the name of the chosen estimator to the statuses.
 void name(Curves& curves, const EstimatorSpec& used) {
   constexpr std::string_view kOk = "ok";
   for (auto& estimates : curves) {
@@ -228,19 +228,18 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
 
 namespace {
 
-// One ray's search for the first scale at which the answer has changed: of scales[0 .. kept) it is known to hold, from `gone` on
-// it has changed.
+// The state of one ray's bisection for the scale at which its answer changes: kept below index `kept`, changed from `gone` on.
 struct Ray {
   std::int64_t kept = 0, gone = 0;
 };
 
-// Asks the answers of copies of one point, each at a scale of its own.
+// Evaluates copies of one point, each at a scale of its own.
 class Asker {
  public:
   Asker(Executor& executor, const Points& points, std::int64_t i, const NoiseShape& shape, std::span<const double> sigmas)
       : executor_(executor), points_(points), i_(i), shape_(shape), sigmas_(sigmas) {}
 
-  // Whether ray j, at sigmas[scale[j]], keeps the target; rays with scale -1 are not asked.
+  // Whether ray j, at sigmas[scale[j]], keeps the target; rays with scale -1 are skipped.
   std::vector<char> kept(std::span<const std::int64_t> scale) {
     std::vector<std::int64_t> who;
     for (std::size_t j = 0; j < scale.size(); ++j) {
@@ -309,7 +308,7 @@ RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, con
       }
     }
   }
-  // Of each ray the answer at one scale at random, where the search says another: what corrects shares without bias.
+  // Evaluate each ray at one random scale; disagreements with the bisection correct the shares without bias.
   std::vector<double> correction(sigmas.size(), 0.0), differed(sigmas.size(), 0.0);
   std::vector<std::int64_t> chosen(search.size());
   for (std::size_t j = 0; j < search.size(); ++j) {
@@ -327,7 +326,7 @@ RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, con
     differences += gap * gap;
   }
   curve.differed = differences / n;
-  const double least_rate = (differences + 1) / n;  // few are asked at each scale: what all scales show, and one unseen
+  const double least_rate = (differences + 1) / n;  // few rays per scale: use the rate over all scales, plus one unseen
   for (std::int64_t s = 0; s < scales; ++s) {
     const auto kept = std::count_if(search.begin(), search.end(), [&](const Ray& ray) { return ray.gone > s; });
     const double share = static_cast<double>(kept) / n, gone = static_cast<double>(rays - kept) / n;

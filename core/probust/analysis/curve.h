@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// p as a function of the noise's scale, for less than its points one by one.
+// p as a function of the noise scale, at lower cost than estimating each scale separately.
 #pragma once
 
 #include <cstdint>
@@ -12,42 +12,41 @@
 
 namespace probust {
 
-/// One estimate on a curve: p and 1 - p at a scale, from `samples` noisy copies by way of normal margins, whose z = Phi^-1(p) has
-/// the variance (1 + z² / 2) / samples. Shares of copies have another, and none where no copy or all of them fail.
+/// One estimate on a curve: p and 1 - p at a scale, from `samples` noisy copies via normal margins; the variance of
+/// z = Phi^-1(p) is then (1 + z² / 2) / samples. Shares of copies have another variance, and none if no copy or all fail.
 struct CurvePoint {
   double sigma, p, p_fail, samples;
 };
 
 struct CurveValue {
   double p, p_fail;
-  double ci_low, ci_high;  ///< 95%; NaN where nothing was smoothed
+  double ci_low, ci_high;  ///< 95%; NaN if nothing was smoothed
   double std_error;        ///< likewise
 };
 
-/// The curve that independent estimates at several scales have in common: z = Phi^-1(p) as a function of ln sigma
-/// (scale_process.h), observed with the variance (1 + z² / 2) / samples. At fewer than three scales, or where a number is not
-/// finite, values stay as they are. The interval is that of the curve, if the estimates have no error in common.
+/// Smooths independent estimates at several scales: z = Phi^-1(p) is modelled as a function of ln sigma (scale_process.h),
+/// observed with variance (1 + z² / 2) / samples. With fewer than three scales, or if a number is not finite, values stay
+/// unchanged. The interval is that of the curve; it assumes that the errors of the estimates are independent.
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
-/// Estimates at several scales of one noise shape: [scales][points]. From three scales on, those of estimators that allow it
-/// (EstimatorDefinition::smooths) are made with noise of their own at each scale (else errors would be shared and nothing would
-/// average out) and smoothed point by point: the margins of probit (pooled or not) and of auto below a budget of 1,000, which
-/// then is probit, under noise that is additive (margin_curve.h); else Phi^-1(p), where all of a point's estimates are ok.
-/// Statuses add "smoothed over N scales". Intervals hold what the copies at each scale allow by themselves. `logits` [N, C] are
-/// those at the points.
+/// Estimates at several scales of one noise shape: [scales][points]. With three scales or more, estimators that allow it
+/// (EstimatorDefinition::smooths) draw independent noise at each scale (otherwise errors would be shared and would not average
+/// out), and the results are smoothed point by point. For probit (pooled or not), and for auto below a budget of 1,000, which
+/// then uses probit, the margins are smoothed if the noise is additive (margin_curve.h). Otherwise Phi^-1(p) is, if all of a
+/// point's estimates are ok. Statuses add "smoothed over N scales". Intervals contain what the copies at each scale alone allow.
+/// `logits` [N, C] are those at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event = {});
 
-/// p at each scale from common rays: the direction of a copy's noise stays, and bisection over the scales finds where the answer
-/// changes, in log2(scales) forwards or so instead of one for each scale. Unsmoothed: at each scale p is a share of rays. A ray
-/// may leave the decision region and return, which bisection does not see: of each ray one scale at random is asked as well, and
-/// what differs corrects the shares (without bias, but for their being kept within 0 and 1) and
-/// widens the interval.
+/// p at each scale from common rays: a copy keeps its noise direction, and bisection over the scales finds where its answer
+/// changes, in about log2(scales) forwards instead of one per scale. Not smoothed: at each scale p is a share of rays. A ray may
+/// leave the decision region and return, which bisection misses. So each ray is also evaluated at one random scale; the
+/// differences correct the shares (without bias, except for clamping to 0..1) and widen the interval.
 struct RayCurve {
   std::vector<Estimate> estimates;  ///< [scales]
-  double differed = 0;              ///< the share of rays whose answer at the scale asked was not what bisection said
+  double differed = 0;              ///< the share of rays whose answer at the random scale contradicted the bisection
 };
 
 /// For each point, over ascending `sigmas`.

@@ -18,7 +18,7 @@ Eigen::VectorXd margin_gradient(const LogitJacobian& J, std::int64_t target, std
 
 namespace {
 
-// Rows of J, those of logits, as those of margins.
+// Adds the margin gradients computed from J, the gradients of the logits.
 void add_margins(const LogitJacobian& J, std::int64_t target, Eigen::MatrixXd& sum) {
   for (Eigen::Index row = 0; row < sum.rows(); ++row)
     sum.row(row) += margin_gradient(J, target, rival_of(row, target)).transpose();

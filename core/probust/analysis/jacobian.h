@@ -5,7 +5,7 @@
 
 #include "probust/exec/executor.h"
 
-// Gradients at one point, for the analyses that walk from point to point.
+// Gradients at one point, for analyses that move from point to point.
 namespace probust {
 
 /// [C, d] of the logits.

@@ -10,28 +10,28 @@
 namespace probust {
 namespace {
 
-constexpr double kIndependent = 0.3;  // of a margin's errors: all margins share the target's logit
-constexpr double kLocal = 0.7;        // shapes of covariances are averaged over so much of ln sigma; both measured
+constexpr double kIndependent = 0.3;  // of a margin's errors, not shared with the others: all contain the target's logit
+constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both measured
 
-// Entries of the covariances of all scales together: rivals that differ from scale to scale have no curve.
+// Limit on the entries of the covariances of all scales together: rivals that differ between scales have no curve.
 constexpr std::size_t kMostEntries = std::size_t{1} << 21;
 
-// Sums over the pairs at every scale.
+// Sums over the pairs, one per scale.
 using Moments = std::vector<PairMoments>;
 
-// A sweep's scales, and what is known of functions of them.
+// A sweep's scales, and the prior for functions of them.
 struct Scales {
   Eigen::VectorXd sigma;
   ScaleProcess process;
 };
 
-// The variances of errors grow evenly over t, in their logarithms: each alone is known too badly to weigh by.
+// Fits a line over t to the log variances: each alone is too uncertain to be used as a weight.
 Eigen::VectorXd evened(const ScaleProcess& process, const Eigen::VectorXd& variances) {
-  constexpr double kLeast = 1e-10;  // of linear models there are none
+  constexpr double kLeast = 1e-10;  // linear models have zero variance
   return process.line(variances.array().max(kLeast).log()).array().exp();
 }
 
-// Covariances at unit scale [S] of size one, made of those of near scales.
+// Covariances at unit scale [S], normalised to size one, averaged over nearby scales.
 std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vector<Eigen::MatrixXd>& own) {
   std::vector<Eigen::MatrixXd> shapes(own.size(), Eigen::MatrixXd::Zero(own[0].rows(), own[0].cols()));
   for (std::size_t s = 0; s < own.size(); ++s) {
@@ -42,8 +42,8 @@ std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vecto
   return shapes;
 }
 
-// The margins' normal distributions at every scale (at noise scale 1), from those of all scales; empty where they cannot be one
-// curve.
+// The margins' normal distributions at every scale (at noise scale 1), smoothed over all scales; empty if numbers are not finite
+// or nothing varies.
 std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments, const Eigen::VectorXd& at_x) {
   const Eigen::Index S = scales.sigma.size(), m = at_x.size();
   std::vector<Linearization> curve;
@@ -81,7 +81,7 @@ std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments
   return curve;
 }
 
-// The same rivals at every scale: those that are `wanted` at any.
+// The same rivals at every scale: those `wanted` at any scale.
 template <class Wanted>
 std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const Wanted& wanted) {
   std::vector<std::int64_t> rows;
@@ -102,7 +102,7 @@ Moments moments_of(const std::vector<Rivals>& rivals, std::int64_t begin, std::i
   return moments;
 }
 
-// The standard errors [S] of Phi^-1(p) of the smoothed curve: a group of pairs is left out at every scale at once.
+// The standard errors [S] of Phi^-1(p) on the smoothed curve: a jackknife that leaves out a group of pairs at all scales at once.
 Eigen::ArrayXd standard_errors(const Scales& scales, std::span<const Pairs> pairs, const Eigen::VectorXd& at_x,
                                std::int64_t target) {
   const std::vector<Rivals> rivals = of_rivals(pairs, target, most_threatening);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Margins as functions of the noise's scale. Phi^-1(p) of a sweep follows from the mean and the covariance of the margins, which
-// are simpler functions of sigma than it is: without noise the margins are those at x, known exactly, and their covariance is
-// sigma² times a matrix that changes slowly. Means are smoothed in units of the margins' standard deviations (scale_process.h),
-// so are the logarithms of the sizes of covariances, and their shapes are averaged over near scales.
+// Margins as functions of the noise scale. In a sweep, Phi^-1(p) follows from the mean and covariance of the margins, which are
+// simpler functions of sigma: without noise the margins are those at x, known exactly, and their covariance is sigma² times a
+// matrix that changes slowly. The means, in units of the margins' standard deviations, and the logarithms of the covariances'
+// sizes are smoothed (scale_process.h); the covariances' shapes are averaged over nearby scales.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,9 +14,9 @@
 
 namespace probust {
 
-/// One point's estimates at several scales, as probit:N makes them of the pairs [scales], three or more at each, but from margins
-/// smoothed over the scales; where numbers are not finite, nothing moves a margin, or very many rivals decide, from each scale's
-/// own. `at_x` [m] are the margins without noise.
+/// One point's estimates at several scales from pairs [scales], at least three of each, as probit:N makes them but with margins
+/// smoothed over the scales. If numbers are not finite, no margin varies, or very many rivals matter, each scale is estimated by
+/// itself. `at_x` [m] are the margins without noise.
 std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::span<const double> sigmas,
                                             const Eigen::VectorXd& at_x, std::int64_t target);
 

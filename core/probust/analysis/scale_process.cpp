@@ -10,8 +10,9 @@
 namespace probust {
 namespace {
 
-// Standard deviations of the level, the slope and the wandering, whose amplitude differs from function to function, and how far
-// over t the latter is alike; measured on shifts of margins and on Phi^-1(p), which are of order one (docs/estimators.md).
+// Prior standard deviations of the level and the slope, and the correlation length in t of the deviation from them. The
+// deviation's amplitude differs between functions, so several are mixed. Measured on shifts of margins and on Phi^-1(p), which
+// are of order one (docs/estimators.md).
 constexpr double kLevel = 2, kTrend = 1.5, kReach = 0.6;
 constexpr double kWanders[] = {0.1, 0.3, 1, 3};
 
@@ -27,14 +28,14 @@ ScaleProcess::ScaleProcess(std::span<const double> sigmas) : t_(static_cast<Eige
 }
 
 Eigen::VectorXd ScaleProcess::line(const Eigen::VectorXd& values) const {
-  constexpr double kNone = 1e-12;  // of equal scales
+  constexpr double kNone = 1e-12;  // avoids 0 / 0 if all scales are equal
   return values.mean() + t_.dot(values) / (t_.squaredNorm() + kNone) * t_.array();
 }
 
 ScaleProcess::Posterior ScaleProcess::smooth(const Eigen::MatrixXd& values, const Eigen::VectorXd& variances,
                                              double independent) const {
   struct Component {
-    double weight;  // at first its log likelihood
+    double weight;  // first the log likelihood
     Posterior posterior;
   };
   std::vector<Component> components;

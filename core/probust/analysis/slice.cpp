@@ -23,7 +23,7 @@ bool normalize(VectorXd& v) {
   return true;
 }
 
-// Takes away what `v` has of the unit vector `u`; false where nothing is left.
+// Removes the component of `v` along the unit vector `u`; false if nothing remains.
 bool make_orthogonal(VectorXd& v, const VectorXd& u) {
   const double before = v.norm();
   for (int twice = 0; twice < 2; ++twice) v -= u.dot(v) * u;
@@ -36,7 +36,7 @@ void require_point(const Executor& executor, const Points& points, std::int64_t 
     throw Error{ErrorCode::usage, "slice", "there is no point " + std::to_string(i) + ", or only one class", ""};
 }
 
-// Not the least of the margins: where two logits are -inf, their difference is NaN, that from the strongest rival is not.
+// Not the minimum of the margins: if two logits are -inf, their difference is NaN, but the margin to the strongest rival is not.
 double smallest_margin(std::span<const float> logits, std::int64_t target) {
   if (argmax(logits) < 0) return std::numeric_limits<double>::quiet_NaN();
   float rival = -std::numeric_limits<float>::infinity();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Plane sections through the input space: what decision regions look like around a point.
+// Plane sections through the input space: the decision regions around a point.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,27 @@ namespace probust {
 struct SlicePlane {
   std::vector<double> u, v;      ///< [d]
   double reach = 1;              ///< s and t run from -reach to reach
-  std::int64_t resolution = 64;  ///< points a side
+  std::int64_t resolution = 64;  ///< points per side
 };
 
 /// Answers on the grid, row by row: element [row * resolution + column] is at s = -reach + 2 reach column / (resolution - 1), t
 /// likewise by row.
 struct Slice {
   std::int64_t resolution = 0;
-  std::vector<std::int64_t> predicted;  ///< -1 where logits are NaN
-  std::vector<double> margin;  ///< of the target against its strongest rival: zero on the decision boundary, NaN where logits are
+  std::vector<std::int64_t> predicted;  ///< -1 if logits are NaN
+  std::vector<double>
+      margin;  ///< of the target against its strongest rival: zero on the decision boundary, NaN if logits are NaN
 };
 
-/// Two orthonormal directions worth seeing at point i: the gradient of the smallest margin at x, and the part of the next
-/// margin's gradient that is orthogonal to it (or any orthogonal direction where there is none).
+/// Two orthonormal directions at point i: the gradient of the smallest margin at x, and the part of the next margin's gradient
+/// that is orthogonal to it (or any orthogonal direction if that is zero).
 Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::int64_t i, double reach, std::int64_t resolution);
 
-/// Directions as given made orthonormal: u keeps its direction. Throws Error{usage} where they are parallel, zero or not of d
+/// Makes the given directions orthonormal; u keeps its direction. Throws Error{usage} if they are parallel, zero or do not have d
 /// elements.
 SlicePlane orthonormal(const SlicePlane& plane);
 
-/// Error{usage} where the plane does not fit, Error{resources} beyond 4096 points a side.
+/// Error{usage} if the plane does not fit, Error{resources} beyond 4096 points per side.
 Result<Slice> decision_slice(Executor& executor, const Points& points, std::int64_t i, const SlicePlane& plane);
 
 }  // namespace probust

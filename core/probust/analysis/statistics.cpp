@@ -89,7 +89,7 @@ double pearson(std::span<const double> a, std::span<const double> b) {
   const auto varies = [](std::span<const double> x) {
     return std::any_of(x.begin(), x.end(), [&](double value) { return value != x[0]; });
   };
-  if (!varies(a) || !varies(b)) return kNan;  // rounding of the mean must not make up a correlation
+  if (!varies(a) || !varies(b)) return kNan;  // rounding of the mean must not create a correlation
   const auto n = static_cast<double>(a.size());
   const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n, mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
   double aa = 0, bb = 0, ab = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What runs of estimators are summed up by: means with intervals, ranks, agreement.
+// Summary statistics of estimates: means with intervals, ranks, agreement.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace probust {
 
-/// A mean and its 95% interval, from values taken as independent draws (Student's t).
+/// A mean and its 95% interval, treating values as independent draws (Student's t).
 struct MeanInterval {
-  double mean = 0, low = 0, high = 0;  ///< NaN where nothing was counted; the interval is infinite for a single value
+  double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
 };
 
 /// The mean of the finite values.
 MeanInterval mean_interval(std::span<const double> values);
 
-/// The mean of `p` within each class and over all points of classes 0 .. classes - 1: how robust a model is for whom (Han et al.,
-/// section 4.3).
+/// The mean of `p` within each class and over all points of classes 0 .. classes - 1: shows whether robustness differs between
+/// classes (Han et al., section 4.3).
 struct ClassBias {
   std::vector<MeanInterval> classes;  ///< [classes]
   MeanInterval all;
@@ -29,12 +29,12 @@ ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of
 /// Ranks from 1 for the smallest; equal values share the mean of their ranks. NaN ranks last.
 std::vector<double> ranks(std::span<const double> values);
 
-/// Pearson's correlation; NaN where either side does not vary.
+/// Pearson's correlation; NaN if either side is constant.
 double pearson(std::span<const double> a, std::span<const double> b);
-/// Spearman's: Pearson's of the ranks.
+/// Spearman's correlation: Pearson's of the ranks.
 double spearman(std::span<const double> a, std::span<const double> b);
 
-/// How two columns of numbers agree, over the pairs of which both are finite.
+/// Agreement of two columns of numbers, over the pairs in which both are finite.
 struct Agreement {
   double mae = 0, bias = 0, largest = 0;  ///< of a - b
   double pearson = 0, spearman = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Field numbers are those of onnx.proto (ONNX IR version 8). A value of one example, [n] or [1, n], is written as [batch, n]: the
-// batch takes the place of the single row, and reshapes between the two need no node.
+// batch replaces the single row, so reshapes between the two need no node.
 #include "probust/onnx/export.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using protozero::pbf_writer;
 constexpr int kIrVersion = 8, kOpset = 13, kFloat = 1;
 constexpr const char* kLogits = "logits";
 
-// Operators that mean the same on [batch, n] as on [n], each with ONNX's name.
+// Operators that mean the same on [batch, n] as on [n], with their ONNX names.
 constexpr std::pair<Op, const char*> kElementwise[] = {
     {Op::negate, "Neg"},      {Op::absolute, "Abs"}, {Op::sign, "Sign"},
     {Op::relu, "Relu"},       {Op::exp, "Exp"},      {Op::log, "Log"},
@@ -36,7 +36,7 @@ const char* elementwise_name(Op op) {
   return entry == std::end(kElementwise) ? nullptr : entry->second;
 }
 
-// One row of numbers an example.
+// One row of numbers per example.
 bool is_row(const Shape& shape) { return shape.size() == 1 || (shape.size() == 2 && shape[0] == 1); }
 
 class Exporter {
@@ -97,7 +97,7 @@ class Exporter {
     if (is_row(graph_[from].shape)) {
       names_[id] = names_[from];
     } else {
-      write_node("Flatten", {names_[from]}, new_name(id));  // its axis is 1 unless one is given
+      write_node("Flatten", {names_[from]}, new_name(id));  // its default axis is 1
     }
   }
 
@@ -108,7 +108,7 @@ class Exporter {
     write_node("MatMul", operands(node), new_name(id));
   }
 
-  // Constants become initializers where they are first used.
+  // Constants become initializers at first use.
   std::vector<std::string> operands(const Node& node) {
     std::vector<std::string> names;
     names.reserve(node.inputs.size());
@@ -168,9 +168,9 @@ class Exporter {
   }
 
   const Graph& graph_;
-  ValueId logits_;                  ///< whose node gives the output, reshapes aside
+  ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written
-  std::string graph_bytes_;         ///< of the GraphProto, as far as it is written
+  std::string graph_bytes_;         ///< of the GraphProto, as written so far
 };
 
 }  // namespace

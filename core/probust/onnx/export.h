@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Graph -> ONNX, for what full layers are made of: classifiers that were trained here run wherever ONNX does.
+// Graph -> ONNX, for fully connected networks: classifiers trained here run wherever ONNX does.
 #pragma once
 
 #include <string>
@@ -12,8 +12,9 @@
 namespace probust {
 
 /// A classifier (one input of any shape, one output [C]) as the bytes of an ONNX model of opset 13 with float32 weights: input
-/// "x" [batch, ...], output "logits" [batch, C], the batch left open. Importing it gives the same function. Error{unsupported}
-/// for anything but flat vectors behind the input, matrix products with constants and elementwise operators.
+/// "x" [batch, ...], output "logits" [batch, C], with the batch left open. Importing it gives the same function.
+/// Error{unsupported} if it has anything but flat vectors after the input, products with constant matrices and elementwise
+/// operators.
 Result<std::string> export_onnx(const Graph& classifier, std::string_view name);
 
 }  // namespace probust

@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// Gives the bytes of a file that a model keeps weights in, by its location beside the model; they must stay until import ends.
-/// Throws Error where there is no such file.
+/// Returns the bytes of a weight file, given its location relative to the model. The bytes must stay valid until import ends.
+/// Throws Error if there is no such file.
 using ExternalFiles = std::function<std::span<const std::byte>(const std::string& location)>;
 
 }  // namespace probust

@@ -13,7 +13,7 @@ ValueId behind_reshapes(const Graph& graph, ValueId id) {
   return id;
 }
 
-// The top_index over a whole vector that an output rests on; kNoValue where it does not.
+// The top_index over a whole vector that determines the output; kNoValue if there is none.
 ValueId argmax_behind(const Graph& graph, ValueId id) {
   id = behind_reshapes(graph, id);
   if (graph[id].op == Op::take && graph[graph[id].inputs[0]].extent == Extent::constant)
@@ -25,7 +25,7 @@ ValueId argmax_behind(const Graph& graph, ValueId id) {
   return whole && element_count(graph[compared].shape) > 1 ? id : kNoValue;
 }
 
-// softmax(f) and log_softmax(f) over all classes have the argmax of f but saturated margins: take f.
+// softmax(f) and log_softmax(f) over all classes have the argmax of f, but saturated margins: use f.
 bool strip_softmax(const Graph& graph, Head& head) {
   const ValueId id = behind_reshapes(graph, head.logits);
   const Op op = graph[id].op;
@@ -38,7 +38,7 @@ bool strip_softmax(const Graph& graph, Head& head) {
   return true;
 }
 
-// P(second class) = sigmoid(s) is a softmax of [0, s].
+// P(second class) = sigmoid(s) is the second entry of softmax([0, s]).
 void strip_sigmoid(Graph& graph, Head& head, bool two_classes) {
   const ValueId id = behind_reshapes(graph, head.logits);
   if (graph[id].op != Op::sigmoid) return;

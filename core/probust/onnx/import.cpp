@@ -27,21 +27,21 @@ void require_opset(const ModelProto& model) {
   const auto& nodes = model.graph.nodes;
   const bool only_other_domains = opset == 0 && !nodes.empty() &&
                                   std::all_of(nodes.begin(), nodes.end(), [](const NodeProto& n) { return !n.domain.empty(); });
-  if (only_other_domains) return;  // the first node says what is unsupported
+  if (only_other_domains) return;  // the first node's error names what is unsupported
   if (opset < kOldestOpset || opset > kNewestOpset) {
     throw Error{ErrorCode::unsupported, "model", "uses opset " + std::to_string(opset),
                 "export it with an opset from " + std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset)};
   }
 }
 
-// The axis of an input along which examples stand, where a model was exported for a fixed number of them.
+// The batch axis of an input, if a model was exported for a fixed number of examples.
 struct FixedBatch {
   std::size_t axis = 0;
   std::int64_t extent = 1;
   enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
 };
 
-// Every name that the wanted ones are computed from, and these themselves.
+// The wanted names and every name they are computed from.
 std::set<std::string> names_behind(const GraphProto& graph, std::vector<std::string> wanted) {
   std::map<std::string, const NodeProto*> makers;
   for (const NodeProto& node : graph.nodes) {
@@ -67,7 +67,7 @@ std::vector<std::string> wanted_outputs(const ModelProto& proto, const ImportOpt
   return names;
 }
 
-// The one input that is not a weight; of several, the one that the wanted outputs rest on.
+// The one input that is not a weight; if there are several, the one that the wanted outputs depend on.
 const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& options) {
   std::vector<const ValueInfo*> inputs;
   for (const ValueInfo& input : proto.graph.inputs) {
@@ -84,7 +84,7 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
               "one input is supported: fix the others at export, or name an output that rests on one with --output-name"};
 }
 
-// The one input of the model if it leaves more open than the batch; empty if it does not, or if import has another objection.
+// The model's one input if it leaves more open than the batch; empty if it does not, or if import fails for another reason.
 std::string open_input(const ModelProto& proto) {
   try {
     require_opset(proto);
@@ -142,7 +142,7 @@ class Importer {
     return std::move(model_);
   }
 
-  /// Shapes of the outputs that were computed, whether or not the import came to its end; the last one's is the chosen one.
+  /// Shapes of the outputs computed so far, even if the import failed; after success, the last is that of the chosen output.
   const std::vector<Shape>& output_shapes() const { return output_shapes_; }
 
  private:
@@ -161,7 +161,7 @@ class Importer {
     return {input.name, {x, false}};
   }
 
-  // The output's value; of copies, the first one's.
+  // The output's value; if the example was copied, the first copy's.
   Named lower(const std::string& output) {
     Named value = body_->value(output);
     if (value.id == kNoValue)
@@ -187,7 +187,7 @@ class Importer {
     }
     if (proto_.graph.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
     std::vector<Error> failures;
-    std::string label, single;  // a label, or one number, serves where there is nothing else
+    std::string label, single;  // fallbacks, if no output is [1, C]: a label, or one number
     for (const ValueInfo& output : proto_.graph.outputs) {
       try {
         const Named value = lower(output.name);
@@ -240,7 +240,7 @@ class Importer {
   std::optional<GraphLowering> body_;
 };
 
-// Input axes with as many entries as an output has rows: two where a sequence is as long as the batch.
+// Input axes whose extent is the number of rows of an output: two if a sequence is as long as the batch.
 std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector<Shape>& outputs) {
   std::vector<FixedBatch> found;
   for (std::size_t axis = 0; axis < input.size(); ++axis) {
@@ -250,7 +250,7 @@ std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector
   return found;
 }
 
-// Numbers without a pattern between -1/2 and 1/2, the same in every `variant` for entry 0 of `axis` and others elsewhere.
+// Quasi-random numbers in -1/2..1/2: entry 0 of `axis` is the same in every `variant`, the others differ.
 Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   const std::int64_t stride = row_major_strides(shape)[axis];
   Tensor x(shape);
@@ -262,12 +262,12 @@ Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   return x;
 }
 
-// [n, 1] from [n, ...] is one number for each row of the input, not n classes; [n] may be either, and is taken as classes.
+// [n, 1] from [n, ...] is one number per row of the input, not n classes; [n] could be either and is taken as classes.
 bool is_number_per_row(const Shape& input, const Shape& output) {
   return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
 }
 
-// The model for one example, with the extent of the batch taken out of its shapes.
+// The model for one example, with the batch removed from its shapes.
 Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   batch.treatment = FixedBatch::Treatment::shaped_away;
   Model model = Importer(proto, options, file_bytes, batch).import();
@@ -276,8 +276,8 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   return model;
 }
 
-// Throws where the model's logits are not as many as the file declares for a row of that output: an extent was taken for the
-// batch that was something else.
+// Throws if the model does not have as many logits as the file declares per row of that output: the extent removed was then not
+// the batch.
 void require_declared_row(const ModelProto& proto, const Model& model, std::int64_t rows) {
   const std::int64_t imported = element_count(model.graph[model.graph.outputs[0]].shape);
   for (const ValueInfo& output : proto.graph.outputs) {
@@ -292,8 +292,8 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
   }
 }
 
-// A model that was exported for a fixed number of examples is imported for one: with that extent taken out of its shapes; where
-// they do not fit then, as it is, on copies of the example.
+// Imports a model that was exported for a fixed number of examples for one example: with the batch removed from its shapes or,
+// if they then do not fit, unchanged, on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   try {
@@ -309,7 +309,7 @@ Model import_without_batch(const ModelProto& proto, const ImportOptions& options
   }
 }
 
-// Where what came out is a number per row, the model with its rows apart; null where that cannot be had.
+// If the output is one number per row, the model with its rows separated; null if that fails.
 std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes,
                                      const Shape& input, const Shape& output) {
   if (!is_number_per_row(input, output)) return std::nullopt;
@@ -320,7 +320,7 @@ std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOption
   }
 }
 
-// Integers and booleans are carried as floats, marked so.
+// Integers and booleans are stored as floats and marked as integers.
 bool holds_integers(const std::string& type) { return type == "bool" || type.rfind("int", 0) == 0 || type.rfind("uint", 0) == 0; }
 
 Function lower_function(const ModelProto& proto, const FunctionOptions& options, std::size_t file_bytes) {
@@ -354,7 +354,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
   return function;
 }
 
-// Whether row 0 of the model's outputs rests on entry 0 of that input axis alone, as it does where the axis is the batch.
+// Whether row 0 of the model's outputs depends only on entry 0 of that input axis, as it does if the axis is the batch.
 bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
                       const FixedBatch& batch) {
   const std::string& name = find_input(proto, options).name;
@@ -370,7 +370,7 @@ bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std
   return true;
 }
 
-// Of several axes that may be the batch, the one that a trial shows to be; the first where that would take too long.
+// Among several candidate batch axes, the one confirmed by a trial; the first if the trial fails or confirms none.
 FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
                         const std::vector<FixedBatch>& batches) {
   if (batches.size() == 1) return batches[0];
@@ -402,7 +402,7 @@ Model import_model(const ModelProto& proto, const ImportOptions& options, std::s
     try {
       return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches));
     } catch (const Error&) {
-      throw first;  // what is wrong with the model as it is says more
+      throw first;  // the error of the unmodified model is more informative
     }
   }
 }
@@ -413,7 +413,7 @@ Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions&
   return guarded("model", [&] {
     const ModelProto proto = read_model(bytes, options.external);
     ImportOptions as_read = options;
-    as_read.output_name = printable(options.output_name);  // as wire.cpp reads names
+    as_read.output_name = printable(options.output_name);  // wire.cpp reads names this way
     return import_model(proto, as_read, bytes.size() + proto.external_bytes);
   });
 }

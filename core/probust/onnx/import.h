@@ -22,7 +22,7 @@ struct Port {
   Shape shape;       ///< as declared; -1 where symbolic
 };
 
-/// An operator of the ONNX graph, how often it stands there, and what can be done with it.
+/// An operator of the ONNX graph, how often it occurs, and what probust supports of it.
 struct OperatorUse {
   std::string op_type, domain;
   std::int64_t count = 0;
@@ -30,14 +30,14 @@ struct OperatorUse {
   bool differentiable = false;
 };
 
-/// What can be said of a model, whether or not all of its operators are supported.
+/// A summary of a model, whether or not all of its operators are supported.
 struct ModelSummary {
   std::string producer, graph_name;
   std::int64_t ir_version = 0, opset = 0;
   std::int64_t parameters = 0;  ///< elements of stored floating-point and quantised weights (onnx/parameters.h)
   std::vector<Port> inputs, outputs;
   std::vector<OperatorUse> operators;  ///< in order of first appearance
-  std::string open_input;  ///< the input that leaves more of its shape open than the batch, for the data to settle; or empty
+  std::string open_input;              ///< the input with open extents besides the batch, which the data must settle; or empty
 };
 
 /// A classifier as a function of one example.
@@ -47,19 +47,19 @@ struct Model {
   std::string input_name, output_name;
   Shape input_shape;  ///< at batch one, e.g. [1, 3, 32, 32]
   std::int64_t classes = 0;
-  std::vector<std::string> notes;  ///< what was decided on the way, one sentence each
+  std::vector<std::string> notes;  ///< decisions made during import, one sentence each
 };
 
 struct ImportOptions {
-  std::string output_name;  ///< which output to take as logits; empty: the first that is [1, C]
-  /// Whether a single output behind a Sigmoid, the probability of the second of two classes, becomes two logits [0, s].
+  std::string output_name;  ///< the output to use as logits; empty: the first that is [1, C]
+  /// Whether a single output after a Sigmoid, the probability of the second of two classes, becomes two logits [0, s].
   bool two_classes_of_one = false;
-  /// The input's shape for one example, e.g. [1, 3, 224, 224], where the model leaves more of it open than the batch.
+  /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model leaves more of it open than the batch.
   Shape input_shape = {};
-  /// The shape of one point of the data, e.g. [3, 224, 224]: settles what the model leaves open and `input_shape` does not give.
+  /// The shape of one point of the data, e.g. [3, 224, 224]. Settles the extents that neither the model nor `input_shape` gives.
   Shape data_shape = {};
   Layout layout = Layout::automatic;  ///< the order in which the input takes points of `data_shape`
-  ExternalFiles external = {};        ///< where the model keeps weights in other files
+  ExternalFiles external = {};        ///< gives the files with weights stored outside the model
 };
 
 /// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
@@ -78,11 +78,12 @@ struct FunctionOptions {
   std::map<std::string, Tensor> fixed;  ///< values of inputs that are constants of the function
 };
 
-/// Imports an ONNX graph of any number of inputs and outputs, each of its declared shape. Shapes must follow from the declared
-/// ones and from fixed inputs alone. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset).
+/// Imports an ONNX graph with any number of inputs and outputs, each of its declared shape. All shapes must follow from the
+/// declared ones and the fixed inputs. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and
+/// opset).
 Result<Function> import_onnx_function(std::span<const std::byte> bytes, const FunctionOptions& options = {});
 
-/// What stands in the file. Errors: unreadable; unsupported where weights stand in files that `external` does not give.
+/// Summarizes the file. Errors: unreadable; unsupported if weights are stored in files that `external` does not give.
 Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
 }  // namespace probust

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shape of a model's input for one example. One symbolic extent is the batch, wherever it stands; if there are more, the
-// first axis is the batch, and the data, or the user, settle the others.
+// The shape of a model's input for one example. One symbolic extent is the batch, on any axis. If there are more, the first axis
+// is the batch, and the data or the user determine the others.
 #include "probust/onnx/input_shape.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string open_shape_text(const Shape& shape) {
   return text + "]";
 }
 
-// The shape that was asked for, if it is one of those that the input declares.
+// The requested shape, if it agrees with the declared one.
 Shape given_shape(const ValueInfo& input, const Shape& given) {
   bool fits = !input.has_shape || input.shape.size() == given.size();
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -37,7 +37,7 @@ Shape given_shape(const ValueInfo& input, const Shape& given) {
   return given;
 }
 
-// Some shape that an input may have whose declared one has open extents, as an example to follow.
+// An example of a shape that fits a declared shape with open extents, for hints.
 std::string example_shape(const Shape& declared) {
   std::string text;
   bool batch = true;
@@ -55,20 +55,20 @@ Shape arranged(const Shape& point, Layout layout) {
   return layout == Layout::nhwc ? Shape{point[1], point[2], point[0]} : Shape{point[0], point[2], point[1]};
 }
 
-// Without a layout the channels come first, or last if the model says how many stand there.
+// With automatic layout, try channels first, and channels last if the model fixes the last extent.
 std::vector<Layout> layouts_to_try(Layout layout, const Shape& declared) {
   if (layout != Layout::automatic) return {layout};
   if (declared.empty() || is_open(declared.back())) return {Layout::nchw};
   return {Layout::nchw, Layout::nhwc};
 }
 
-// Whether every extent is the declared one, or the declared one is open.
+// Whether every extent equals the declared one, or the declared one is open.
 bool fits(const Shape& declared, const Shape& extents) {
   const auto same = [](std::int64_t wanted, std::int64_t extent) { return is_open(wanted) || wanted == extent; };
   return declared.size() == extents.size() && std::equal(declared.begin(), declared.end(), extents.begin(), same);
 }
 
-// The same with extents of 1 passed over on both sides: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
+// The same, skipping extents of 1 on both sides: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
 std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
   auto next = extents.begin();
   const auto pass_ones = [&] { next = std::find_if(next, extents.end(), [](std::int64_t extent) { return extent != 1; }); };
@@ -82,7 +82,7 @@ std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
   return next == extents.end() ? std::optional(declared) : std::nullopt;
 }
 
-// The one open extent, if the others divide the number of values in a point.
+// Infers a single open extent from the number of values in a point, if the others divide it.
 std::optional<Shape> fitted_by_count(Shape declared, std::int64_t values) {
   if (std::count_if(declared.begin(), declared.end(), is_open) != 1) return std::nullopt;
   const auto open = std::find_if(declared.begin(), declared.end(), is_open);
@@ -93,7 +93,7 @@ std::optional<Shape> fitted_by_count(Shape declared, std::int64_t values) {
   return declared;
 }
 
-// What the axes after the batch become for points of a shape.
+// The axes after the batch, for points of a shape.
 std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout layout) {
   const std::vector<Layout> orders = layouts_to_try(layout, declared);
   for (const Layout order : orders) {
@@ -107,8 +107,8 @@ std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout la
   return fitted_by_count(declared, element_count(point));
 }
 
-// The input's shape as points of the data settle it; nothing if they do not. An input without a declared shape takes one point
-// as it is.
+// The input's shape as determined by points of the data, or nothing if they do not determine it. If the input has no declared
+// shape, it takes a point as it is, after a batch of 1.
 std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout layout) {
   if (!input.has_shape) {
     Shape shape = arranged(point, layouts_to_try(layout, {})[0]);
@@ -122,7 +122,7 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
   return shape;
 }
 
-// Why the shape of an input is not known.
+// Throws the reason why an input's shape cannot be determined.
 [[noreturn]] void refuse_open(const ValueInfo& input, const ImportOptions& options) {
   const std::string where = "input '" + input.name + "'";
   const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
@@ -136,7 +136,7 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
               "give the shape of one example, for instance --input-shape " + example_shape(input.shape)};
 }
 
-// As asked for; else as declared with the batch as 1, unless that leaves extents open or is not what the data have.
+// The requested shape; else the declared one with batch 1, unless that leaves extents open or does not match the data.
 Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
   if (!options.input_shape.empty()) return given_shape(input, options.input_shape);
   const bool has_data = !options.data_shape.empty(), open = needs_data_shape(input);

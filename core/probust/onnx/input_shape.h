@@ -6,8 +6,8 @@
 
 namespace probust::onnx {
 
-/// The input's shape for one example: as declared, with the batch as 1 and what else is open from `input_shape` or `data_shape`.
-/// Throws Error{unsupported} if the input is not floating-point or if nothing settles its shape, Error{unreadable} if points
+/// The input's shape for one example: as declared, with the batch as 1 and other open extents from `input_shape` or `data_shape`.
+/// Throws Error{unsupported} if the input is not floating-point or its shape cannot be determined, Error{unreadable} if points
 /// of `data_shape` do not fit it, Error{usage} if `input_shape` does not.
 Shape shape_of_one(const ValueInfo& input, const ImportOptions& options);
 

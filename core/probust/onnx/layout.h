@@ -3,9 +3,9 @@
 
 namespace probust {
 
-/// The order that a model's input wants its pixels in. Data are stored channel-first.
+/// The order in which a model's input takes pixels. Data are stored channel-first.
 enum class Layout {
-  automatic,  ///< told from the model's input shape; nchw where that does not tell
+  automatic,  ///< inferred from the model's input shape; nchw if that is ambiguous
   nchw,
   nhwc,
   whcn,  ///< column-major, as MATLAB stores images

@@ -13,34 +13,34 @@
 // Lowering: each ONNX operator becomes nodes of the core's closed set.
 namespace probust::onnx {
 
-/// A named value of the ONNX graph. Everything that depends on weights and shapes alone is a constant as soon as it is known.
+/// A named value of the ONNX graph. Everything that depends only on weights and shapes becomes a constant as soon as it is known.
 struct Named {
   ValueId id = kNoValue;  ///< kNoValue: an output that its node's lowering does not compute
   bool integer = false;
-  std::int32_t type = 0;  ///< ONNX's number of the element type, where it is known: of weights, constants and casts
+  std::int32_t type = 0;  ///< ONNX's number of the element type, if known: of weights, constants and casts
 };
 
-/// What computing constants at import may still cost. A small file must not ask for much memory or time, so the budget grows with
-/// the file: real models compute constants from weights that they carry.
+/// A limit on the cost of computing constants at import. A small file must not claim much memory or time, so the budget grows
+/// with the file: real models compute constants from weights that they carry.
 class Budget {
  public:
   explicit Budget(std::size_t file_bytes);
-  /// Takes from the budget before memory is taken. Throws Error{resources} where it does not suffice.
+  /// Call before allocating. Throws Error{resources} if the budget is exceeded.
   void spend(std::int64_t elements, double flops = 0);
 
  private:
   double elements_, flops_;
 };
 
-/// The value as a constant node if it depends on constants alone, else the value itself. Throws as Budget::spend does.
+/// The value as a constant node if it depends only on constants, else the value itself. Throws as Budget::spend does.
 ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name);
 
 class GraphLowering;
 
-/// The versions of ai.onnx and ai.onnx.ml that are read.
+/// The supported versions of ai.onnx and ai.onnx.ml.
 inline constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28, kNewestMlOpset = 5;
 
-/// What a lowering sees of its node, and where it puts the result.
+/// One node being lowered: its operands, attributes and results.
 class Lowering {
  public:
   Lowering(Graph& graph, const NodeProto& node, std::int64_t opset, const std::map<std::string, Named>& values, Budget& budget,
@@ -58,7 +58,7 @@ class Lowering {
   std::int32_t type(std::size_t i) const { return named(i).type; }
   Shape shape(std::size_t i) const { return graph[in(i)].shape; }
   bool is_constant(std::size_t i) const { return is_constant_value(in(i)); }
-  const Tensor& constant(std::size_t i) const;              ///< fails unless operand i is one
+  const Tensor& constant(std::size_t i) const;              ///< fails unless operand i is a constant
   std::vector<std::int64_t> integers(std::size_t i) const;  ///< a constant operand as integers; huge values saturate
 
   // Attributes.
@@ -69,9 +69,9 @@ class Lowering {
   std::vector<std::int64_t> attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const;
   std::vector<float> attribute(const std::string& name, const std::vector<float>& otherwise) const;
   std::vector<std::string> attribute(const std::string& name, const std::vector<std::string>& otherwise) const;
-  /// The outputs of the graph in an attribute, lowered; fails where it holds none.
+  /// The outputs of the graph in an attribute, lowered; fails if the attribute holds no graph.
   std::vector<Named> branch(const std::string& name) const;
-  /// Integers that older opsets keep in an attribute and newer ones in operand i; nothing where neither is there.
+  /// Integers that older opsets keep in an attribute and newer ones in operand i; empty if neither is present.
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
 
   // Results.
@@ -81,12 +81,12 @@ class Lowering {
   const std::map<std::string, Named>& results() const { return results_; }
 
   // Nodes.
-  /// Appends a node; of constants alone, its value.
+  /// Appends a node; if all operands are constants, its value.
   ValueId add_node(Op op, std::vector<ValueId> operands, Attributes attributes = {});
   ValueId scalar(float value);
   ValueId tensor(Tensor value) { return append_constant(graph, std::move(value), label()); }
 
-  /// Before a lowering makes lists or tensors whose size the file chooses.
+  /// Call before making lists or tensors whose size the file chooses.
   void spend(std::int64_t elements) { budget_.spend(elements); }
 
   /// "node 'conv1' (Conv, opset 17)".
@@ -95,7 +95,7 @@ class Lowering {
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 
-  /// A target shape without the batch that the model was exported for: its first extent, where that is a multiple of it.
+  /// A target shape without the batch that the model was exported for: its first extent is divided by the batch, if divisible.
   Shape without_batch(Shape shape) const;
 
   /// A possibly negative axis as one of 0..rank-1.
@@ -113,18 +113,17 @@ class Lowering {
   std::map<std::string, Named> results_;
 };
 
-/// A value whose extent along `axis` is 1 holds positions there: 1 at that position of an axis of `extent`, 0 elsewhere.
+/// For an index with extent 1 along `axis`: 1 at that position of an axis of `extent`, 0 elsewhere.
 ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent);
 
-/// sum^(1/p) for a norm, with the derivative 0 at 0, where the root alone has none: a blank patch of an image is no reason for
-/// NaN.
+/// sum^(1/p) for a norm, with derivative 0 at 0, where the root has none: a blank patch of an image must not give NaN.
 ValueId norm_root(Lowering& l, ValueId sum, std::int64_t p = 2);
 
-/// One line of a table of ONNX operators.
+/// A row of a table of ONNX operators.
 struct OnnxOperator {
   std::string_view op_type;
   void (*lower)(Lowering&);
-  bool differentiable;     ///< false where the derivative is zero almost everywhere
+  bool differentiable;     ///< false if the derivative is zero almost everywhere
   std::int64_t since = 1;  ///< the first version of its domain that has it
 };
 
@@ -152,7 +151,7 @@ std::span<const OnnxOperator> tree_operators();
 /// Every table: the one list of ONNX operators.
 std::span<const OperatorFamily> operator_families();
 
-/// The operator's line, or null.
+/// The operator's row, or null.
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);
 
 }  // namespace probust::onnx

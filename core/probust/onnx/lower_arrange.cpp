@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that move elements, and those that speak of shapes. Shapes are known at import, so the latter are constants.
+// Operators that move elements, and those that compute with shapes. Shapes are known at import, so the latter are constants.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -31,7 +31,7 @@ void dropout(Lowering& l) {
   l.set(1, build::broadcast(l.graph, kept, l.shape(0)), true);  // the mask
 }
 
-// Between floating types nothing happens; to integers numbers are cut off; to bool they become 0 or 1.
+// Casts between floating types do nothing; casts to integers truncate; casts to bool give 0 or 1.
 void cast_to(Lowering& l, bool to_integer, bool to_bool) {
   const ValueId x = l.in(0);
   if (to_bool) return l.set(0, l.add_node(Op::step, {l.add_node(Op::absolute, {x})}), true);
@@ -108,7 +108,7 @@ void flatten(Lowering& l) {
                        {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
 }
 
-// 0 keeps an extent, -1 takes what is left.
+// In the target shape, 0 keeps an extent and -1 is inferred.
 void reshape(Lowering& l) {
   const Shape from = l.shape(0);
   Shape to = l.is_constant(0) ? l.integers(1) : l.without_batch(l.integers(1));
@@ -181,7 +181,7 @@ void concat(Lowering& l) {
   l.set(l.add_node(Op::concat, operands, AxisAttribute{l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l))}));
 }
 
-// Elements start, start + step, ... below end along one axis; a negative step picks them one by one.
+// Elements start, start + step, ... before end along one axis; a negative step becomes a gather.
 ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   const Shape from = l.graph[x].shape;
   const std::int64_t extent = from[axis];
@@ -264,7 +264,7 @@ void tile(Lowering& l) {
   l.set(x);
 }
 
-// Source index of each padded position along one axis, for the modes that repeat the image.
+// Source index of each padded position along one axis, for modes that repeat the image.
 std::int64_t padded_source(std::int64_t position, std::int64_t extent, const std::string& mode) {
   if (mode == "edge") return std::clamp<std::int64_t>(position, 0, extent - 1);
   if (mode == "wrap") return ((position % extent) + extent) % extent;
@@ -321,7 +321,7 @@ void pad(Lowering& l) {
   const Shape inner = l.graph[x].shape;
   ValueId y = l.add_node(Op::pad, {x}, zeros);
   if (value != 0) {
-    // The frame: the value everywhere but where the operand stands (not by subtraction: the value may be infinite).
+    // The frame: the value everywhere except at the operand (not by subtraction: the value may be infinite).
     l.spend(element_count(l.graph[y].shape) + element_count(inner));
     Tensor ones(inner), frame(l.graph[y].shape);
     std::fill(ones.data.begin(), ones.data.end(), 1.0F);
@@ -333,7 +333,7 @@ void pad(Lowering& l) {
   l.set(0, y, l.integer(0));
 }
 
-// Blocks of channels become blocks of pixels; CRD has the block behind the channel, DCR before it.
+// Blocks of channels become blocks of pixels; CRD has the block after the channel, DCR before it.
 void depth_to_space(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
@@ -357,7 +357,7 @@ void space_to_depth(Lowering& l) {
   l.set(build::reshape(l.graph, build::transpose(l.graph, split, {0, 3, 5, 1, 2, 4}), {n, c * b * b, h, w}));
 }
 
-// A condition that is known takes its branch; one that depends on the input chooses between the branches' values.
+// A constant condition selects a branch at import; one that depends on the input selects between the branches' values.
 void if_else(Lowering& l) {
   if (l.is_constant(0)) {
     if (l.constant(0).size() != 1) l.malformed("has a condition that is not one value");

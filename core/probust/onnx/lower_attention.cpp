@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scaled dot-product attention, softmax(q kᵀ / sqrt(d) + mask) v, with the variants of opsets 23 and 24: several query heads per
-// key head, caches of past keys and values, soft caps, and masks of four kinds.
+// key head, caches of past keys and values, soft caps, and four kinds of masks.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ ValueId with_past(Lowering& l, Operand past, ValueId present) {
   return l.has(past) ? l.add_node(Op::concat, {l.in(past), present}, AxisAttribute{2}) : present;
 }
 
-// Each head as often as there are query heads for it, side by side.
+// Repeats each head once per query head that uses it; copies are adjacent.
 ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const std::int64_t own = l.graph[x].shape[1];
   if (own == heads) return x;
@@ -45,7 +45,7 @@ ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   return l.add_node(Op::gather, {x}, g);
 }
 
-// What operand 3 adds to the scores: it holds numbers to add, or booleans of what may be looked at. A short one hides the rest.
+// The bias from operand 3: numbers to add, or booleans that allow a key. A mask shorter than the keys hides the rest.
 ValueId mask_bias(Lowering& l, std::int64_t keys) {
   ValueId bias = l.in(kMask);
   if (l.integer(kMask)) bias = l.add_node(Op::select, {bias, l.scalar(0), l.scalar(-kInfinity)});
@@ -72,7 +72,7 @@ ValueId pattern_bias(Lowering& l, std::int64_t batch, std::int64_t queries, std:
   return l.tensor(std::move(bias));
 }
 
-// Everything that hides keys, as one value to add; kNoValue where nothing does.
+// All masks as one bias to add; kNoValue if there is none.
 ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   ValueId bias = l.has(kMask) ? mask_bias(l, keys) : kNoValue;
   const auto join = [&](ValueId more) { bias = bias == kNoValue ? more : l.add_node(Op::add, {bias, more}); };
@@ -81,7 +81,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   if (!lengths.empty())
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t, std::int64_t k) { return k < lengths[b]; }));
   if (l.attribute("is_causal", std::int64_t{0}) != 0) {
-    // Query i is the one behind all that went before it: the cache, or the keys that are no queries.
+    // Query i comes after all earlier keys: the cache, or the keys that are not queries.
     const std::int64_t past = l.has(kPastKey) ? l.shape(kPastKey).at(2) : 0;
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t q, std::int64_t k) {
       return k <= q + (l.has(kPastKey) || lengths.empty() ? past : lengths[b] - queries);
@@ -90,7 +90,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   return bias;
 }
 
-// Softmax over the keys; a query that may look at nothing gets zeros.
+// Softmax over the keys; a query with all keys masked gets zeros.
 ValueId masked_softmax(Lowering& l, ValueId scores) {
   const auto axis = static_cast<std::int64_t>(l.graph[scores].shape.size()) - 1;
   const ValueId least = l.scalar(-std::numeric_limits<float>::max());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Einsum as matrix products: operands are joined two at a time, each pair as one batched product. Labels of an operand that
-// nobody else needs are summed first, repeated ones become a diagonal, and an ellipsis stands for labels without names.
+// Einsum as matrix products: operands are joined two at a time, each pair as one batched product. Labels that occur in only one
+// operand and not in the output are summed first, repeated labels become a diagonal, and an ellipsis stands for unnamed labels.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -27,7 +27,7 @@ std::optional<std::size_t> find(const Labels& labels, int label) {
   return static_cast<std::size_t>(at - labels.begin());
 }
 
-// The labels of "ab...c" for a given rank; without one, the ellipsis covers `covered` axes.
+// The labels of "ab...c" for a given rank; if no rank is given, the ellipsis covers `covered` axes.
 Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int64_t> rank, std::int64_t covered) {
   const auto letters =
       static_cast<std::int64_t>(std::count_if(text.begin(), text.end(), [](char c) { return c != '.' && c != ' '; }));
@@ -61,7 +61,7 @@ std::vector<std::string> split_commas(const std::string& text) {
   return parts;
 }
 
-// Axes i and j of x as one: its diagonal.
+// Merges axes i and j of x: the diagonal.
 Term take_diagonal(Lowering& l, Term t, std::size_t i, std::size_t j) {
   std::vector<std::int64_t> order;
   for (std::size_t axis = 0; axis < t.labels.size(); ++axis) {
@@ -92,7 +92,7 @@ Term without_repetitions(Lowering& l, Term t) {
   return t;
 }
 
-// Sums over the labels that `needed` does not hold.
+// Sums over the labels that are not in `needed`.
 Term sum_unneeded(Lowering& l, const Term& t, const std::set<int>& needed) {
   std::vector<std::int64_t> axes;
   Shape shape;
@@ -108,7 +108,7 @@ Term sum_unneeded(Lowering& l, const Term& t, const std::set<int>& needed) {
   return {build::reshape(l.graph, build::reduce_sum(l.graph, t.value, axes), shape), labels};
 }
 
-// The axes in the order of `labels`; labels that the term does not have get extent 1.
+// Transposes the axes to the order of `labels`; labels that the term does not have get extent 1.
 ValueId arranged(Lowering& l, const Term& t, const Labels& labels) {
   std::vector<std::int64_t> order;
   Shape shape;
@@ -168,7 +168,7 @@ Term join(Lowering& l, Term a, Term b, const std::set<int>& needed) {
   return {build::reshape(l.graph, product, extents(l, a, b, labels)), labels};
 }
 
-// Without "->": the labels that stand once, in order, behind those of the ellipsis.
+// Without "->": the labels that occur once, in order, after those of the ellipsis.
 Labels implicit_output(const std::vector<Term>& terms) {
   std::map<int, int> counts;
   for (const Term& t : terms) {

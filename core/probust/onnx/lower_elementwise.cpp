@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions of elements, comparisons and products.
+// Elementwise functions, comparisons and products.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ void binary(Lowering& l) {
   l.set(l.add_node(op, {l.in(0), l.in(1)}));
 }
 
-// A constant operand repeated up to `shape`.
+// A constant operand broadcast to `shape`.
 const Tensor& spread(Lowering& l, std::size_t operand, const Shape& shape) {
   l.constant(operand);
   return constant_value(l.graph, l.add_node(Op::broadcast, {l.in(operand)}, ShapeAttribute{shape}));
@@ -34,7 +34,7 @@ ValueId truncated(Lowering& l, ValueId x) {
   return l.add_node(Op::multiply, {l.add_node(Op::sign, {x}), size});
 }
 
-// Integers divide towards zero; quotients of integers below 2^24 never round up to the next one in double.
+// Integer division truncates; in double, quotients of integers below 2^24 never round up to the next integer.
 void divide(Lowering& l) {
   if (!l.integer(0) || !l.integer(1)) return binary<Op::divide>(l);
   if (l.is_constant(1)) {
@@ -51,7 +51,7 @@ void divide(Lowering& l) {
   l.set(l.tensor(std::move(result)));
 }
 
-// The remainder, with the divisor's sign; with fmod, with the dividend's.
+// The remainder has the divisor's sign; with fmod, the dividend's.
 void modulo(Lowering& l) {
   const ValueId a = l.in(0), b = l.in(1), quotient = l.add_node(Op::divide, {a, b});
   const bool truncate = l.attribute("fmod", std::int64_t{0}) != 0;
@@ -129,7 +129,7 @@ void thresholded_relu(Lowering& l) {
   l.set(l.add_node(Op::select, {above, l.in(0), l.scalar(0)}));
 }
 
-// x moved towards zero by bias, 0 between -lambd and lambd.
+// Moves x towards zero by bias; 0 between -lambd and lambd.
 void shrink(Lowering& l) {
   const float bias = l.attribute("bias", 0.0F), lambda = l.attribute("lambd", 0.5F);
   const ValueId x = l.in(0), zero = l.scalar(0);
@@ -159,7 +159,7 @@ void gelu(Lowering& l) {
   l.set(l.add_node(Op::multiply, {twice, l.scalar(0.5F)}));
 }
 
-// Bounds are attributes before opset 11, operands since; either may be left out.
+// Bounds are attributes before opset 11, operands from then on; either may be omitted.
 void clip(Lowering& l) {
   const bool old = l.opset < 11;
   ValueId x = l.in(0);
@@ -170,7 +170,7 @@ void clip(Lowering& l) {
   l.set(0, x, l.integer(0));
 }
 
-// A constant exponent of 2 is a product: the general power has no derivative for negative bases.
+// A constant exponent of 2 becomes a product: the general power has no derivative for negative bases.
 void power(Lowering& l) {
   if (l.is_constant(1) && l.constant(1).size() == 1 && l.constant(1).data[0] == 2 && l.shape(1).size() <= l.shape(0).size()) {
     return l.set(0, l.add_node(Op::multiply, {l.in(0), l.in(0)}), l.integer(0));
@@ -190,7 +190,7 @@ void mish(Lowering& l) {
   l.set(l.add_node(Op::multiply, {l.in(0), l.add_node(Op::tanh, {l.add_node(Op::softplus, {l.in(0)})})}));
 }
 
-// ONNX MatMul promotes vectors to matrices and takes the extra axis away again.
+// ONNX MatMul promotes vectors to matrices and removes the extra axis afterwards.
 void matmul(Lowering& l) {
   Shape a = l.shape(0), b = l.shape(1);
   if (a.empty() || b.empty()) l.malformed("multiplies a scalar");

@@ -8,11 +8,11 @@
 namespace probust::onnx {
 namespace {
 
-// Functions call functions, and branches hold branches: neither may exhaust the stack, nor grow without end.
+// Functions call functions, and branches contain branches: neither may exhaust the stack or grow without limit.
 constexpr int kDeepestBody = 32;
 constexpr std::int64_t kElementsPerInlinedNode = 64;
 
-// The names that a graph in an attribute reads from around it: all it reads without what it defines itself.
+// The outer names that a graph in an attribute reads: all its reads except the names it defines.
 void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
   std::set<std::string> own;
   for (const auto& [name, tensor] : graph.initializers) own.insert(name);
@@ -28,7 +28,7 @@ void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
                [&](const std::string& name) { return own.count(name) == 0; });
 }
 
-// A node of a function's body with the caller's attributes in place of references; a reference to one left out leaves it out.
+// A node of a function's body with the caller's attributes replacing references; a reference to an omitted attribute is dropped.
 NodeProto instantiate(const NodeProto& node, const std::map<std::string, AttributeProto>& given) {
   NodeProto copy = node;
   copy.attributes.clear();
@@ -67,7 +67,7 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
     : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
   if (depth > kDeepestBody) throw Error{ErrorCode::unreadable, "model", "has functions in functions without end", ""};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
-  // Every name has one maker. Without this a later node could silently replace a weight or another's output.
+  // Every name has one maker. Otherwise a later node could silently replace a weight or another node's output.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& name : nodes_[i].outputs) {
       if (name.empty()) continue;
@@ -101,9 +101,9 @@ GraphLowering::Needed GraphLowering::needed_for(const std::string& name) const {
   return needed;
 }
 
-// Kahn's algorithm; of the nodes whose operands are all made, the first in the file is next.
+// Kahn's algorithm; among the nodes whose operands are ready, the first in the file is next.
 std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
-  std::map<std::size_t, std::size_t> missing;  // operands that are still to be made
+  std::map<std::size_t, std::size_t> missing;  // operands still to be made
   std::map<std::size_t, std::vector<std::size_t>> readers;
   std::set<std::size_t> ready;
   for (const auto& [i, makers] : needed) {
@@ -126,7 +126,7 @@ std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
   refuse_cycle(left);
 }
 
-// Every node of `left` reads what another of them makes: going back from any leads into a cycle.
+// Every node of `left` reads a value made by another of them, so following reads from any node leads into a cycle.
 void GraphLowering::refuse_cycle(const std::set<std::size_t>& left) {
   std::set<std::size_t> seen;
   for (std::size_t i = *left.begin();;) {
@@ -161,7 +161,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
       lower_operator(lowering);
     }
   } catch (const Error& error) {
-    // Shapes that do not fit are found by the core, which does not know the node's name.
+    // The core finds shapes that do not fit, but does not know the node's name.
     if (error.where.rfind("node '", 0) == 0 && error.where.find(node.op_type) != std::string::npos) throw;
     throw lowering.error(error.code, error.where + " " + error.what, error.hint);
   } catch (const std::out_of_range&) {
@@ -170,7 +170,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
     lowering.malformed("is inconsistent");
   }
   for (const std::string& name : node.outputs) {
-    if (!name.empty()) values_[name] = {};  // stays so where the lowering does not compute it
+    if (!name.empty()) values_[name] = {};  // stays empty if the lowering does not compute it
   }
   for (const auto& [name, value] : lowering.results()) values_[name] = value;
 }

@@ -11,37 +11,37 @@
 
 namespace probust::onnx {
 
-/// What all bodies of one model share: the graph that is made, the model that it is made from, what may still be spent.
+/// Shared by all bodies of one model: the graph being built, its source model, and the remaining budget.
 struct LoweringTarget {
   Graph& graph;
   const ModelProto& model;
   Budget& budget;
-  std::int64_t batch = 1;  ///< a number of examples that the model was exported for and that is taken out of its shapes
+  std::int64_t batch = 1;  ///< the number of examples that the model was exported for, to be removed from its shapes
 };
 
 /// Lowers the nodes of one body: of the model's graph, of a branch, or of a function that the model defines. Each node is lowered
-/// once, and only when something asks for what it makes.
+/// once, and only when one of its outputs is needed.
 class GraphLowering {
  public:
   /// `values` are the names that the body can read from the start. The nodes must outlive this.
-  /// Throws Error{unreadable} where two nodes make the same name.
+  /// Throws Error{unreadable} if two nodes make the same name.
   GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
                 std::map<std::string, Named> values, int depth = 0);
 
-  /// True where the body has a value of this name, or a node that makes it.
+  /// True if the body has a value of this name, or a node that makes it.
   bool has(const std::string& name) const { return values_.count(name) != 0 || producers_.count(name) != 0; }
 
-  /// The value of that name. Lowers the nodes that it needs, each after those that make its operands; the file need not be sorted
-  /// (keras2onnx writes files that are not), and a sorted one keeps its order. The id is kNoValue if the node's lowering leaves
-  /// the output out. Throws Error{unreadable} if nothing makes the value or nodes form a cycle, Error{unsupported} if an operator
-  /// on the way is not supported.
+  /// The value of that name. Lowers the nodes it needs, each after those that make its operands; the file need not be sorted
+  /// (keras2onnx writes unsorted files), and a sorted file keeps its order. The id is kNoValue if the node's lowering does not
+  /// compute the output. Throws Error{unreadable} if nothing makes the value or nodes form a cycle, Error{unsupported} if a
+  /// needed operator is not supported.
   Named value(const std::string& name);
 
-  /// The outputs of a graph that stands in a node's attribute and reads this body's names.
+  /// The outputs of a graph in a node's attribute that reads this body's names.
   std::vector<Named> branch(const GraphProto& graph);
 
  private:
-  /// Nodes that are still to be lowered, each with those of them that make its operands.
+  /// Nodes still to be lowered, each with the others among them that make its operands.
   using Needed = std::map<std::size_t, std::vector<std::size_t>>;
 
   Lowering at(const NodeProto& node);
@@ -61,10 +61,10 @@ class GraphLowering {
   int depth_;
 };
 
-/// The names that a node reads, those that graphs in its attributes read from around them among them.
+/// The names that a node reads, including outer names read by graphs in its attributes.
 std::vector<std::string> reads_of(const NodeProto& node);
 
-/// The version of ai.onnx that a body is written in; 0 where it does not say.
+/// The version of ai.onnx that a body uses; 0 if not declared.
 std::int64_t opset_of(const Opsets& opsets);
 
 /// Adds a graph's weights to `values`, as constants.

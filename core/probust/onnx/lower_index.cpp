@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gathering, scattering and what is built from positions. Indices are constants as a rule: then each of these is one gather of
-// numbered elements, with its transpose for derivatives. Indices that depend on the input are taken along one axis.
+// Gather, scatter, and operators built from positions. With constant indices, as is usual, each is one gather of numbered
+// elements, whose transpose gives the derivative. Indices that depend on the input are used along one axis.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace probust::onnx {
 
-// Positions along `axis` are counted 0, 1, ...; 1 where the count is the index.
+// Compares positions 0, 1, ... along `axis` with the index: 1 where they are equal.
 ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent) {
   Shape shape(l.graph[index].shape.size(), 1);
   shape[axis] = extent;
@@ -36,20 +36,20 @@ std::int64_t within(Lowering& l, std::int64_t index, std::int64_t extent) {
   return index < 0 ? index + extent : index;
 }
 
-// Elements of x by their numbers, as a tensor of `shape`.
+// The elements of x with the given numbers, as a tensor of `shape`.
 ValueId pick(Lowering& l, ValueId x, Integers numbers, const Shape& shape) {
   const std::int64_t count = element_count(l.graph[x].shape);
   const ValueId flat = build::reshape(l.graph, x, {count});
   return build::reshape(l.graph, l.add_node(Op::gather, {flat}, GatherAttributes{0, std::move(numbers), count}), shape);
 }
 
-// Indices that count from the end as such that count from the start.
+// Converts negative indices, which count from the end.
 ValueId from_start(Lowering& l, ValueId index, std::int64_t extent) {
   const ValueId later = l.add_node(Op::add, {index, l.scalar(static_cast<float>(extent))});
   return l.add_node(Op::select, {l.add_node(Op::less, {index, l.scalar(0)}), later, index});
 }
 
-// [outer, extent, inner] taken at indices [count]: each of them stands for a whole slice.
+// Gathers from [outer, extent, inner] at indices [count]; each index selects a whole slice.
 ValueId take_slices(Lowering& l, ValueId x, std::int64_t axis, ValueId index) {
   const Shape shape = l.graph[x].shape;
   const std::int64_t outer = element_count({shape.begin(), shape.begin() + axis});
@@ -77,7 +77,7 @@ void gather(Lowering& l) {
   l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
 }
 
-// The number in a tensor of shape `data` of the element that index e of `shape` names along `axis`.
+// For each index e of `shape`, which selects along `axis`: the element number in a tensor of shape `data`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
     l.malformed("data " + to_string(data) + " and indices " + to_string(shape) + " differ in rank");
@@ -111,7 +111,7 @@ void gather_elements(Lowering& l) {
   l.set(0, l.add_node(Op::take, {lines, from_start(l, l.in(1), data[axis])}, AxisAttribute{axis}), l.integer(0));
 }
 
-// Rows of indices [..., k] that name slices of `data` behind its first `batch` axes: the numbers of all their elements.
+// Rows of indices [..., k] select slices of `data` after its first `batch` axes: the numbers of all their elements.
 Integers numbers_of_slices(Lowering& l, const Shape& data, const Shape& shape, const Integers& indices, std::int64_t batch) {
   const std::int64_t k = shape.empty() ? 0 : shape.back(), rank = static_cast<std::int64_t>(data.size());
   if (shape.empty() || k < 0 || batch < 0 || batch >= static_cast<std::int64_t>(shape.size()) || batch + k > rank ||
@@ -142,7 +142,7 @@ void gather_nd(Lowering& l) {
   l.set(0, pick(l, l.in(0), std::move(numbers), to), l.integer(0));
 }
 
-// Element numbers[i] of flat x replaced by updates[i]; the numbers differ.
+// Replaces element numbers[i] of flat x by updates[i]; the numbers must be distinct.
 ValueId replace(Lowering& l, ValueId x, const Integers& numbers, ValueId updates) {
   const std::int64_t count = l.graph[x].shape[0];
   l.spend(count);
@@ -161,7 +161,7 @@ ValueId reduced(Lowering& l, const std::string& reduction, ValueId old, ValueId 
   l.malformed("reduction '" + reduction + "' is not known");
 }
 
-// Updates whose target was updated before go into a later round.
+// Splits updates into rounds, so that no target occurs twice in a round.
 std::vector<Integers> rounds_of(const Integers& numbers) {
   std::vector<Integers> rounds;
   std::map<std::int64_t, std::size_t> seen;
@@ -195,7 +195,7 @@ void scatter_elements(Lowering& l) {
 
 void scatter_nd(Lowering& l) { scatter_to(l, numbers_of_slices(l, l.shape(0), l.shape(1), l.integers(1), 0)); }
 
-// Values [off, on], a new axis of extent depth.
+// Values [off, on], with a new axis of extent `depth`.
 void one_hot_encode(Lowering& l) {
   const Integers depth = l.integers(1);
   if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("depth is no positive number");
@@ -207,7 +207,7 @@ void one_hot_encode(Lowering& l) {
   l.set(0, l.add_node(Op::select, {one_hot(l, index, axis, depth[0]), on, off}), l.integer(2));
 }
 
-// Positions of the elements of a constant that are not zero, one column each.
+// Positions of the nonzero elements of a constant, one column each.
 void non_zero(Lowering& l) {
   const Tensor& x = l.constant(0);
   const Shape strides = row_major_strides(x.shape);
@@ -240,7 +240,7 @@ void triangle(Lowering& l) {
   l.set(0, l.add_node(Op::select, {l.tensor(std::move(keep)), l.in(0), l.scalar(0)}), l.integer(0));
 }
 
-// Sums of everything up to each position along an axis: a product with a triangle of ones.
+// Cumulative sums along an axis: a product with a triangle of ones.
 void cumulative_sum(Lowering& l) {
   const std::int64_t rank = rank_of(l), axis = l.axis(l.integers(1).at(0), rank), n = l.shape(0)[axis];
   const bool before = l.attribute("exclusive", std::int64_t{0}) != 0, backward = l.attribute("reverse", std::int64_t{0}) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ai.onnx.ml: linear models, support vector machines, and what stands around them in exported pipelines.
+// ai.onnx.ml: linear models, support vector machines, and the preprocessing exported with them.
 #include "probust/onnx/lower_ml.h"
 
 #include <algorithm>
@@ -39,14 +39,14 @@ Tensor matrix(Lowering& l, const Floats& values, std::int64_t rows, std::int64_t
   return Tensor({rows, columns}, values);
 }
 
-// Zeros stay zero, the others share one.
+// Softmax over the nonzero scores; zeros stay zero.
 ValueId softmax_of_nonzero(Lowering& l, ValueId scores) {
   const ValueId present = l.add_node(Op::absolute, {scores});
   const ValueId masked = l.add_node(Op::select, {present, scores, l.scalar(-std::numeric_limits<float>::max())});
   return l.add_node(Op::select, {present, l.add_node(Op::softmax, {masked}, AxisAttribute{1}), l.scalar(0)});
 }
 
-// The score of one class of two as the scores of both; behind a logistic function that is a softmax of (0, s).
+// Expands the score of one of two classes to both; after a logistic function that is a softmax of (0, s).
 ValueId both_of_two(Lowering& l, ValueId score, const std::string& transform) {
   const bool logistic = transform == "LOGISTIC";
   const ValueId other = logistic ? l.add_node(Op::multiply, {score, l.scalar(0)}) : l.add_node(Op::negate, {score});
@@ -103,7 +103,7 @@ ValueId kernel_values(Lowering& l, ValueId x, const Floats& vectors) {
   l.malformed("kernel_type '" + type + "' is not known");
 }
 
-// One machine per pair of classes: coefficients of the pair's own support vectors, as a matrix [vectors, pairs].
+// Machines for pairs of classes: the coefficients of each pair's own support vectors, as a matrix [vectors, pairs].
 Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t vectors) {
   const Floats coefficients = l.attribute("coefficients", Floats{});
   const auto classes = static_cast<std::int64_t>(per_class.size()), pairs = classes * (classes - 1) / 2;
@@ -120,7 +120,7 @@ Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t ve
   return result;
 }
 
-// How often each class wins: +1 for the first of a pair where its score is positive, for the second where not.
+// Votes per class: each pair's positive score is a vote for its first class, any other for its second.
 ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
   const std::int64_t pairs = classes * (classes - 1) / 2;
   Tensor first({pairs, classes}), second({pairs, classes});
@@ -190,7 +190,7 @@ bool is_softmax_over(Lowering& l, ValueId x, std::int64_t axis) {
   return node.op == Op::softmax && std::get<AxisAttribute>(node.attributes).axis == axis;
 }
 
-// Each row divided by its norm. Rows of a softmax have an L1 norm of 1 already.
+// Divides each row by its norm. Rows of a softmax already have L1 norm 1.
 void normalizer(Lowering& l) {
   const ValueId x = l.in(0);
   const auto axis = static_cast<std::int64_t>(l.shape(0).size()) - 1;
@@ -221,7 +221,7 @@ void scaler(Lowering& l) {
   l.set(0, l.add_node(Op::multiply, {shifted, row_vector(l, l.attribute("scale", Floats{1}), "scale")}));
 }
 
-// One value for NaN, or for another number that stands for what is missing.
+// Replaces NaN, or another number that marks missing values, by one value.
 void imputer(Lowering& l) {
   const Floats values = l.attribute("imputed_value_floats", Floats{});
   if (values.empty()) l.unsupported("replaces integers", "only floating-point values are imputed");
@@ -237,7 +237,7 @@ void binarizer(Lowering& l) {
   l.set(0, l.add_node(Op::step, {above}));
 }
 
-// 1 where x, with a new last axis, is that key: [..., keys].
+// One-hot over a new last axis, [..., keys]: 1 where x equals the key.
 ValueId matches(Lowering& l, const Floats& keys) {
   Shape column = l.shape(0);
   column.push_back(1);
@@ -255,7 +255,7 @@ void one_hot_encoder(Lowering& l) {
   l.set(0, matches(l, as_floats(categories)));
 }
 
-// Numbers under `stem` in any of the ways that LabelEncoder stores them.
+// The numbers under `stem`, in any of the forms that LabelEncoder allows.
 Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
   integers = l.has_attribute(stem + "_int64s");
   if (integers) return as_floats(l.attribute(stem + "_int64s", Integers{}));
@@ -267,7 +267,7 @@ Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
   return found->second.t.values->data;
 }
 
-// The value beside the key that x is; the default where it is none.
+// Maps each key to its value; other x get the default.
 void label_encoder(Lowering& l) {
   bool integer_keys = false, integer_values = false;
   const Floats keys = label_numbers(l, "keys", integer_keys), values = label_numbers(l, "values", integer_values);
@@ -282,7 +282,7 @@ void label_encoder(Lowering& l) {
   l.set(0, build::reshape(l.graph, l.add_node(Op::select, {any, found, l.scalar(otherwise)}), l.shape(0)), integer_values);
 }
 
-// Columns of x by number; the numbers may depend on the input, as where a label is looked up.
+// Selects columns of x by number; the numbers may depend on the input, e.g. when a label is looked up.
 void array_feature_extractor(Lowering& l) {
   const Shape shape = l.shape(0);
   if (shape.empty()) l.malformed("takes a scalar");
@@ -302,7 +302,7 @@ void array_feature_extractor(Lowering& l) {
   l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
 }
 
-// Operands [N, ...] side by side.
+// Concatenates operands [N, ...].
 void feature_vectorizer(Lowering& l) {
   std::vector<ValueId> parts;
   for (std::size_t i = 0; i < l.inputs(); ++i) {
@@ -313,7 +313,7 @@ void feature_vectorizer(Lowering& l) {
   l.set(0, l.add_node(Op::concat, parts, AxisAttribute{1}));
 }
 
-// A map from labels to scores is, here, the scores in the labels' order.
+// A map from labels to scores is represented by the scores in the labels' order.
 void zip_map(Lowering& l) { l.set(0, l.in(0)); }
 
 constexpr OnnxOperator kTable[] = {

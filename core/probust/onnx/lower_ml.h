@@ -5,16 +5,16 @@
 
 #include "probust/onnx/lower.h"
 
-// What the classifiers of ai.onnx.ml share.
+// Shared by the classifiers of ai.onnx.ml.
 namespace probust::onnx {
 
-/// The number of class labels, numbers or texts. Fails where there are none.
+/// The number of class labels, numbers or texts. Fails if there are none.
 std::int64_t class_count(Lowering& l);
 
-/// What turns scores [N, C] into what the operator gives: "NONE", "SOFTMAX", "LOGISTIC" or "SOFTMAX_ZERO" (zeros stay zero).
+/// Transforms scores [N, C] as named: "NONE", "SOFTMAX", "LOGISTIC" or "SOFTMAX_ZERO" (zeros stay zero).
 ValueId post_transform(Lowering& l, ValueId scores, const std::string& name);
 
-/// Sets output 1 to the scores [N, C] and output 0 to the label of the largest one, where labels are numbers.
+/// Sets output 1 to the scores [N, C] and, if labels are numbers, output 0 to the label of the largest score.
 void set_classes(Lowering& l, ValueId scores);
 
 }  // namespace probust::onnx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Normalisation: by statistics from training, of the example itself, or by a norm.
+// Normalization: by statistics from training, by statistics of the example, or by a norm.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@ namespace probust::onnx {
 
 ValueId norm_root(Lowering& l, ValueId sum, std::int64_t p) {
   if (p == 1) return sum;
-  const ValueId zero = l.scalar(0), blank = l.add_node(Op::greater_equal, {zero, sum});  // false for NaN, which goes on
+  const ValueId zero = l.scalar(0), blank = l.add_node(Op::greater_equal, {zero, sum});  // false for NaN, which propagates
   const ValueId positive = l.add_node(Op::select, {blank, l.scalar(1), sum});
   const ValueId root =
       p == 2 ? l.add_node(Op::sqrt, {positive}) : l.add_node(Op::power, {positive, l.scalar(1 / static_cast<float>(p))});
@@ -65,7 +65,7 @@ void require_channels(Lowering& l) {
   if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
 }
 
-// With statistics that are constants, one factor and one shift per channel, computed in double.
+// If the statistics are constants: one factor and one shift per channel, computed in double.
 ValueId batch_normalize_constant(Lowering& l, double epsilon) {
   const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
   const std::int64_t channels = l.shape(0)[1];
@@ -136,7 +136,7 @@ void instance_normalization(Lowering& l) {
   l.set(l.add_node(Op::add, {scaled, per_channel(l, 2, rank)}));
 }
 
-// Scale and bias are per group before opset 21, per channel since.
+// Scale and bias are per group before opset 21, per channel from then on.
 void group_normalization(Lowering& l) {
   require_channels(l);
   const Shape shape = l.shape(0);
@@ -151,7 +151,7 @@ void group_normalization(Lowering& l) {
   l.set(build::reshape(l.graph, x, shape));
 }
 
-// x / |x|_p along an axis; nothing is divided by a norm of zero.
+// x / |x|_p along an axis; x is unchanged if its norm is zero.
 void lp_normalization(Lowering& l) {
   const std::int64_t axis = first_axis(l), p = l.attribute("p", std::int64_t{2});
   if (p != 1 && p != 2) l.malformed("p is neither 1 nor 2");
@@ -161,7 +161,7 @@ void lp_normalization(Lowering& l) {
   l.set(l.add_node(Op::divide, {x, l.add_node(Op::select, {norm, norm, l.scalar(1)})}));
 }
 
-// x / (bias + alpha / size sum of x² over neighbouring channels)^beta
+// x / (bias + (alpha / size) sum of x² over neighbouring channels)^beta
 void local_response_normalization(Lowering& l) {
   require_channels(l);
   const Shape shape = l.shape(0);

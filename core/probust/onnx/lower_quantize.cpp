@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quantisation: numbers on a grid of integers. Rounding is piecewise constant, so a quantised value has no derivative; the way
-// back is linear.
+// Quantization: numbers on a grid of integers. Rounding is piecewise constant, so quantized values have zero derivative;
+// dequantization is linear.
 #include <numeric>
 
 #include "probust/base/error.h"
@@ -14,7 +14,7 @@ struct Range {
   float low, high;
 };
 
-// The integers of an element type, by ONNX's number; 0 means uint8.
+// The range of an integer type, by ONNX's number; 0 means uint8.
 Range range_of(Lowering& l, std::int64_t type) {
   switch (type) {
     case 0:
@@ -31,7 +31,7 @@ Range range_of(Lowering& l, std::int64_t type) {
   }
 }
 
-// Operand i, a scale or zero point, as something that broadcasts with x: one for all, one per entry of `axis`, or one per block.
+// Operand i, a scale or zero point, reshaped to broadcast with x: one for all, one per entry of `axis`, or one per block.
 ValueId beside(Lowering& l, std::size_t i) {
   const Shape x = l.shape(0), own = l.shape(i);
   if (element_count(own) == 1) return build::reshape(l.graph, l.in(i), {});
@@ -68,7 +68,7 @@ void dequantize_linear(Lowering& l) {
   l.set(0, l.add_node(Op::multiply, {centred, beside(l, 1)}));
 }
 
-// The grid of uint8 that just holds all elements and zero.
+// The smallest uint8 grid that covers all elements and zero.
 void dynamic_quantize_linear(Lowering& l) {
   const std::int64_t count = element_count(l.shape(0));
   if (count == 0) l.malformed("quantises nothing");

@@ -47,7 +47,7 @@ Shape reduced_shape(Lowering& l, const Axes& axes) {
   return shape;
 }
 
-// x as [lines, n], the reduced axes behind the others.
+// x as [lines, n], with the reduced axes last.
 ValueId as_lines(Lowering& l, ValueId x, const Axes& axes) {
   const Shape from = l.graph[x].shape;
   Axes order;
@@ -72,7 +72,7 @@ ValueId filled(Lowering& l, const Shape& shape, float value) {
 
 ValueId sum_of(Lowering& l, ValueId x, const Axes& axes) { return build::reduce_sum(l.graph, x, axes); }
 
-// One window over each line.
+// Max-pooling with one window per line.
 ValueId largest_of(Lowering& l, ValueId x, const Axes& axes) {
   if (axes.empty()) return x;
   const Shape to = kept_shape(l.graph[x].shape, axes);
@@ -88,7 +88,7 @@ ValueId least_of(Lowering& l, ValueId x, const Axes& axes) {
   return l.add_node(Op::negate, {largest_of(l, l.add_node(Op::negate, {x}), axes)});
 }
 
-// Halves of each line multiplied until one element is left.
+// Multiplies the halves of each line until one element is left.
 ValueId product_of(Lowering& l, ValueId x, const Axes& axes) {
   const Shape to = kept_shape(l.graph[x].shape, axes);
   ValueId lines = as_lines(l, x, axes);
@@ -140,7 +140,7 @@ void reduce_l2(Lowering& l) {
 
 ValueId log_sum_of(Lowering& l, ValueId x, const Axes& axes) { return l.add_node(Op::log, {sum_of(l, x, axes)}); }
 
-// With the largest element taken out, so that nothing overflows; where that is infinite, a finite one serves as well.
+// Subtracts the largest element, so that nothing overflows; if it is infinite, the largest finite float is subtracted.
 ValueId log_sum_exp_of(Lowering& l, ValueId x, const Axes& axes) {
   constexpr float kMost = std::numeric_limits<float>::max();
   const ValueId above = l.add_node(Op::maximum, {largest_of(l, x, axes), l.scalar(-kMost)});
@@ -149,7 +149,7 @@ ValueId log_sum_exp_of(Lowering& l, ValueId x, const Axes& axes) {
   return l.add_node(Op::add, {log_sum_of(l, rest, axes), largest});
 }
 
-// Before opset 13 softmax works on everything behind `axis` as one; since, along `axis` alone.
+// Before opset 13, softmax flattens all axes from `axis` on; since then it works along `axis` only.
 void along_axis(Lowering& l, ValueId (*function)(Lowering&, ValueId, std::int64_t axis)) {
   const Shape shape = l.shape(0);
   const auto rank = static_cast<std::int64_t>(shape.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Resize and its predecessor Upsample. Interpolation works along one axis at a time, and along one axis it is linear: a gather
-// for nearest neighbours, a product with a constant matrix [in, out] for everything else.
+// Resize and its predecessor Upsample. Interpolation is done one axis at a time, and along one axis it is linear: a gather for
+// nearest neighbours, a product with a constant matrix [in, out] for all other modes.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,11 +13,11 @@
 namespace probust::onnx {
 namespace {
 
-// What is asked for along one axis.
+// Resizing along one axis.
 struct AxisPlan {
   std::int64_t axis = 0, in = 0, out = 0;
   double scale = 1;
-  double start = 0, end = 1;  // the part of the image that tf_crop_and_resize looks at
+  double start = 0, end = 1;  // the part of the image that tf_crop_and_resize uses
 };
 
 struct Method {
@@ -26,8 +26,8 @@ struct Method {
   bool antialias = false, exclude_outside = false;
 };
 
-// Where in the input the centre of output cell x lies. Nearest neighbours hang on ties, and a scale such as 0.6 is not what it
-// says: quotients are rounded to float, as runtimes have them, so that 3 / 0.6 is 5.
+// The input coordinate of the centre of output cell x. Nearest neighbours are sensitive to ties, and a float32 scale such as 0.6
+// is inexact, so quotients are rounded to float as in other runtimes: 3 / 0.6 is 5.
 double source_of(Lowering& l, const Method& m, const AxisPlan& p, std::int64_t x) {
   const auto rounded = [&](double value) { return m.mode == "nearest" ? double{static_cast<float>(value)} : value; };
   const double in = static_cast<double>(p.in), out = static_cast<double>(p.out), at = static_cast<double>(x);
@@ -55,15 +55,15 @@ double round_by(Lowering& l, const std::string& mode, double x) {
 
 double triangle(double x) { return std::max(0.0, 1 - std::fabs(x)); }
 
-// Keys' cubic kernel (1981), the one of image processing.
+// Keys' cubic convolution kernel (1981), as used in image processing.
 double cubic(double x, double a) {
   x = std::fabs(x);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-// Weights of the inputs for the point `x`; those of cells outside go to the nearest cell, or are left out and the rest is scaled
-// up.
+// Weights of the inputs for the point `x`. The weight of a cell outside goes to the nearest cell, or is dropped and the rest
+// rescaled.
 std::vector<double> weights_at(const Method& m, const AxisPlan& p, double x) {
   const bool linear = m.mode == "linear";
   const double shrink = m.antialias ? std::min(p.scale, 1.0) : 1, base = std::ceil(x) - 1, radius = linear ? 1 : 2;
@@ -109,7 +109,7 @@ ValueId resize_smooth(Lowering& l, const Method& m, const AxisPlan& p, ValueId x
   return build::transpose(l.graph, build::reshape(l.graph, product, shape), order);
 }
 
-// tf_crop_and_resize gives a fixed value where it looks outside the image.
+// tf_crop_and_resize gives a fixed value outside the image.
 ValueId fill_outside(Lowering& l, const Method& m, const AxisPlan& p, ValueId x) {
   Shape shape(l.graph[x].shape.size(), 1);
   shape[p.axis] = p.out;
@@ -186,7 +186,7 @@ Method method_of(Lowering& l) {
           l.attribute("exclude_outside", std::int64_t{0}) != 0};
 }
 
-// Operands since opset 11: x, the part to look at, scales, sizes; one of the last two is left out or empty.
+// Operands since opset 11: x, the region (roi), scales, sizes; one of the last two is omitted or empty.
 void resize_since_11(Lowering& l) {
   std::vector<AxisPlan> plans = plan_axes(l);
   const Method method = method_of(l);
@@ -206,7 +206,7 @@ void resize_since_11(Lowering& l) {
   resize_axes(l, method, plans);
 }
 
-// Upsample, and Resize of opset 10: scales alone, corner to corner.
+// Upsample, and Resize of opset 10: scales only, asymmetric coordinates.
 void upsample(Lowering& l) {
   std::vector<AxisPlan> plans = plan_axes(l);
   set_scales(l, plans, l.has(1) ? numbers(l, 1) : l.attribute("scales", std::vector<float>{}));

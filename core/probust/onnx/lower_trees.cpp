@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ai.onnx.ml's tree ensembles: two older operators with one row of attributes per node, and TreeEnsemble, which keeps questions
-// and leaves apart. All become one core operator, with their last transformation as nodes.
+// ai.onnx.ml's tree ensembles: two older operators with one row of attributes per node, and TreeEnsemble, which stores questions
+// and leaves separately. All become one core operator; the final transformation becomes nodes.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,14 +16,14 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Mode = TreeNode::Mode;
 
-// A node as the file has it: children by their position in the file, weights with it.
+// A node as stored in the file: its children's positions in the file, and its weights.
 struct FileNode {
   TreeNode node;
   std::int64_t yes = -1, no = -1;
   std::vector<TreeWeight> weights;
 };
 
-// Puts each tree's nodes behind one another, parents first. What is reached twice, or not in the file, is no tree.
+// Stores each tree's nodes contiguously, parents first. Refuses nodes that are reached twice or are missing: not a tree.
 class TreeBuilder {
  public:
   TreeBuilder(Lowering& l, std::vector<FileNode> file) : l_(l), file_(std::move(file)), seen_(file_.size(), false) {}
@@ -94,13 +94,13 @@ std::vector<float> tensor_attribute(Lowering& l, const std::string& name) {
   return found->second.t.values->data;
 }
 
-// Numbers that models of float64 keep in a tensor beside: the name is the attribute's for float32.
+// A list of numbers. Float64 models store it as a tensor, under the name of the float32 attribute plus "_as_tensor".
 std::vector<float> numbers_of(Lowering& l, const std::string& name) {
   return l.has_attribute(name + "_as_tensor") ? tensor_attribute(l, name + "_as_tensor")
                                               : l.attribute(name, std::vector<float>{});
 }
 
-// One row of attributes per node; a tree and a number within it name a node. `kind` is "class" or "target".
+// One row of attributes per node. A tree id and a node id identify a node. `kind` is "class" or "target".
 Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   const auto ints = [&](const std::string& name) { return l.attribute(name, Integers{}); };
   const Integers tree = ints("nodes_treeids"), id = ints("nodes_nodeids"), yes = ints("nodes_truenodeids"),
@@ -172,8 +172,8 @@ ValueId plus_base(Lowering& l, ValueId scores) {
   return l.add_node(Op::add, {scores, l.tensor(Tensor({count}, base))});
 }
 
-// Two classes of which the leaves speak of one: its score, made into those of both. Weights that are all positive are
-// probabilities, others are margins.
+// Expands the score of one of two classes to scores of both. If all weights are positive, scores are probabilities; otherwise
+// they are margins.
 ValueId scores_of_two(Lowering& l, ValueId score, bool probabilities) {
   const ValueId zero = l.add_node(Op::multiply, {score, l.scalar(0)});
   const auto pair = [&](ValueId first) { return l.add_node(Op::concat, {first, score}, AxisAttribute{1}); };
@@ -214,7 +214,7 @@ void tree_ensemble_regressor(Lowering& l) {
   l.set(0, post_transform(l, plus_base(l, y), l.attribute("post_transform", std::string("NONE"))));
 }
 
-// The values that each membership question asks for: lists behind one another, a NaN after each.
+// The members tested by each membership question: concatenated lists, each terminated by NaN.
 void read_members(Lowering& l, std::vector<FileNode>& file, Trees& trees) {
   const std::vector<float> values = tensor_attribute(l, "membership_values");
   std::size_t next = 0;
@@ -227,7 +227,7 @@ void read_members(Lowering& l, std::vector<FileNode>& file, Trees& trees) {
   }
 }
 
-// Questions first, then leaves; a child is a question or a leaf by a flag beside its number.
+// Questions first, then leaves; a flag says whether a child's number is that of a question or of a leaf.
 std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   constexpr Mode kModes[] = {Mode::less_equal, Mode::less,      Mode::greater_equal, Mode::greater,
                              Mode::equal,      Mode::not_equal, Mode::member};

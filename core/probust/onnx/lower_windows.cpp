@@ -23,7 +23,7 @@ Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank)
   return value;
 }
 
-// auto_pad SAME: as many windows as image / stride, the padding split evenly, the odd cell behind (UPPER) or before (LOWER).
+// auto_pad SAME: ceil(image / stride) windows, the padding split evenly, the odd cell after (UPPER) or before (LOWER) the image.
 void pad_same(Window& w, bool upper) {
   for (std::size_t i = 0; i < w.image.size(); ++i) {
     const std::int64_t windows = (w.image[i] + w.stride[i] - 1) / w.stride[i];
@@ -35,7 +35,7 @@ void pad_same(Window& w, bool upper) {
   }
 }
 
-// ceil_mode: one more window where it starts inside the image or its leading padding.
+// ceil_mode: one more window if it starts inside the image or its leading padding.
 void pad_for_ceil(Window& w) {
   for (std::size_t i = 0; i < w.image.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -90,8 +90,8 @@ void conv(Lowering& l) {
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// Padding that makes the image of a transposed convolution, with `extra` cells behind it, as large as asked for; the odd cell
-// goes behind the image for SAME_UPPER, before it otherwise.
+// Padding that gives a transposed convolution, with `extra` cells after its image, the wanted output shape. The odd cell goes
+// after the image for SAME_UPPER, before it otherwise.
 void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape& wanted, bool upper) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -102,8 +102,8 @@ void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape&
   w.image = wanted;
 }
 
-// A window that starts a whole stride behind the last one would be one too many: such cells are taken from the padding, and
-// those that are left, which no tap reaches, are split off the image. Returns how many these are along each axis.
+// If a whole stride is left after the last window, another window would fit. These cells are removed from the padding first;
+// the remainder, which no tap reaches, is split off the image. Returns the cells split off along each axis.
 Shape split_unreached(Window& w, const Shape& in) {
   Shape unreached(in.size(), 0);
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -126,8 +126,8 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
   return l.add_node(Op::pad, {y}, PadAttributes{zeros, high, zeros});
 }
 
-// The image that a transposed convolution makes: (in - 1) stride + reach - pads + output_padding, per axis, unless its shape is
-// given or auto_pad makes it in * stride.
+// The output extent of a transposed convolution is (in - 1) stride + reach - pads + output_padding per axis, unless its shape
+// is given or auto_pad makes it in * stride.
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
@@ -161,7 +161,7 @@ Window pool_window(Lowering& l) {
   return w;
 }
 
-// The number of each cell in the whole tensor [N, C, image]; with storage_order the first spatial axis counts fastest.
+// The number of each cell in the whole tensor [N, C, image]; with storage_order the first spatial axis varies fastest.
 Tensor cell_numbers(Lowering& l, const Shape& shape) {
   const std::int64_t cells = element_count(spatial_of(shape)), count = element_count(shape);
   const bool column_major = l.attribute("storage_order", std::int64_t{0}) != 0;
@@ -188,7 +188,7 @@ void max_pool(Lowering& l) {
   l.set(1, l.add_node(Op::max_gather, {l.in(0), numbers}, window), true);
 }
 
-// How many taps of the windows along one axis fall on the cells low <= cell < high.
+// For each window along one axis, the number of taps on the cells low <= cell < high.
 std::vector<std::int64_t> taps_on(const Window& w, std::size_t axis, std::int64_t low, std::int64_t high) {
   const std::int64_t step = w.dilation[axis], last = (w.kernel[axis] - 1) * step;
   std::vector<std::int64_t> counts;
@@ -200,8 +200,8 @@ std::vector<std::int64_t> taps_on(const Window& w, std::size_t axis, std::int64_
   return counts;
 }
 
-// Cells that each window averages over, [1, 1, output]: those of the image, and the declared padding if it counts. Padding that
-// only ceil_mode added never counts. The count is a product over axes.
+// The number of cells that each window averages over, [1, 1, output]: those of the image, and the declared padding if
+// count_include_pad is set. Padding added only by ceil_mode never counts. The count is a product over axes.
 Tensor window_counts(Lowering& l, const Window& w) {
   const Window declared = window_of(l, w.image, w.kernel);
   const bool with_padding = l.attribute("count_include_pad", std::int64_t{0}) != 0;
@@ -224,7 +224,7 @@ Tensor window_counts(Lowering& l, const Window& w) {
 void average_pool(Lowering& l) {
   const Window w = pool_window(l);
   Tensor shares = window_counts(l, w);
-  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // a window that lies on padding alone sums to 0
+  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // a window entirely in the padding sums to 0
   if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; }))
     shares = Tensor::scalar(shares.data[0]);
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));

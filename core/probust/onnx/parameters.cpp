@@ -6,7 +6,7 @@
 namespace probust::onnx {
 namespace {
 
-// Calls visit(node) for every node, those of graphs in attributes among them.
+// Calls visit(node) for every node, including those of graphs in attributes.
 template <class Visit>
 void for_each_node(const std::vector<NodeProto>& nodes, const Visit& visit) {
   for (const NodeProto& node : nodes) {
@@ -17,7 +17,7 @@ void for_each_node(const std::vector<NodeProto>& nodes, const Visit& visit) {
   }
 }
 
-// The names of what DequantizeLinear reads, also through Identity: quantised weights, if they are stored.
+// The names that DequantizeLinear reads, directly or through Identity: quantized weights, if they are stored.
 std::set<std::string> quantised_names(const std::vector<NodeProto>& nodes) {
   std::map<std::string, std::string> copies;  // from the output of an Identity to its input
   std::set<std::string> names;

@@ -7,9 +7,9 @@
 
 namespace probust::onnx {
 
-/// The number of parameters that a model stores: elements of floating-point tensors, and of integer ones that a
-/// DequantizeLinear reads, whether they are initializers or Constant nodes, of the graph, of branches or of functions. What is
-/// computed from others (Identity, DequantizeLinear, folded constants) counts once, where it is stored.
+/// The number of parameters that a model stores: elements of floating-point tensors, and of integer tensors read by a
+/// DequantizeLinear, whether initializers or Constant nodes, in the graph, in branches or in functions. Values computed from
+/// others (Identity, DequantizeLinear, folded constants) are not counted again.
 std::int64_t count_parameters(const ModelProto& model);
 
 }  // namespace probust::onnx

@@ -13,16 +13,16 @@ namespace probust {
 /// Reads "auto", "nchw", "nhwc" or "whcn". Throws Error{usage} named after `where`.
 Layout parse_layout(const std::string& text, const std::string& where);
 
-/// What turns stored data into the model's input, after scaling.
+/// Turns stored data into the model's input, after scaling.
 struct Preprocessing {
-  std::vector<double> mean;  ///< subtracted: none, one for all, or one per channel (per element of [d] data)
-  std::vector<double> std;   ///< then divided by: likewise
+  std::vector<double> mean;  ///< subtracted first: none, one for all, or one per channel (per element of [d] data)
+  std::vector<double> std;   ///< divided by after that: likewise
   Layout layout = Layout::automatic;
 };
 
-/// The model as a function of the data's natural space: of one point of `data_shape` ([C, H, W] or [d]) before mean, std and
-/// layout, which become part of the graph, so that noise and derivatives are in natural units.
-/// Errors: unreadable where the data do not have the model's number of elements, usage where mean, std or layout do not fit.
+/// The model as a function in the data's natural units: of one point of `data_shape` ([C, H, W] or [d]) before mean, std and
+/// layout. These become part of the graph, so that noise and derivatives are in natural units.
+/// Errors: unreadable if the data do not have the model's number of elements, usage if mean, std or layout do not fit.
 Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing);
 
 }  // namespace probust

@@ -8,7 +8,7 @@
 #include <limits>
 #include <protozero/exception.hpp>
 
-// What protozero leaves to assert(), such as a field whose type on the wire is not that of its number, damaged files do contain.
+// Damaged files violate what protozero only asserts, e.g. a field whose wire type does not match its number; throw instead.
 #define protozero_assert(condition) ((condition) ? static_cast<void>(0) : throw protozero::unknown_pbf_wire_type_exception{})
 #include <protozero/pbf_reader.hpp>
 
@@ -124,7 +124,7 @@ float exact_integer(std::int64_t value, const std::string& where) {
   return static_cast<float>(value);
 }
 
-// Beyond the largest int64 every unsigned integer is a sentinel.
+// Unsigned integers beyond the largest int64 are sentinels.
 std::int64_t from_unsigned(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
 }
@@ -166,11 +166,11 @@ float element_from_raw(const char* at, std::int32_t type, const std::string& whe
   }
 }
 
-// A name, without what would write to a terminal anything but itself: every name in a model is read here. Names that differ stay
-// different, except if one is made to look like another's escapes.
+// A name, with everything escaped that would control a terminal: every name in a model is read here. Different names stay
+// different, unless one is made to look like the escapes of another.
 std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
 
-// Repeated numbers come packed in one field or one by one.
+// Repeated numbers are packed in one field or stored one by one.
 template <class T, class Packed, class Single>
 void collect(pbf_reader& message, std::vector<T>& to, Packed packed, Single single) {
   if (message.wire_type() == pbf_wire_type::length_delimited) {
@@ -267,7 +267,7 @@ RawTensor read_fields(pbf_reader message) {
   return t;
 }
 
-// The number of elements that a tensor claims to have. Nothing is believed yet: it is compared with the bytes that are there.
+// The number of elements that a tensor declares. Not trusted: callers compare it with the bytes that are present.
 std::int64_t declared_count(const Shape& dims, const std::string& where) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t count = 1;
@@ -286,7 +286,7 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   };
   if (t.raw.size() > 0) {
     const std::size_t size = type_size(t.type);
-    // Compared before any memory is taken for the elements.
+    // Check before allocating memory for the elements.
     if (t.raw.size() % size != 0 || static_cast<std::int64_t>(t.raw.size() / size) != count) mismatch(t.raw.size() / size);
     values.resize(static_cast<std::size_t>(count));
     if (t.type == kFloat) {
@@ -314,7 +314,7 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   return values;
 }
 
-// What reading needs to know of its surroundings.
+// State shared by the reading functions.
 struct Context {
   const ExternalFiles* external = nullptr;
   std::size_t* external_bytes = nullptr;
@@ -355,7 +355,7 @@ HostTensor read_named_tensor(pbf_reader message, const Context& context, std::st
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type), t.type};
 }
 
-// Graphs stand in attributes of nodes of graphs; a file of nothing but that must not exhaust the stack.
+// Attributes of nodes hold graphs, whose nodes have attributes: a deeply nested file must not exhaust the stack.
 constexpr int kDeepestGraph = 16;
 
 GraphProto read_graph(pbf_reader message, const Context& context);

@@ -13,11 +13,11 @@
 #include "probust/base/tensor.h"
 #include "probust/onnx/external.h"
 
-// ONNX's protobuf messages as plain values: the fields that probust reads, bounds-checked, without any knowledge of operators.
+// ONNX's protobuf messages as plain structs: the fields that probust reads, bounds-checked. Nothing here depends on operators.
 namespace probust::onnx {
 
-/// A tensor widened to float32. Integers and booleans are carried as floats too: they are sizes, axes and indices, exact up to
-/// 2^24, and the sentinels near 2^63 stay huge. An integer between, which float32 would round, is refused.
+/// A tensor widened to float32. Integers and booleans are stored as floats too: they are sizes, axes and indices, exact up to
+/// 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are refused.
 struct HostTensor {
   std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights
   bool integer = false;
@@ -28,8 +28,8 @@ struct GraphProto;
 
 struct AttributeProto {
   std::string name;
-  std::string reference;  ///< inside a function: the name of the caller's attribute that stands here; else empty
-  std::int64_t type = 0;  ///< of AttributeType: what the attribute says it holds; 0 where it does not say
+  std::string reference;  ///< inside a function: the name of the caller's attribute to use instead; else empty
+  std::int64_t type = 0;  ///< an AttributeType: the declared type; 0 if not declared
   float f = 0;
   std::int64_t i = 0;
   std::string s;
@@ -38,10 +38,10 @@ struct AttributeProto {
   std::vector<std::string> strings;
   HostTensor t;
   bool has_tensor = false;
-  std::shared_ptr<const GraphProto> g;  ///< null where the attribute holds no graph
+  std::shared_ptr<const GraphProto> g;  ///< null if the attribute holds no graph
 };
 
-/// What an attribute may say it holds.
+/// The type that an attribute declares.
 enum AttributeType : std::int64_t {
   kFloatAttribute = 1,
   kIntAttribute = 2,
@@ -53,7 +53,7 @@ enum AttributeType : std::int64_t {
 
 struct NodeProto {
   std::string name, op_type, domain;
-  std::vector<std::string> inputs, outputs;  ///< an empty name is an operand left out
+  std::vector<std::string> inputs, outputs;  ///< an empty name is an omitted operand
   std::map<std::string, AttributeProto> attributes;
 };
 
@@ -74,12 +74,12 @@ struct GraphProto {
 
 using Opsets = std::map<std::string, std::int64_t>;  ///< versions by domain; "" is ai.onnx
 
-/// An operator that the model defines by a graph of others.
+/// An operator that the model defines as a graph of others.
 struct FunctionProto {
   std::string name, domain;
   std::vector<std::string> inputs, outputs;
   std::vector<NodeProto> nodes;
-  std::map<std::string, AttributeProto> defaults;  ///< attributes that a caller may leave out
+  std::map<std::string, AttributeProto> defaults;  ///< attributes that a caller may omit
   Opsets opsets;
 };
 
@@ -88,15 +88,15 @@ struct ModelProto {
   std::string producer_name, producer_version;
   Opsets opsets;
   GraphProto graph;
-  std::size_t external_bytes = 0;                                          ///< of weights that were read from other files
+  std::size_t external_bytes = 0;                                          ///< of weights read from other files
   std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
 };
 
-/// Reads a model. Throws Error{unreadable} where the bytes are not one, or where a tensor is not where its file should have it;
+/// Reads a model. Throws Error{unreadable} if the bytes are not a model, or if a tensor's data are not where the model says;
 /// Error{unsupported} for weights in other files without `external`.
 ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
-/// Reads one tensor as ONNX stores inputs and outputs of its tests. Throws as read_model does.
+/// Reads one tensor in the format of ONNX's test inputs and outputs. Throws as read_model does.
 HostTensor read_tensor(std::span<const std::byte> bytes);
 
 }  // namespace probust::onnx
