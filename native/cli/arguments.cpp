@@ -62,7 +62,7 @@ std::int64_t parse_memory(const std::string& text) {
 
 namespace {
 
-// "MODEL:SCALES@COLUMNS" for every one of the scales; whatever is not a list of scales is one model. The shape is made once.
+// "MODEL:SCALES@COLUMNS" with every scale; a text without a list of scales is one model. All scales share one shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const std::size_t at = std::min(text.rfind('@'), text.size()), colon = text.rfind(':', at);
   const std::string list = colon == std::string::npos ? "" : text.substr(colon + 1, at - colon - 1);
@@ -79,7 +79,7 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
     if (noises.empty()) noises.push_back(parse_noise(text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at), source));
     noises.push_back({noises.front().shape, scale});
   }
-  noises.erase(noises.begin());  // the one that made the shape
+  noises.erase(noises.begin());  // only used to create the shape
   return noises;
 }
 

@@ -11,7 +11,7 @@
 
 namespace probust::cli {
 
-/// The data options, as they stand on the command line.
+/// The data options, as given on the command line.
 struct DataArguments {
   std::string path;
   std::string labels, classes, label_column = "last";
@@ -30,7 +30,7 @@ struct DeviceArguments {
   std::string memory;  ///< total, including the weights; empty: 2G in addition to the weights
 };
 
-/// Everything that the commands can be told; each command reads what concerns it.
+/// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
   Shape input_shape;
@@ -42,11 +42,11 @@ struct Arguments {
   std::string target = "predicted", format;
   std::string groups;  ///< "0,1/2,3": classes that count as one
   bool per_class = false;
-  std::int64_t top = 1;                ///< a place among so many largest logits is enough
-  std::optional<double> tolerance;     ///< regression: the change of outputs that has to stay below it
-  std::optional<double> budget;        ///< of auto, in forwards a point
+  std::int64_t top = 1;                ///< being among this many largest logits is enough
+  std::optional<double> tolerance;     ///< regression: outputs must change by less than this
+  std::optional<double> budget;        ///< of auto, in forwards per point
   std::optional<double> total_budget;  ///< of auto, in forwards for all points and noise models together
-  bool calibrate = false;              ///< move estimates by the bias that all of a run's copies show
+  bool calibrate = false;              ///< correct estimates for the bias that all copies of the run show
   bool smooth = false;                 ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
@@ -55,17 +55,17 @@ struct Arguments {
   std::int64_t reference_samples = 100000, seeds = 1;
 };
 
-/// "0.1,0.2" or "0.01..1:20" (log-spaced) as numbers. Throws Error{usage} naming `option`.
+/// Parses "0.1,0.2" or "0.01..1:20" (log-spaced). Throws Error{usage} naming `option`.
 std::vector<double> parse_numbers(const std::string& text, const std::string& option);
 
 /// "4G", "512M", "65536". Throws Error{usage}.
 std::int64_t parse_memory(const std::string& text);
 
-/// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} where there is
-/// none, and what `source` throws.
+/// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there is none,
+/// and whatever `source` throws.
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source);
 
-/// Threads to use: what was asked for, or one per core.
+/// Threads to use: the requested number, or one per core.
 int thread_count(const DeviceArguments& device);
 
 }  // namespace probust::cli

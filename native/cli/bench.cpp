@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// probust bench: what a forward and a full margin Jacobian cost, measured through the calls that `estimate` makes: a forward is
-// a noisy copy of mc:N with its noise and its count, a Jacobian a linearization of taylor with its Gram matrix. Then where the
-// time goes, by the kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
+// probust bench: the cost of a forward and of a full margin Jacobian, measured through the calls that `estimate` makes. A forward
+// is a noisy copy of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time per
+// kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSeconds = 0.25;     // per measurement
-constexpr int kRepeats = 5;           // of which the median counts
-constexpr double kSecondsOfAll = 12;  // for the batch sizes of the forward; as much again for the Jacobian
-constexpr double kSlowestCall = 1.5;  // seconds: batch sizes that are expected to take longer are passed over
+constexpr int kRepeats = 5;           // the median is used
+constexpr double kSecondsOfAll = 12;  // for all batch sizes of the forward; the same again for the Jacobian
+constexpr double kSlowestCall = 1.5;  // seconds: batch sizes expected to take longer are skipped
 constexpr double kKindsShown = 0.01;  // of the time
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -76,7 +76,7 @@ Points random_points(const Shape& shape, std::int64_t count) {
   return points;
 }
 
-// What one batch size takes for an example, and where the time of a batch goes.
+// The time per example at one batch size, and the time per kind of layer.
 struct Measurement {
   std::int64_t batch = 0;
   double microseconds = 0;
@@ -97,8 +97,8 @@ struct Measurements {
   }
 };
 
-// Measures the batch sizes that fit the memory and the time, each with an executor of its own; 0 is the size that an executor
-// chooses itself. measure(executor) gives what it took.
+// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the size that an executor chooses
+// itself.
 Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)>& make,
                      std::initializer_list<std::int64_t> batches, const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;
@@ -120,7 +120,7 @@ Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)
   return result;
 }
 
-// What is measured of a model, and how.
+// Measures one model.
 class Bench {
  public:
   explicit Bench(const Arguments& arguments)
@@ -131,7 +131,7 @@ class Bench {
     if (shape_.size() > 1) shape_.erase(shape_.begin());
   }
 
-  // The first run of each executor, which compiles the model, is the one that tells where the time goes.
+  // The first run of each executor compiles the model; it also gives the time per kind of layer.
   Measurements forward() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 4, 12, 48, 96, 192, 384, 768, 1536},
                    [&](Executor& executor) {
@@ -146,7 +146,7 @@ class Bench {
   Measurements jacobian() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 1, 3, 8, 16, 32, 64, 128},
                    [&](Executor& executor) {
-                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // it chooses its batch
+                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // chooses the batch
                      const std::int64_t examples = executor.gradient_batch().examples, count = examples * threads_;
                      if (examples > 1) kinds = executor.profile(random_points(shape_, examples), true).value();
                      const Points points = random_points(shape_, count);

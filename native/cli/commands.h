@@ -5,7 +5,7 @@
 
 namespace probust::cli {
 
-// Each command reads its arguments, prints its results on stdout, and returns the exit status; errors are thrown as Error.
+// Each command prints its results on stdout and returns the exit status; errors are thrown as Error.
 int run_inspect(const Arguments& arguments);
 int run_logits(const Arguments& arguments);
 int run_jacobian(const Arguments& arguments);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kAllOrdinals = -1;
 
-// The N of "cuda:N", 0 of "cuda", kAllOrdinals of "cuda:all"; nothing where the name is another.
+// The N of "cuda:N", 0 for "cuda", kAllOrdinals for "cuda:all"; nothing for other names.
 std::optional<int> cuda_ordinal(const std::string& device) {
   if (device == "cuda") return 0;
   if (device == "cuda:all") return kAllOrdinals;

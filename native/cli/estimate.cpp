@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust estimate: the pipeline from files to rows. Predictions for all points come first, because a wrong mean or layout shows
-// in the clean accuracy at once; then blocks of points go through every noise model and estimator, and their rows are written.
+// probust estimate: from files to rows. Predictions for all points come first, because a wrong mean or layout shows at once in
+// the clean accuracy. Then blocks of points go through every noise model and estimator, and their rows are written.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ namespace {
 struct Plan {
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
-  std::int64_t total = 0;  // forwards that `auto` shares among all points and noise models; 0: each has its own
+  std::int64_t total = 0;  // forwards that `auto` shares among all points and noise models; 0: a budget per point
 
   bool shares(const EstimatorSpec& estimator) const { return total > 0 && estimator.definition->name == "auto"; }
 
@@ -43,7 +43,7 @@ struct Plan {
   }
 };
 
-// The items of all the lists; "auto" with the budget as its own.
+// The items of all lists; "auto" becomes "auto:N" if a budget is given.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.estimators) {
@@ -62,7 +62,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Options that mean nothing beside, or without, others.
+// Refuses options that conflict with others or need others.
 void check_options(const Arguments& arguments, const Plan& plan) {
   const auto refuse = [](const char* option, const char* what, const char* hint) {
     throw Error{ErrorCode::usage, option, what, hint};
@@ -86,7 +86,7 @@ Plan parse_plan(const Arguments& arguments) {
   return plan;
 }
 
-// Where rows go: stdout, or a file whose name says the format.
+// Where rows go: stdout, or a file whose name determines the format.
 class Destination {
  public:
   Destination(const Arguments& arguments, const std::vector<std::string>& class_names) {
@@ -166,10 +166,10 @@ class Run {
   bool any_computed() const { return computed_ > 0; }
 
  private:
-  // [noise, estimator][point]; nothing where the user stopped it.
+  // [noise, estimator][point]; empty if the user stopped the run.
   using Columns = std::vector<std::vector<Estimate>>;
 
-  // Shares the total among all points before any is answered; false where the user stopped it.
+  // Distributes the total among all points before any is answered; false if the user stopped the run.
   bool schedule() {
     auto estimates = estimate_within(executor_, points_, logits_, problem_.noises, event_, plan_.total);
     if (!estimates && executor_.progress.stop) return false;
@@ -183,7 +183,7 @@ class Run {
     return true;
   }
 
-  // Estimates one block and writes its rows, or keeps it until all are there; false where the user stopped it.
+  // Estimates one block and writes its rows, or with --calibrate keeps it until all are done; false if the user stopped the run.
   bool block(std::int64_t first, std::int64_t count) {
     const Points points = slice(points_, first, count);
     const Tensor logits = rows(logits_, first, count);
@@ -199,7 +199,7 @@ class Run {
     return !executor_.progress.stop;
   }
 
-  // Applies what the copies of all points say, and writes all rows.
+  // Applies the calibration from the copies of all points, and writes all rows.
   void calibrate_all() {
     for (std::size_t c = 0; c < waiting_.size(); ++c) {
       const EstimatorSpec& estimator = plan_.estimators[c % plan_.estimators.size()];
@@ -216,13 +216,13 @@ class Run {
     if (!waiting_.empty()) write_points(0, waiting_);
   }
 
-  // What an estimator gave; where it cannot answer for this model, rows that say why, so that those of others are not lost.
+  // An estimator's result. If it cannot answer for this model: rows with the reason, so that other estimators' rows are not lost.
   std::vector<Estimate> answered(const EstimatorSpec& estimator, Result<std::vector<Estimate>> estimates, std::int64_t points) {
     if (estimates || !concerns_one_estimator(estimates.error())) return std::move(estimates).value();
     const Error& error = estimates.error();
     const bool told = refused_.count(plan_.text(estimator)) != 0;
     if (!told) refused_.emplace(plan_.text(estimator), error);
-    if (!told && !arguments_.quiet && plan_.estimators.size() > 1) {  // alone, it ends the run with this error
+    if (!told && !arguments_.quiet && plan_.estimators.size() > 1) {  // if it is the only one, the run ends with this error
       const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + plan_.text(estimator) + ": ";
       fmt::print(stderr, "probust: {}{} (its rows have no p)\n", whose, error.message());
     }
@@ -247,7 +247,7 @@ class Run {
     return columns;
   }
 
-  // Sweeps are runs of noise models that differ by their scale alone.
+  // A sweep is a run of noise models that differ only in scale.
   Columns smoothed(const Points& points, const Tensor& logits) {
     const std::vector<Noise>& noises = problem_.noises;
     Columns columns(noises.size() * plan_.estimators.size());
@@ -291,7 +291,7 @@ class Run {
   Plan plan_;
   Problem problem_;
   const Arguments& arguments_;
-  Dataset& data_;  // its x becomes that of the points
+  Dataset& data_;  // its x is moved into the points
   Executor& executor_;
   Destination destination_;
   Tensor logits_;
@@ -299,7 +299,7 @@ class Run {
   Event event_;
   Columns scheduled_;                     // [noise][point], with a total budget
   Columns waiting_;                       // of all points, to be calibrated
-  std::map<std::string, Error> refused_;  // by estimator, what it cannot do
+  std::map<std::string, Error> refused_;  // by estimator: why it cannot answer
   std::int64_t computed_ = 0, written_ = 0;
 };
 

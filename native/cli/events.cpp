@@ -12,7 +12,7 @@
 namespace probust::cli {
 namespace {
 
-// What asks something of a classifier's answer has no meaning where there is none.
+// Options about a classifier's answer mean nothing for a regression model.
 void refuse_beside_tolerance(const Arguments& arguments) {
   const std::pair<const char*, bool> others[] = {{"--target", arguments.target != "predicted"},
                                                  {"--groups", !arguments.groups.empty()},
@@ -31,7 +31,7 @@ void ask_for_tolerance(Problem& problem, const Graph& regression) {
   const auto model = make_device(regression, arguments);
   const std::int64_t d = element_count(model->point_shape()), outputs = model->classes();
   data.x = with_outputs(data.x, model->logits(data.x).value());
-  data.labels.clear();  // numbers to predict, which say nothing of the change that noise makes
+  data.labels.clear();  // regression targets, irrelevant to the change caused by noise
   data.class_names.clear();
   if (outputs == 1) data.class_names = {"below", "above", "within"};
   arguments.target = std::to_string(2 * outputs);

@@ -11,22 +11,22 @@
 
 namespace probust::cli {
 
-/// What `estimate` asks, of which points, under which noise.
+/// The input of `estimate`: question, points and noise.
 struct Problem {
   Arguments arguments;
   Dataset data;
   std::unique_ptr<Executor> executor;
-  std::vector<Noise> noises;  ///< as the executor's points take them: in the order of those asked for
+  std::vector<Noise> noises;  ///< fitted to the executor's points, in the order requested
 };
 
 /// The model and data of `arguments`; with --tolerance, the classifier whose last class is "within tolerance" of a regression
-/// model (estimators/tolerance.h), and that class as the target. Throws Error, also where the noise does not fit the points.
+/// model (estimators/tolerance.h), and that class as the target. Throws Error, also if the noise does not fit the points.
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises);
 
 /// The class whose survival is estimated, per point. Throws Error{usage}.
 std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits);
 
-/// What has to survive: --groups "0,1/2,3", --per-class and --top. Throws Error{usage}.
+/// The event that must survive: --groups "0,1/2,3", --per-class and --top. Throws Error{usage}.
 Event parse_event(const Arguments& arguments, std::int64_t classes);
 
 }  // namespace probust::cli

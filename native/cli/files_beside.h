@@ -11,12 +11,12 @@
 
 namespace probust::cli {
 
-/// Files beside a model, mapped into memory when they are asked for and let go with this.
+/// Files in a model's folder, memory-mapped on request and released with this object.
 class FilesBeside {
  public:
   explicit FilesBeside(const std::string& model);
 
-  /// The bytes of the file at `location`, which must not lead out of the model's folder. Throws Error{unreadable}.
+  /// The bytes of the file at `location`, which must lie inside the model's folder. Throws Error{unreadable}.
   std::span<const std::byte> operator()(const std::string& location);
 
  private:

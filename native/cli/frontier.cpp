@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// probust bench --frontier: the error of every estimator as a fraction of Monte Carlo's at the same cost, and how often its 95%
-// intervals hold. Cost is the processor time of the calls to the executor (noise, forwards, gradients and moments as they are) in
-// units of a forward of mc:N on the same network; the algebra that turns margins into probabilities is a column of its own.
+// probust bench --frontier: the error of every estimator as a fraction of Monte Carlo's at the same cost, and the coverage of its
+// 95% intervals. Cost is the processor time of the calls to the executor (noise, forwards, gradients, moments) in units of a
+// forward of mc:N on the same network; the algebra that turns margins into probabilities has its own column.
 //
-// Monte Carlo's own error needs no run: the mean absolute deviation of a binomial share is known in closed form (De Moivre 1730;
+// Monte Carlo's own error needs no run: the mean absolute deviation of a binomial share has a closed form (De Moivre 1730;
 // Johnson, Kemp and Kotz, "Univariate discrete distributions", eq. 3.18).
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@
 namespace probust::cli {
 namespace {
 
-// Coverage is asked where p leaves room on both sides.
+// Coverage is measured only where p leaves room on both sides.
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
 
@@ -69,7 +69,7 @@ double binomial_deviation(double p, std::int64_t n) {
   return 2 * v * std::exp(choose + v * std::log(p) + (trials - v + 1) * std::log1p(-p)) / trials;
 }
 
-// The same at a cost that is no whole number: the deviation goes with 1 / sqrt(n).
+// The same for a non-integer cost: the deviation is proportional to 1 / sqrt(n).
 double deviation_at(double p, double cost) {
   const auto n = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::lround(cost)));
   return binomial_deviation(p, n) * std::sqrt(static_cast<double>(n) / cost);
@@ -107,7 +107,7 @@ void count_estimates(const std::vector<Estimate>& estimates, const std::vector<d
   }
 }
 
-// One network under one noise model: every estimator, on the same points and seeds.
+// One network: compares all estimators on the same points and seeds.
 class Comparison {
  public:
   Comparison(const Arguments& problem, TimedExecutor& executor, const Dataset& data, const Tensor& logits)
@@ -127,14 +127,14 @@ class Comparison {
     return {executor_, points_of(data_.x, predicted_classes(logits_), problem_.data.offset, key), logits_};
   }
 
-  // Processor seconds that `work` spends in the network.
+  // Processor seconds that `work` spends in the executor.
   double network_seconds(const std::function<void()>& work) {
     const double before = executor_.seconds();
     work();
     return executor_.seconds() - before;
   }
 
-  // One forward as mc:N spends it, on one point's noisy copies; measured beside every estimator, since machines slow down.
+  // Cost of one forward of mc:N on noisy copies; measured again for every estimator, since machines slow down.
   double forward_seconds(const Noise& noise) {
     const std::int64_t n = logits_.shape[0];
     const Points points = evaluation(0).points();
@@ -162,7 +162,7 @@ class Comparison {
   const Tensor& logits_;
 };
 
-// A gradient's program is compiled when it is first wanted: not while something is measured.
+// A gradient's program is compiled at first use: do that before measuring.
 void warm_up(Executor& executor, const Points& point, const Noise& noise, Frontier& frontier) {
   const Tensor logits = executor.logits(point.x).value();
   Evaluation evaluation(executor, point, logits);

@@ -35,7 +35,7 @@ nlohmann::ordered_json ports_json(const std::vector<Port>& ports) {
   return list;
 }
 
-// Extents that the data settle: no fault of the model's, but without data it cannot be imported.
+// Open extents that the data settle: not an error of the model, but without data it cannot be imported.
 std::string open_note(const ModelSummary& summary) {
   return "input '" + summary.open_input +
          "' leaves more open than the batch: the data settle its shape; give --input-shape to see FLOPs and logits";
@@ -64,7 +64,7 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
   }
   json["runs"] = static_cast<bool>(model);
   if (waits) {
-    json["runs"] = nullptr;  // not known
+    json["runs"] = nullptr;  // unknown
     json["notes"] = {open_note(summary)};
   } else if (model) {
     json["input_shape"] = model->input_shape;

@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<Progress*> watched{nullptr};
 
-constexpr suseconds_t kPatience = 1'500'000;  // microseconds that a calculation has to end by itself
+constexpr suseconds_t kPatience = 1'500'000;  // microseconds for a calculation to stop by itself
 
 void end_now(int) {
   constexpr std::string_view kMessage = "\nprobust: interrupted; rows that were written stay\n";

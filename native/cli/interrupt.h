@@ -8,9 +8,9 @@ namespace probust::cli {
 /// From now on, SIGINT and SIGTERM end the program with the status kInterrupted.
 void end_on_signals();
 
-/// While it lives, SIGINT and SIGTERM ask the executor to stop instead of ending the program at once. A second signal ends it,
-/// and so does the time: 1.5 seconds later, what does not look whether it should stop, such as compiling a model, is not waited
-/// for.
+/// During its lifetime, SIGINT and SIGTERM ask the executor to stop instead of ending the program at once. A second signal ends
+/// the program, and so does a timeout of 1.5 seconds, because some work, such as compiling a model, does not check for stop
+/// requests.
 class StopOnSignal {
  public:
   explicit StopOnSignal(Progress& progress);

@@ -14,7 +14,7 @@
 namespace probust::cli {
 namespace {
 
-// Says which file an error belongs to, where it does not name an option.
+// Adds the file name to an error, unless it names an option.
 template <class T>
 T named(Result<T> result, const std::string& file) {
   if (result) return std::move(result).value();

@@ -15,27 +15,27 @@
 
 namespace probust::cli {
 
-/// A whole file. Throws Error{unreadable} naming it.
+/// Reads a whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// How the options want the model read, but for its external files and the shape of the data.
+/// The import options given on the command line, without external files and the shape of the data.
 ImportOptions import_options(const Arguments& arguments);
 
-/// The model for points of a shape, which settle extents that it leaves open; empty: none are known. Its errors name the file.
+/// The model for points of a given shape, which settles open extents; if empty, they stay open. Errors name the file.
 /// `two_classes_of_one`: see ImportOptions.
 Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_classes_of_one = false);
 
 /// The points, labels and class names that the data options describe.
 Dataset load_data(const DataArguments& data);
 
-/// The model as a function of the data's natural space.
+/// The model as a function in the data's natural units.
 Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments);
 
 /// The same, compiled for the chosen device.
 std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
                                         std::int64_t batch = 0);
 
-/// Shape of one point of x [N, ...].
+/// The shape of one point of x [N, ...].
 Shape point_shape(const Tensor& x);
 
 }  // namespace probust::cli

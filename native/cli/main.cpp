@@ -112,7 +112,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   version->add_flag("--json", arguments.json, "one JSON object");
 }
 
-// CLI11 puts the option's name in front of what is wrong with it, or names it within.
+// CLI11's message already contains the option's name.
 int usage_error(const std::string& what) {
   fmt::print(stderr, "probust: {}\n", Error{ErrorCode::usage, "command line", what, "see probust --help"}.message());
   return static_cast<int>(ErrorCode::usage);
@@ -150,7 +150,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
 #ifdef __GLIBC__
-  // Otherwise glibc keeps large blocks that were freed, once there was a larger one: the copies of weights that an import makes.
+  // Otherwise, after one large block is freed, glibc keeps later freed blocks of that size: the copies of weights made at import.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
 #endif
   probust::cli::end_on_signals();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust mvn: multivariate normal probabilities, JSON lines in, JSON lines out, one for one and in order.
+// probust mvn: multivariate normal probabilities; one JSON line out for each JSON line in, in order.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace probust::cli {
 
 int run_mvn(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
-  const std::size_t block = threads > 1 ? 256 : 1;  // lines that are answered together; one thread answers each at once
+  const std::size_t block = threads > 1 ? 256 : 1;  // lines answered together; a single thread answers each at once
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
   bool more = true;

@@ -15,12 +15,12 @@ namespace {
 
 using nlohmann::json;
 
-/// What is wrong with a line, in a few words.
+/// Why a line is invalid, in a few words.
 struct BadLine {
   std::string what;
 };
 
-/// Brackets open at once, at most; strings do not count. A parser's stack is no place for somebody else's bytes.
+/// The largest number of open brackets, outside strings: limits the JSON parser's recursion on untrusted input.
 int nesting(std::string_view line) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -50,7 +50,7 @@ json parse(std::string_view line) {
   return object;
 }
 
-/// A number, or an infinity in words.
+/// A number, or "inf" or "-inf".
 double read_limit(const json& value, std::size_t index) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value.is_number()) return value.get<double>();

@@ -5,9 +5,8 @@
 
 namespace probust::cli {
 
-/// Reads what noise texts name: arrays from .npy, .npz (x) or .csv, categories from JSON,
-/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}. Both throw Error{unreadable} named after the
-/// file.
+/// Reads the files named in noise texts: arrays from .npy, .npz (x) or .csv, categories from JSON,
+/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}. Both throw Error{unreadable} naming the file.
 NoiseSource noise_files();
 
 }  // namespace probust::cli

@@ -10,19 +10,19 @@
 
 namespace probust::cli {
 
-/// Whole numbers from `least` on.
+/// Whole numbers of at least `least`.
 CLI::Validator at_least(std::int64_t least);
 
-/// A list stands in one argument, "a,b,c", or comes by giving the option again: what follows it may be the model.
+/// Lists are one argument, "a,b,c", or the option is repeated: otherwise a list would take the model's name as an element.
 void one_argument_each(std::initializer_list<CLI::Option*> lists);
 
-// Groups of options that several commands share.
+// Groups of options shared by several commands.
 void add_model(CLI::App& command, Arguments& arguments);
 void add_data_options(CLI::App& command, Arguments& arguments);
 void add_device_options(CLI::App& command, Arguments& arguments);
 
-/// "MODEL DATA [data options] --sigma S[,S...]": one line of a list of problems, over what `defaults` say. Throws Error{usage}
-/// naming `where`.
+/// "MODEL DATA [data options] --sigma S[,S...]": one line of a list of problems; options it omits come from `defaults`. Throws
+/// Error{usage} naming `where`.
 Arguments parse_problem(const std::string& line, const std::string& where, const Arguments& defaults);
 
 }  // namespace probust::cli

@@ -11,11 +11,11 @@
 
 namespace probust::cli {
 
-/// Shows how far a run has come, on stderr: a bar on a terminal, a line every few seconds elsewhere; nothing if `quiet`. Ends,
-/// and clears its bar, when it goes out of scope.
+/// Shows a run's progress on stderr: a bar on a terminal, otherwise a line every few seconds; nothing if `quiet`. Stops, and
+/// clears its bar, when it goes out of scope.
 class ProgressLine {
  public:
-  /// `done` is counted up to `total` by somebody else.
+  /// The caller counts `done` up to `total`.
   ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;

@@ -47,7 +47,7 @@ class JsonLines final : public RowWriter {
   std::FILE* file_;
 };
 
-// A field as RFC 4180 wants it: in quotes where it holds a comma or a quote.
+// A field in RFC 4180 form: quoted if it contains a comma, quote or newline.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -74,19 +74,19 @@ class Csv final : public RowWriter {
   std::FILE* file_;
 };
 
-// Small probabilities in powers of ten, others with four decimals.
+// Small probabilities in scientific notation, others with four decimals.
 std::string readable(double p) {
   if (!std::isfinite(p)) return "-";
   return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
 }
 
-// The 95% interval, or the standard error where that is all there is.
+// The 95% interval, or else the standard error.
 std::string uncertainty(const Estimate& e) {
   if (e.ci_low) return fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high);
   return e.std_error ? "+- " + readable(*e.std_error) : "-";
 }
 
-// For people, on a terminal of 100 columns; .csv and .jsonl have every column and every digit.
+// For people, on a terminal of 100 columns; .csv and .jsonl have all columns and digits.
 class Table final : public RowWriter {
  public:
   Table(std::FILE* file, const std::vector<std::string>& class_names) : file_(file), class_names_(class_names) {

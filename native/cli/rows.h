@@ -10,14 +10,14 @@
 
 namespace probust::cli {
 
-/// Writes rows as they come.
+/// Writes rows one at a time.
 class RowWriter {
  public:
   virtual ~RowWriter() = default;
   virtual void write(const Row& row) = 0;
 };
 
-/// A writer for "table", "csv" or "jsonl" onto `file`, which it flushes but does not close. `class_names` (may be empty) are
+/// A writer of "table", "csv" or "jsonl" to `file`, which it flushes but does not close. `class_names` (may be empty) are
 /// shown in tables. Throws Error{usage} for another format.
 std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file,
                                            const std::vector<std::string>& class_names);

@@ -8,11 +8,11 @@
 
 namespace probust::cli {
 
-/// Processor time of this process so far, all threads together.
+/// Processor time of this process so far, over all threads.
 inline double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// An executor that says how much processor time its calls took: what an estimator spends on the network, whatever mixture of
-/// forwards, gradients and moments that is.
+/// An executor that measures the processor time of its calls: what an estimator spends on the network, in forwards, gradients or
+/// moments.
 class TimedExecutor final : public Executor {
  private:
   template <class Call>

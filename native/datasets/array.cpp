@@ -104,7 +104,7 @@ std::optional<std::int64_t> whole(T value) {
 
 std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-  // An extent of zero does not excuse the others from making sense: strides are computed from them.
+  // Even if one extent is zero, the others must be valid: strides are computed from them.
   std::int64_t count = element_bytes, product = element_bytes;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && product > kLimit / extent)) {

@@ -38,7 +38,7 @@ Contents read_cifar_bytes(const Buffer& file, bool hundred, const std::string& p
   const auto column = [&](std::int64_t at) { return Buffer{file.bytes.subspan(static_cast<std::size_t>(at)), file.owner}; };
   Contents contents;
   contents.x = {{}, {rows, 3, 32, 32}, {row, 32 * 32, 32, 1}, column(label_bytes)};
-  contents.labels = decode_labels({{}, {rows}, {row}, column(label_bytes - 1)}, path);  // the finest label is the last
+  contents.labels = decode_labels({{}, {rows}, {row}, column(label_bytes - 1)}, path);  // the fine label comes last
   check_labels(contents.labels, hundred ? 100 : 10, path);
   return contents;
 }

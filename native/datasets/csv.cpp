@@ -36,7 +36,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The cell for an error message: quoted, and not too long.
+// The cell for an error message: quoted and shortened.
 std::string shown(std::string_view cell) {
   constexpr std::size_t kLongest = 32;
   return cell.size() <= kLongest ? "'" + std::string(cell) + "'" : "'" + std::string(cell.substr(0, kLongest)) + "...'";
@@ -50,12 +50,12 @@ std::string_view as_text(Bytes file, const std::string& path) {
   return text.substr(text.starts_with("\xef\xbb\xbf") ? 3 : 0);
 }
 
-// "row 3, column 2", both counted from 1, the row as a line of the file.
+// "row 3, column 2", both counted from 1; the row is a line of the file.
 std::string place(std::size_t line, std::size_t column) {
   return "row " + std::to_string(line) + ", column " + std::to_string(column + 1);
 }
 
-// Rows of cells, one after another.
+// Iterates over the rows of cells.
 class CsvRows {
  public:
   CsvRows(std::string_view text, const std::string& path) : rest_(text), path_(path) {}
@@ -71,7 +71,7 @@ class CsvRows {
 
   const std::vector<std::string>& cells() const { return cells_; }
 
-  /// Where the row begins: a line of the file, counted from 1.
+  /// The line of the file on which the row begins, counted from 1.
   std::size_t line() const { return row_line_; }
 
  private:
@@ -86,7 +86,7 @@ class CsvRows {
     cells_.resize(count);
   }
 
-  // Reads one cell and what ends it; true where that is a comma.
+  // Reads one cell and its separator; true if that is a comma.
   bool read_cell(std::string& cell) {
     std::size_t blanks = rest_.find_first_not_of(" \t");
     blanks = blanks == std::string_view::npos ? rest_.size() : blanks;
@@ -101,7 +101,7 @@ class CsvRows {
     return take_end();
   }
 
-  // The rest of a cell after its opening quote: up to the closing one, doubled quotes standing for one.
+  // The rest of a cell after its opening quote, up to the closing quote; doubled quotes become one.
   void read_quoted(std::string& cell) {
     cell.clear();
     while (true) {
@@ -137,7 +137,7 @@ class CsvRows {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-// A whole table: numbers row after row, and the cells of the label column.
+// A whole table: the numbers row by row, and the cells of the label column.
 class CsvTable {
  public:
   CsvTable(Bytes file, const std::string& label_column, const std::string& path)
@@ -184,7 +184,7 @@ class CsvTable {
     if (width_ == 1) refuse(path_, "has one column, which is taken as the label", "give --label-column none if it is not");
   }
 
-  // A first row without any number among its features is a header.
+  // The first row is a header if no feature in it is a number.
   bool first_row_is_header() const {
     if (label_is_named_) return true;
     for (std::size_t i = 0; i < width_; ++i) {
@@ -193,7 +193,7 @@ class CsvTable {
     return true;
   }
 
-  // "0,1,2,label": where only the first label is not a number, the first row is a header whose names look like numbers.
+  // "0,1,2,label": if only the first label is not a number, the first row is a header with names that look like numbers.
   void drop_header_of_labels() {
     const auto is_number = [](const std::string& cell) { return number(cell).has_value(); };
     if (labels_.size() < 2 || is_number(labels_[0]) || !std::all_of(labels_.begin() + 1, labels_.end(), is_number)) return;

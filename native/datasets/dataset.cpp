@@ -14,7 +14,7 @@ namespace {
 
 enum class Kind { npy, npz, idx, cifar, csv };
 
-// Files of other kinds that people hand over by mistake.
+// Files of other kinds that users pass by mistake.
 struct Foreign {
   std::string_view magic, name;
 };
@@ -54,7 +54,7 @@ void refuse_foreign(Bytes file, const std::string& path) {
   }
 }
 
-// By what the file begins with; then by its name; then, for want of both, text is CSV.
+// Determined by the first bytes, then by the name; otherwise text is CSV.
 Kind kind_of(Bytes file, const std::string& path) {
   const std::string name = extension(path);
   if (starts_with(file, "\x93NUMPY")) return Kind::npy;
@@ -69,7 +69,7 @@ Kind kind_of(Bytes file, const std::string& path) {
   refuse(path, "is of no known kind", "give a .npy, .npz, IDX, CIFAR .bin or .csv file");
 }
 
-// Images in IDX have no axis for their single channel.
+// IDX images have no channel axis: add one.
 Array with_channel(Array x, const std::string& path) {
   if (x.shape.size() == 1) refuse(path, "holds one number a row, as a file of labels does", "give the file of images");
   if (x.shape.size() != 3) return x;
@@ -86,7 +86,7 @@ std::vector<std::int64_t> read_labels(const std::string& path) {
   refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number a line");
 }
 
-// The file of labels beside IDX images, or nothing: "images-idx3" in its name becomes "labels-idx1", packed or not.
+// The labels file in the same folder as IDX images, or nothing: "images-idx3" in the name becomes "labels-idx1", gzipped or not.
 std::string labels_beside(const std::string& images) {
   const std::filesystem::path path(images);
   std::string name = path.filename().string();
@@ -127,7 +127,7 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
-// Replaces the labels by those of a file where one is named or stands beside the data, and compares the counts.
+// Uses the labels of a file if one is named or found with the data, and compares the counts.
 void settle_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
   const std::string source = options.labels_path.empty() ? labels_beside(path) : options.labels_path;
   const bool from_file = !source.empty() && (!options.labels_path.empty() || contents.labels.empty());
@@ -158,7 +158,7 @@ Dataset select(const Contents& contents, const std::string& path, const DatasetO
            "give an offset from 0 to " + std::to_string(rows - 1));
   }
   const std::int64_t count = options.limit < 0 ? rows - options.offset : std::min(options.limit, rows - options.offset);
-  // In double, so that a byte becomes exactly the float32 that dividing it by 255 in float32 gives.
+  // In double, so that a byte becomes exactly the float32 quotient byte / 255.
   const double scale = options.scale.value_or(contents.x.type.is_byte() ? 1.0 / 255.0 : 1.0);
   Dataset dataset{decode_rows(contents.x, options.offset, count, scale), {}, contents.class_names};
   if (!contents.labels.empty()) {

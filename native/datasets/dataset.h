@@ -11,26 +11,26 @@
 
 namespace probust {
 
-/// Points, and what is known of them.
+/// Points, with labels and class names if known.
 struct Dataset {
   Tensor x;  ///< [N, ...], channel-first images or [N, d]: stored values times the scale, the natural space
-  std::vector<std::int64_t> labels;      ///< one a point, or empty where the data have none
+  std::vector<std::int64_t> labels;      ///< one per point, or empty if the data have none
   std::vector<std::string> class_names;  ///< of text labels, in order of first appearance; else empty
 };
 
 struct DatasetOptions {
   std::optional<double> scale{};        ///< stored value times this; default 1/255 for uint8 storage, 1 otherwise
   std::string label_column = "last";    ///< CSV: a column counted from 0, a name in the header, "last" or "none"
-  bool cifar100 = false;                ///< CIFAR binary rows carry a coarse and a fine label; the fine one is taken
-  std::string labels_path{};            ///< .npy, IDX or text (a whole number a line) that overrides labels found in the data
+  bool cifar100 = false;                ///< CIFAR-100 binary rows have a coarse and a fine label; the fine one is used
+  std::string labels_path{};            ///< .npy, IDX or text (a whole number per line) that overrides labels found in the data
   std::int64_t offset = 0, limit = -1;  ///< points [offset, offset + limit) of the file; a negative limit means all
 };
 
-/// Reads points from a file whose kind is told from its content first, then from its name: .npy [N, ...]; .npz (arrays x and,
-/// optionally, y); IDX, plain or gzip, as [N, 1, H, W], with the labels of the file beside it (labels-idx1 for images-idx3);
-/// CIFAR binary as [N, 3, 32, 32]; CSV as [N, d].
+/// Reads points from a file. Its kind is determined from its content first, then from its name: .npy [N, ...]; .npz (arrays x
+/// and, optionally, y); IDX, plain or gzip, as [N, 1, H, W], with the labels file in the same folder (labels-idx1 for
+/// images-idx3); CIFAR binary as [N, 3, 32, 32]; CSV as [N, d].
 ///
-/// Labels keep the numbers of the file. Values that are not finite are read as they are.
+/// Labels keep the numbers of the file. Non-finite values are kept.
 /// Errors: unreadable (missing, truncated, of the wrong kind, without rows, label count, offset beyond the end), usage (a scale
 /// that is zero or not finite, a negative offset, a limit of zero), resources.
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
@@ -44,7 +44,7 @@ struct Numbers {
 /// The array in a .npy, .npz (x), IDX or CSV file (all its columns), unscaled. Errors: as read_dataset.
 Result<Numbers> read_numbers(const std::string& path);
 
-/// One class name a line. Errors: unreadable.
+/// One class name per line. Errors: unreadable.
 Result<std::vector<std::string>> read_class_names(const std::string& path);
 
 }  // namespace probust

@@ -41,7 +41,7 @@ Header read_header(Bytes bytes, const std::string& path) {
   return header;
 }
 
-// The unpacked file: the header, read first, says how much there must be.
+// The unpacked file. The header is read first: it gives the size.
 Buffer unpacked(const Buffer& file, const std::string& path) {
   if (!starts_with(file.bytes, "\x1f\x8b")) return file;
   const Buffer begin = gunzip_prefix(file.bytes, kLongestHeader, path);

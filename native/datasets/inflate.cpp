@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Unpacking with zlib into memory whose size is known, and believable, beforehand.
+// Decompression with zlib into memory whose size is known and plausible in advance.
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRawDeflate = -MAX_WBITS, kGzip = MAX_WBITS + 16;
 
-// Deflate packs 258 bytes into two bits at best, so n packed bytes never hold more than about 1032 n.
+// Deflate packs at best 258 bytes into two bits, so n packed bytes never hold more than about 1032 n.
 constexpr std::uint64_t kLargestRatio = 1040;
 
 // One zlib stream over `packed`.
@@ -33,7 +33,7 @@ class Stream {
       const std::size_t space = std::min(out.size() - written, kChunk), supply = std::min(packed_.size(), kChunk);
       state_.next_out = space > 0 ? out.data() + written : &spare_;
       state_.avail_out = static_cast<uInt>(space);
-      state_.next_in = const_cast<Bytef*>(packed_.data());  // zlib reads only
+      state_.next_in = const_cast<Bytef*>(packed_.data());  // zlib only reads
       state_.avail_in = static_cast<uInt>(supply);
       const int status = inflate(&state_, Z_NO_FLUSH);
       const std::size_t used = supply - state_.avail_in, made = space - state_.avail_out;
@@ -44,7 +44,7 @@ class Stream {
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
         refuse(path_, "holds damaged packed data", "copy or download it again");
       } else if (used == 0 && made == 0) {
-        break;  // `out` is full, or the packed bytes stop short
+        break;  // `out` is full, or the packed bytes end early
       }
     }
     return written;
@@ -53,7 +53,7 @@ class Stream {
   bool ended() const { return ended_; }
 
  private:
-  // A gzip file may be several members one after another.
+  // A gzip file may consist of several consecutive members.
   void finish_member() {
     ended_ = !starts_with(packed_, "\x1f\x8b");
     if (!ended_) inflateReset(&state_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading the .npy format: a magic number, a version, and a header that is a Python dictionary in text; then the values.
+// Reads the .npy format: a magic number, a version, a header that is a Python dictionary as text, then the values.
 #include "datasets/npy.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Header {
   Shape shape;
 };
 
-// The dictionary of the header: quoted keys; values that are quoted text, True, False or a tuple of whole numbers.
+// The header's dictionary: quoted keys; values are quoted text, True, False or a tuple of whole numbers.
 class HeaderText {
  public:
   HeaderText(std::string_view text, const std::string& path) : text_(text), path_(path) {}
@@ -95,7 +95,7 @@ class HeaderText {
       const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
       if (error != std::errc()) fail("the shape is not a tuple of whole numbers");
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      accept('L');  // Python 2 wrote long integers so
+      accept('L');  // Python 2 wrote long integers this way
       shape.push_back(extent);
       if (!accept(',') && peek() != ')') fail("the shape is not a tuple of whole numbers");
     }

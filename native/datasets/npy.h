@@ -11,32 +11,32 @@
 
 namespace probust {
 
-/// The array in a .npy file (format 1 to 3; bool excepted, any integer or floating type of either byte order, C or Fortran order)
+/// The array in a .npy file (format 1 to 3; any integer or floating type except bool, either byte order, C or Fortran order)
 /// as float32 values, unscaled. Errors: unreadable (missing, truncated, another kind of file), resources.
 Result<Tensor> read_npy(const std::string& path);
 
-/// What stands before the values of a .npy file (format 1.0, C order) of elements of a type, as NumPy writes it: "<f4", "|u1".
+/// The header of a .npy file (format 1.0, C order) for elements of a type as NumPy writes it: "<f4", "|u1".
 std::string npy_header(std::string_view type, const Shape& shape);
 
-/// Writes a .npy file (format 1.0, C order) of T = float or double piece by piece, so that a large array is never held whole.
+/// Writes a .npy file (format 1.0, C order) of T = float or double in parts, so that a large array need not fit in memory.
 ///
-/// The values go to "PATH.partial", which takes the name `path` only in close(): what stands under `path` is always complete.
-/// (Where `path` is a device or pipe, they go straight there.) Throws Error{usage} where the file cannot be made and
-/// Error{resources} where it cannot be written to the end.
+/// The values go to "PATH.partial", which is renamed to `path` only in close(), so a file called `path` is always complete.
+/// (If `path` is a device or pipe, values go there directly.) Throws Error{usage} if the file cannot be created and
+/// Error{resources} if writing fails.
 template <class T>
 class BasicNpyWriter {
  public:
-  /// `shape` is that of the whole array.
+  /// `shape` is the shape of the whole array.
   BasicNpyWriter(const std::string& path, const Shape& shape);
   /// Removes the partial file unless close() succeeded.
   ~BasicNpyWriter();
   BasicNpyWriter(const BasicNpyWriter&) = delete;
   BasicNpyWriter& operator=(const BasicNpyWriter&) = delete;
 
-  /// The next values in row-major order, any number of them. Throws Error{usage} beyond the end of the array.
+  /// Appends values in row-major order, any number of them. Throws Error{usage} beyond the end of the array.
   void append(std::span<const T> values);
 
-  /// Completes the file. Throws Error{usage} where values are still missing.
+  /// Completes the file. Throws Error{usage} if values are still missing.
   void close();
 
  private:
@@ -44,8 +44,8 @@ class BasicNpyWriter {
   void write_header();
 
   std::string path_;              // as given
-  std::string target_, written_;  // links followed; where the values go until close()
-  std::string header_;            // until it is written, with the first values
+  std::string target_, written_;  // path with links resolved; the file written until close()
+  std::string header_;            // until written, with the first values
   std::int64_t missing_;
   std::FILE* file_ = nullptr;
 };

@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-// Where a link points to, so that writing through a link keeps the link.
+// Resolves links, so that writing through a link keeps the link.
 std::string followed(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);

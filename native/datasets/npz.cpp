@@ -27,7 +27,7 @@ struct Directory {
 // A little-endian field of a record.
 std::uint64_t field(Bytes record, std::size_t at, std::size_t width) { return little_endian(record.subspan(at, width)); }
 
-// The last place where an end record can stand such that its comment fills the file.
+// The last position of an end record whose comment extends exactly to the end of the file.
 std::optional<std::uint64_t> find_end(Bytes file) {
   if (file.size() < kEndBytes) return std::nullopt;
   const std::uint64_t last = file.size() - kEndBytes, first = last > kLongestComment ? last - kLongestComment : 0;
@@ -53,7 +53,7 @@ Directory find_directory(Bytes file, const std::string& path) {
   return {field(large, 32, 8), field(large, 48, 8)};
 }
 
-// Sizes that did not fit into 32 bits stand in extra field 1, in this order.
+// Sizes that do not fit into 32 bits are stored in extra field 1, in this order.
 void read_extra64(Bytes extra, Member& member, const std::string& path) {
   while (extra.size() >= 4) {
     const std::uint64_t id = field(extra, 0, 2);
@@ -68,7 +68,7 @@ void read_extra64(Bytes extra, Member& member, const std::string& path) {
   }
 }
 
-// The member described at `at`, which is moved behind it.
+// Reads the member described at `at`, and moves `at` past it.
 Member read_member(Bytes file, std::uint64_t& at, const std::string& path) {
   const Bytes record = part(file, at, 46, path, "its zip directory");
   if (!starts_with(record, kDirectoryMagic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");

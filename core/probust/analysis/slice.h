@@ -22,8 +22,7 @@ struct SlicePlane {
 struct Slice {
   std::int64_t resolution = 0;
   std::vector<std::int64_t> predicted;  ///< -1 if logits are NaN
-  std::vector<double>
-      margin;  ///< of the target against its strongest rival: zero on the decision boundary, NaN if logits are NaN
+  std::vector<double> margin;           ///< of the target against its strongest rival: zero on the boundary, NaN if logits are
 };
 
 /// Two orthonormal directions at point i: the gradient of the smallest margin at x, and the part of the next margin's gradient
