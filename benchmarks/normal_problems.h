@@ -18,7 +18,7 @@ struct Problem {
   Eigen::MatrixXd U;      ///< m x d, rows of length 1
 };
 
-/// One problem a line: name, m, d, z_1 ... z_m, U_11 U_12 ... U_md. Empty where the file cannot be read.
+/// One problem per line: name, m, d, z_1 ... z_m, U_11 U_12 ... U_md. Empty if the file cannot be read.
 inline std::vector<Problem> read_problems(const std::string& path) {
   std::ifstream file(path);
   std::vector<Problem> problems;
@@ -35,7 +35,7 @@ inline std::vector<Problem> read_problems(const std::string& path) {
   return problems;
 }
 
-/// A problem as a caller would have it: a factor of low rank as such, any other as R, as scipy takes it.
+/// A problem as a caller would pass it: a low-rank factor as such, any other as R, as scipy takes it.
 class Call {
  public:
   explicit Call(const Problem& problem) : problem_(problem), low_rank_(problem.U.cols() < problem.U.rows()) {

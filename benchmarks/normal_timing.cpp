@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The loop of normal_bench.cpp where there is no Google Benchmark: WebAssembly under node. One line a problem: name, seconds a
-// call (the median of several batches of calls), p_fail, its error, method.
+// The loop of normal_bench.cpp for systems without Google Benchmark: WebAssembly under node. One line per problem: name, seconds
+// per call (the median of several batches of calls), p_fail, its error, method.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

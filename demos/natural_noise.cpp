@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The experiment of Scher and Trügler, "Testing robustness of predictions of trained classifiers against naturally occurring
-// perturbations", section 4.1: is the probability p that an answer survives noise told by the distance d to the nearest
-// counterfactual? Iris with a random forest, Ionosphere with a network of two layers of 256; Gaussian noise whose covariance has
-// trace 1, the identity's or a random one's, at several scales; points in units of each feature's standard deviation.
+// perturbations", section 4.1: does the distance d to the nearest counterfactual predict the probability p that an answer
+// survives noise? Iris with a random forest, Ionosphere with a network of two layers of 256; Gaussian noise whose covariance has
+// trace 1 (the identity's or a random one's) at several scales; points in units of each feature's standard deviation.
 //
-// Usage: natural_noise [--copies N], N noisy copies a point (default 2000). Reads data/iris.csv, data/ionosphere.csv and
+// Usage: natural_noise [--copies N], with N noisy copies per point (default 2000). Reads data/iris.csv, data/ionosphere.csv and
 // models/gausstheboss_rf_iris.onnx in the folder that PROBUST_SHARED names (default: ../shared).
 #include <cmath>
 #include <cstdio>
@@ -45,7 +45,7 @@ Scaling scaling_of(const Tensor& x) {
   return s;
 }
 
-// Columns from `first` on, in units of their deviations.
+// Columns from `first` on, in units of their standard deviations.
 Tensor standardized(const Tensor& x, std::int64_t first, const Scaling& s) {
   Tensor z({x.shape[0], x.shape[1] - first});
   for (std::int64_t i = 0; i < x.shape[0]; ++i) {
@@ -56,7 +56,7 @@ Tensor standardized(const Tensor& x, std::int64_t first, const Scaling& s) {
   return z;
 }
 
-// One third for testing (every third row), or the two thirds that are left.
+// Every third row for testing, or the remaining two thirds.
 Tensor third(const Tensor& x, bool testing, std::vector<std::int64_t>* labels) {
   std::vector<float> values;
   std::vector<std::int64_t> kept;
@@ -71,7 +71,7 @@ Tensor third(const Tensor& x, bool testing, std::vector<std::int64_t>* labels) {
   return Tensor({rows, x.shape[1]}, values);
 }
 
-// C = AᵀA of normal A, or the identity, with trace 1.
+// C = AᵀA with normal A, or the identity, scaled to trace 1.
 std::shared_ptr<const NoiseShape> covariance(std::int64_t d, bool random) {
   NoiseArray C{{d, d}, std::vector<double>(static_cast<std::size_t>(d * d), 0.0), "covariance"};
   if (random) {
@@ -135,7 +135,7 @@ void iris(const std::filesystem::path& folder, const std::string& copies) {
   std::ifstream file(folder / "models" / "gausstheboss_rf_iris.onnx", std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
-  Preprocessing back;  // the forest wants centimetres: (z - mean) / std with mean = -m / s and std = 1 / s is z s + m
+  Preprocessing back;  // the forest takes centimetres: (z - mean) / std with mean = -m / s and std = 1 / s is z s + m
   for (std::size_t e = 0; e < s.mean.size(); ++e) {
     back.mean.push_back(-s.mean[e] / s.deviation[e]);
     back.std.push_back(1 / s.deviation[e]);

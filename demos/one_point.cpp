@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library in a few lines: p_robust of one point (a blank image, for want of data). Usage: one_point MODEL.onnx SIGMA
+// The library in a few lines: p_robust of one point (a blank image, as an example). Usage: one_point MODEL.onnx SIGMA
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Orthant probabilities P(X_1 <= 0, ..., X_m <= 0) that are known, beside ours. Exits 1 if one differs by more than its error.
+// Compares known orthant probabilities P(X_1 <= 0, ..., X_m <= 0) with ours. Exits 1 if one differs by more than its error.
 //
 // Sheppard, Phil. Trans. A 192 (1899), for two; David, Biometrika 40 (1953), for three; Gupta, "Probability integrals of
 // multivariate normal and multivariate t", Ann. Math. Statist. 34 (1963), for equal correlations.
@@ -45,7 +45,7 @@ MatrixXd equicorrelated(Index m, double rho) {
   return R;
 }
 
-/// Given the common factor all are independent: one integral, by the trapezoidal rule.
+/// Given the common factor, all variables are independent: one integral, by the trapezoidal rule.
 double equicorrelated_orthant(Index m, double rho) {
   const double slope = std::sqrt(rho / (1 - rho)), step = 0.01;
   double sum = 0.0;
@@ -56,14 +56,14 @@ double equicorrelated_orthant(Index m, double rho) {
   return sum;
 }
 
-/// X_i = (Y_i - Y_{i+1}) / sqrt 2 with independent Y: all are at most 0 where the m + 1 values Y ascend.
+/// X_i = (Y_i - Y_{i+1}) / sqrt 2 with independent Y: all are at most 0 if the m + 1 values Y ascend.
 MatrixXd differences(Index m) {
   MatrixXd R = MatrixXd::Identity(m, m);
   for (Index i = 1; i < m; ++i) R(i, i - 1) = R(i - 1, i) = -0.5;
   return R;
 }
 
-/// m directions in the plane, spread evenly over an angle below pi. What all of them exclude leaves a wedge of pi - angle.
+/// m directions in the plane, spread evenly over an angle below pi. Excluding their half-planes leaves a wedge of pi - angle.
 MatrixXd fan(Index m, double angle) {
   MatrixXd U(m, 2);
   for (Index i = 0; i < m; ++i) {

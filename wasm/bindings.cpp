@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What JavaScript can call. Values in, values out; an Error becomes a plain object, nothing is thrown at JavaScript. The
-// package's own code (src/) is the only caller.
+// The functions that JavaScript can call. An Error becomes a plain object; nothing is thrown at JavaScript. The package's own
+// code (src/) is the only caller.
 #include <emscripten/bind.h>
 
 #include <limits>
@@ -12,10 +12,10 @@
 namespace probust::web {
 namespace {
 
-// A model and what runs it: a handle, as are trainings and calls under way.
+// A model and what runs it: a handle, as are trainings and calls in progress.
 class LoadedModel {
  public:
-  /// `run` is asked for each call.
+  /// `run` is called for each call.
   LoadedModel(val info, std::function<Runner()> run) : info_(std::move(info)), run_(std::move(run)) {}
 
   val info() const { return info_; }
@@ -30,7 +30,7 @@ class LoadedModel {
   std::function<Runner()> run_;
 };
 
-// A training under way: a handle too.
+// A training in progress: a handle too.
 class Training {
  public:
   explicit Training(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
@@ -53,7 +53,7 @@ val data(const val& given) {
   return outcome("data", [&] { return val(start_data(Arguments(given))); });
 }
 
-// The model's own order of values, without the batch, where the caller names no other.
+// The shape option, or else the model's own input shape without the batch.
 Shape point_shape(const Arguments& options, const Model& model) {
   if (options.has("shape")) return options.extents("shape");
   return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
@@ -93,7 +93,7 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// A model that another engine runs, which has told its input's shape and its classes: here is what comes before and after.
+// A model run by another engine, which reports its input shape and classes: this module does the rest.
 val load_outside(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const Arguments options(given);
@@ -112,7 +112,7 @@ val load_outside(const val& bytes, const val& given) {
     const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
     ExecutorOptions running = executor_options(options);
     running.batch = options.integer("batch", 1, 1);
-    running.threads = 1;  // Outside is asked by one
+    running.threads = 1;  // Outside is called by one thread
     val info = write(model, point, engine);
     info.set("flops", std::numeric_limits<double>::quiet_NaN());
     return val(std::make_shared<LoadedModel>(info, [=] {
@@ -137,7 +137,7 @@ val mvn(const val& given) {
   });
 }
 
-// The core's one list, for those who choose.
+// The list of estimators, for user interfaces.
 val estimators() {
   val list = val::array();
   for (const EstimatorDefinition& definition : all_estimators()) {
@@ -150,7 +150,7 @@ val estimators() {
   return list;
 }
 
-// {value}: how many points of a call belong together.
+// {value}: how many points of a call are estimated together.
 val points_together(const val& given) {
   return outcome("estimators",
                  [&] { return val(static_cast<double>(block_size(read_estimators(Arguments(given), "estimators")))); });

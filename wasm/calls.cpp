@@ -30,7 +30,7 @@ class ModelCall : public Call {
   }
 
  protected:
-  /// One attempt of attempt().
+  /// One attempt, called by attempt().
   virtual val work(double milliseconds) = 0;
 
  private:
@@ -48,7 +48,7 @@ class ModelCall : public Call {
   std::int64_t passes_ = 0;
 };
 
-// Rows as they come, and nothing twice.
+// Returns rows as they are finished, each once.
 class EstimateCall final : public ModelCall {
  public:
   EstimateCall(const Runner& runner, const Arguments& arguments)
@@ -78,7 +78,7 @@ class EstimateCall final : public ModelCall {
   EstimateRun run_;
 };
 
-/// A question that is asked from its beginning at each attempt (stepwise.h), or from where its body last called forget().
+/// A query that is repeated from its beginning at each attempt (stepwise.h), or from where its body last called forget().
 class Repeated final : public ModelCall {
  public:
   using Body = std::function<val(StepwiseExecutor&)>;
@@ -111,7 +111,7 @@ class Repeated final : public ModelCall {
   Body body_;
 };
 
-// One point, with its logits' argmax as the target where none is given.
+// One point, with its logits' argmax as the target if none is given.
 struct Setting {
   Points points;
   Tensor logits;
@@ -124,7 +124,7 @@ Setting setting_of(Executor& executor, const Tensor& x, const std::vector<std::i
   return {points_of(x, std::move(targets), index, seed), std::move(logits)};
 }
 
-// What the calls at one point have in common.
+// The arguments shared by the calls at one point.
 struct PointArguments {
   Tensor x;
   std::vector<std::int64_t> target;
@@ -168,7 +168,7 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
   return object;
 }
 
-constexpr std::int64_t kMostCopies = (std::int64_t{1} << 31) - 1;  // noise is keyed by 32-bit numbers of copies
+constexpr std::int64_t kMostCopies = (std::int64_t{1} << 31) - 1;  // noise is keyed by 32-bit copy numbers
 
 std::shared_ptr<Call> start_linearize(const Runner& runner, const Arguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
@@ -178,7 +178,7 @@ std::shared_ptr<Call> start_linearize(const Runner& runner, const Arguments& arg
   return std::make_shared<Repeated>(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
 
-// A curve in columns; NaN where there is no number.
+// A curve as columns; NaN if there is no number.
 val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Estimate>>& estimates) {
   const auto column = [&](auto get) {
     std::vector<double> values;
@@ -259,7 +259,7 @@ std::shared_ptr<Call> start_cloud(const Runner& runner, const Arguments& argumen
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
-  const auto maker = std::make_shared<std::optional<CloudMaker>>();  // from attempt to attempt
+  const auto maker = std::make_shared<std::optional<CloudMaker>>();  // kept between attempts
   return std::make_shared<Repeated>(runner, 1 + count, [=](StepwiseExecutor& of) {
     if (!*maker) {
       maker->emplace(of, point.at(of).points, noise, count);
@@ -281,14 +281,14 @@ val write_nearest(const NearestBoundary& nearest) {
 }
 
 std::shared_ptr<Call> start_nearest_by_gradients(const Runner& runner, const PointArguments& point) {
-  constexpr std::int64_t kSteps = 6, kHalvings = 42;  // few networks take more
+  constexpr std::int64_t kSteps = 6, kHalvings = 42;  // enough for most networks
   const std::int64_t planned = kSteps * (1 + runner.executor->classes()) + kHalvings;
   return std::make_shared<Repeated>(
       runner, planned, [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });
 }
 
 std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointArguments& point) {
-  const auto search = std::make_shared<std::optional<BoundarySearch>>();  // from attempt to attempt
+  const auto search = std::make_shared<std::optional<BoundarySearch>>();  // kept between attempts
   const auto planned = [search] { return 1 + (*search ? (*search)->planned() : 0); };
   return std::make_shared<Repeated>(runner, planned, [=](StepwiseExecutor& of) {
     if (!*search) {
@@ -331,7 +331,7 @@ val Call::step(double milliseconds) {
   const Result<val> result = guarded("run", [&] { return attempt(milliseconds); });
   val report = val::object();
   report.set("passes", static_cast<double>(done()));
-  report.set("planned", static_cast<double>(std::max(planned(), done())));  // a search may take longer than was thought
+  report.set("planned", static_cast<double>(std::max(planned(), done())));  // a search may take longer than planned
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
   if (const Outside::Inputs* wants = wanted(); wants != nullptr) {

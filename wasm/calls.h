@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model and a training can be asked, in steps: a page must not stand still, and wants to stop what it no longer needs.
+// Calls of a model and of a training, in steps: a page must not block, and must be able to stop calls.
 #pragma once
 
 #include <emscripten/val.h>
@@ -14,14 +14,14 @@
 
 namespace probust::web {
 
-/// What answers calls: an executor, and who else is asked, where it is not the executor that runs the model.
+/// What answers calls: an executor, and the outside engine if the executor does not run the model itself.
 struct Runner {
   std::shared_ptr<Executor> executor;
   std::shared_ptr<Outside> outside = nullptr;
   std::shared_ptr<StepwiseExecutor::Pace> pace = std::make_shared<StepwiseExecutor::Pace>();
 };
 
-/// A call under way.
+/// A call in progress.
 class Call {
  public:
   Call() = default;
@@ -29,30 +29,30 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// Works for about as long as `milliseconds`: {passes, planned} so far, with `value` or `error` at the end, or with `wants`:
+  /// Works for about `milliseconds`: {passes, planned} so far, with `value` or `error` at the end, or with `wants`:
   /// {count, values} of inputs [count, d] whose logits the next step needs.
   val step(double milliseconds);
 
-  /// The logits [count, C] that were wanted: {value} or {error}.
+  /// Supplies the wanted logits [count, C]: {value} or {error}.
   virtual val answer(const val& logits);
 
  protected:
-  /// The value, or undefined where there is more to do. Throws Error.
+  /// The value, or undefined if there is more to do. Throws Error.
   virtual val attempt(double milliseconds) = 0;
   virtual std::int64_t done() const = 0;
   virtual std::int64_t planned() const = 0;
-  /// What somebody else has to give, if anything.
+  /// Inputs that an outside engine must evaluate, if any.
   virtual const Outside::Inputs* wanted() const { return nullptr; }
 };
 
-/// Starts "logits", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws Error where arguments are
-/// wrong.
+/// Starts "logits", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws Error if arguments are
+/// invalid.
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const Arguments& arguments);
 
-/// Makes data of `arguments.kind`. Throws likewise.
+/// Generates data of `arguments.kind`. Throws likewise.
 std::shared_ptr<Call> start_data(const Arguments& arguments);
 
-/// A trainer of `arguments.x` with `arguments.labels`. Throws likewise.
+/// A trainer for `arguments.x` with `arguments.labels`. Throws likewise.
 std::shared_ptr<Trainer> make_trainer(const Arguments& arguments);
 
 /// Starts "run" or "save". Throws likewise.

@@ -16,7 +16,7 @@ namespace {
 
 bool is(const val& value, const char* type) { return value.typeOf().as<std::string>() == type; }
 
-// Typed arrays and arrays alike; anything else is refused.
+// Accepts typed arrays and plain arrays only.
 void require_list(const val& value, const char* name) {
   if (value.isArray() || val::global("ArrayBuffer").call<bool>("isView", value)) return;
   refuse(name, "is no array", "give an array or a typed array of numbers");
@@ -57,7 +57,7 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
   return categories;
 }
 
-// Values that noise texts name: in a page there are no files.
+// The values that noise texts name: a page has no files.
 NoiseSource named_values(const Arguments& arguments) {
   const auto entry = [arguments](const char* map, const std::string& name) {
     return arguments.has(map) ? arguments[map][name] : val::undefined();
@@ -102,7 +102,7 @@ val write_list(const std::vector<Entry>& entries) {
   return list;
 }
 
-// The core names options as the command line does.
+// The core names options as the command line does; replaces these names.
 std::string with_options_of_javascript(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"--input-shape", "inputShape"}, {"--output-name", "output"}, {"--memory", "memory"}, {"--threads", "threads"},
@@ -188,7 +188,7 @@ Tensor read_points(const Arguments& arguments, const Shape& point) {
   return {std::move(shape), std::move(values)};
 }
 
-// Here the values that a text names are arguments as any, no files that cannot be read.
+// Named values are arguments here, so a missing one is not an unreadable file.
 Noise parsed(const std::string& text, const NoiseSource& source) {
   try {
     return parse_noise(text, source);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Between JavaScript's values and the core's. Everything is copied, since memory moves when it grows. What values may be is
-// checked here and nowhere else (their kinds in src/arguments.ts); all `read` functions throw Error{usage} naming the argument.
+// Converts between JavaScript's values and the core's. Everything is copied, since memory moves when it grows. Values are checked
+// only here (types in src/arguments.ts); all `read` functions throw Error{usage} naming the argument.
 #pragma once
 
 #include <emscripten/val.h>
@@ -20,10 +20,10 @@ namespace probust::web {
 
 using emscripten::val;
 
-/// Beyond it JavaScript's numbers leave whole ones out.
+/// Beyond this, JavaScript numbers do not represent every integer.
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 
-/// An object of arguments, as it came.
+/// An object of arguments, as received.
 class Arguments {
  public:
   explicit Arguments(val object) : object_(std::move(object)) {}
@@ -44,17 +44,17 @@ class Arguments {
   val object_;
 };
 
-/// x as [N, ...point], N from its length. Its values must be finite.
+/// x as [N, ...point], with N from its length. Its values must be finite.
 Tensor read_points(const Arguments& arguments, const Shape& point);
 
-/// `noise`: texts, whose names of arrays and categories stand in `arrays` and `categories`; `clip` and `levels`.
+/// `noise`: texts that name entries of `arrays` and `categories`; `clip` and `levels`.
 std::vector<Noise> read_noises(const Arguments& arguments);
 Noise read_noise(const Arguments& arguments);
 
 std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const char* name);
 EstimatorSpec read_estimator(const Arguments& arguments);  ///< `estimator`
 
-/// Rows of a matrix, as a flat array of `rows` rows. Its length must be a multiple of that.
+/// A matrix given as a flat array of `rows` rows. Its length must be a multiple of `rows`.
 Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows);
 
 val write(std::span<const double> values);             ///< Float64Array

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Made data, and trainings.
+// Generated data, and trainings.
 #include <algorithm>
 
 #include "calls.h"
@@ -76,7 +76,7 @@ class SaveCall final : public Call {
   std::shared_ptr<Trainer> trainer_;
 };
 
-// x as [N, ...point], N as many as there are labels.
+// x as [N, ...point], with N the number of labels.
 Tensor read_labelled_points(const Arguments& arguments, std::size_t labels) {
   if (arguments.has("pointShape")) return read_points(arguments, arguments.extents("pointShape"));
   const auto values = static_cast<std::int64_t>(arguments.numbers("x").size()), points = static_cast<std::int64_t>(labels);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Makes the demo's files by the library's own data, training and export, in a few seconds:
+// Makes the demo's files with the library's own data, training and export, in a few seconds:
 //
 //   digits.onnx   pixels in [0, 1], float32 [batch, 1, 16, 16] -> logits [batch, 10]
 //   points.npz    x: uint8 [40, 1, 16, 16], y: int64 [40]; four unseen digits of each kind, easy and hard ones
 //
-// Usage: make_digits FOLDER. Nothing is left to chance; another kind of processor may round sums otherwise.
+// Usage: make_digits FOLDER. Deterministic, except that another kind of processor may round sums differently.
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -34,7 +34,7 @@ Graph trained_classifier() {
   return trainer.classifier();
 }
 
-// By how much the right logit is above the others.
+// The true class's logit minus the largest of the others.
 std::vector<double> margins(const Tensor& logits, const std::vector<std::int64_t>& labels) {
   std::vector<double> result;
   result.reserve(labels.size());
@@ -50,7 +50,7 @@ std::vector<double> margins(const Tensor& logits, const std::vector<std::int64_t
   return result;
 }
 
-// Four points a digit at fixed places in the order of their margins: easy, middling, hard, hardest, taken in turns.
+// Four points per digit at fixed quantiles of their margins (easy, medium, hard, hardest), interleaved.
 std::vector<std::size_t> mixed(const std::vector<double>& margin, const std::vector<std::int64_t>& labels) {
   constexpr double kPlaces[] = {0.875, 0.5, 0.15, 0.02};
   std::vector<std::size_t> chosen;
@@ -69,16 +69,16 @@ void append(std::string& to, std::uint64_t number, int bytes) {
   for (int b = 0; b < bytes; ++b) to += static_cast<char>(number >> (8 * b));
 }
 
-// What a zip archive says of a member, before it and in its directory (PKWARE APPNOTE 6.3, 4.3.7 and 4.3.12): stored, of 1980.
+// A member's fields in a zip archive, in its header and in the directory (PKWARE APPNOTE 6.3, 4.3.7, 4.3.12): stored, dated 1980.
 std::string entry(const std::string& member) {
   std::string fields;
-  append(fields, 20, 2);          // the version that can read it
+  append(fields, 20, 2);          // minimum version to extract
   append(fields, 0, 4);           // no flags, stored
   append(fields, 0x00210000, 4);  // the first of January 1980
   append(fields, crc32(0, reinterpret_cast<const Bytef*>(member.data()), static_cast<uInt>(member.size())), 4);
   append(fields, member.size(), 4);
   append(fields, member.size(), 4);
-  append(fields, 5, 2);  // letters of the name
+  append(fields, 5, 2);  // length of the name
   append(fields, 0, 2);
   return fields;
 }

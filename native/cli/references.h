@@ -18,8 +18,8 @@ class References {
   /// Reads what `path` holds, if it exists; an empty path keeps nothing. Throws Error{unreadable} for a line of another kind.
   References(std::string path, std::int64_t samples);
 
-  /// p of every point of `evaluation`, computed where the file does not have it, and then written there. The positions in the
-  /// data, the noise, and the files of model and data tell one from another.
+  /// p of every point of `evaluation`; missing values are computed and written to the file. The key of an entry has the names of
+  /// the model and data files, the position in the data, the class, the noise and N.
   std::vector<double> of(const Arguments& problem, Evaluation& evaluation, const Noise& noise);
 
  private:

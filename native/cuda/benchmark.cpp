@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the CUDA backend reaches on the largest of the paper's problems: ResNet-18 on 3 x 32 x 32 images (random weights, which
-// cost what trained ones do). Beside each figure, in the same run, what the device reaches at best: cuBLAS's product of large
-// matrices, and a copy of its memory. With --tiny everything is as small as it can be: a test that it runs.
+// The speed of the CUDA backend on the largest of the paper's problems: ResNet-18 on 3 x 32 x 32 images (random weights, which
+// cost the same as trained ones). Next to each figure, the best that the device reaches in the same run: cuBLAS's product of
+// large matrices, and a copy of its memory. With --tiny all sizes are minimal: a test that it runs.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The best of a few, after a first that compiles and plans.
+// The best of a few repetitions, after a first that compiles and plans.
 double best_seconds(const std::function<void()>& work) {
   work();
   double best = seconds(work);
@@ -37,7 +37,7 @@ double best_seconds(const std::function<void()>& work) {
   return best;
 }
 
-// Layers with weights of a size that keeps activations alive.
+// Weights are scaled so that activations neither vanish nor explode.
 class ResNet18 {
  public:
   ResNet18(std::int64_t width, std::int64_t extent, std::int64_t classes) {
@@ -134,7 +134,7 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
           classes, points.size(), estimator, 1e3 * time, 100 * runs * forward / time / rates.product,
           100 * runs * bytes / time / rates.copy);
     };
-    // A backward sweep of a seed costs what a forward does: the transposed convolutions are as large.
+    // A backward sweep of a seed costs as much as a forward: the transposed convolutions are of the same size.
     const auto seeds = static_cast<double>(classes - 1);
     if (few) row(fmt::format("mc:{}", sizes.copies), static_cast<double>(sizes.copies));
     if (few) row("mmse:5", 5 * (1 + seeds));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The coarse calls of an Executor on a GPU. Points go there once; noise, copies, logits' winners, gradients and their Gram
-// matrices are made there; what comes back are counts, logits and matrices. As on the host, no result depends on what a chunk
-// holds but for the algorithms that the libraries choose for its size.
+// An Executor on a GPU. Points are uploaded once; noise, copies, counts of the largest logits, gradients and their Gram matrices
+// are computed there; counts, logits and matrices come back. As on the host, results do not depend on the division into chunks,
+// except through the algorithms that the libraries choose for a chunk's size.
 #include "cuda/cuda_executor.h"
 
 #include <algorithm>
@@ -25,18 +25,18 @@ namespace probust::cuda {
 namespace {
 
 constexpr std::int64_t kMostLanes = 4096;                   // per run: enough to fill any device
-constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // what callers may keep of results at once
+constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // limit on results that callers may hold at once
 constexpr std::int64_t kInputs = 2;                         // buffers of copies
-constexpr std::int64_t kSweepValues = 4;                    // as large as a point, for each of a sweep's lanes
+constexpr std::int64_t kSweepValues = 4;                    // as many as a point has, for each lane of a sweep
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
-// Points first .. of a call, on the device.
+// Points of a call, on the device.
 struct PlacedPoints {
   Array<float> x;              // [points][elements]
   Array<std::uint32_t> index;  // [points]
 };
 
-// A noise model at a scale: drawn there, or on the host where its elements depend on each other.
+// A noise model at a scale: drawn on the device, or on the host if its elements depend on each other.
 struct PlacedNoise {
   std::optional<ElementNoise> by_element;
   Array<float> deviations;
@@ -73,7 +73,7 @@ class CudaExecutor final : public Executor {
   }
   Batch forward_batch() const override { return forward_batch_; }
   Batch gradient_batch() const override { return gradient_batch_; }
-  /// Callers plan with the host's memory.
+  /// Callers plan with host memory.
   const ExecutorOptions& options() const override { return host_options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
@@ -153,7 +153,7 @@ class CudaExecutor final : public Executor {
       for_drawn_chunks(n * samples, copies_at, draw_copies, [&](const Copies& copies, float* input, const auto& meanwhile) {
         count_winners(device_, run_forward(input, copies.lanes), classes_, copies, counters.data());
         meanwhile();
-        device_.wait();  // so that progress is what is done, and a stop is soon obeyed
+        device_.wait();  // so that progress counts finished work, and a stop request takes effect soon
       });
       std::vector<std::uint32_t> counted(static_cast<std::size_t>(n * classes_));
       device_.download(counted.data(), counters.data(), static_cast<std::int64_t>(counted.size() * sizeof(std::uint32_t)));
@@ -207,7 +207,7 @@ class CudaExecutor final : public Executor {
   }
 
  private:
-  // A call from outside, whatever thread it comes from.
+  // A public call, from any thread.
   template <class Body>
   auto on_device(const Body& body) -> Result<decltype(body())> {
     return guarded("model", [&] {
@@ -229,7 +229,7 @@ class CudaExecutor final : public Executor {
     return result;
   }
 
-  // What a lower precision costs, on the first points.
+  // Reports the error of a lower precision, measured on the first points.
   void tell_error(const Tensor& x, const Tensor& logits) {
     error_told_ = true;
     const std::int64_t n = std::min<std::int64_t>(16, x.shape[0]);
@@ -247,16 +247,16 @@ class CudaExecutor final : public Executor {
     warn_(text.str());
   }
 
-  // ---- programs, and how much they do at once
+  // ---- programs and batch sizes
 
   struct Sweep {
     const Program* program;
     Batch batch;
-    const Noise* noise = nullptr;  // whose variances are an input, behind x
+    const Noise* noise = nullptr;  // its variances are an input after x
   };
 
   std::unique_ptr<Program> compile(const Graph& graph) {
-    // Tables are as long as values: a small file may ask for values that no machine holds.
+    // Tables are as long as values, and a small file may declare values too large for any machine.
     for (const Node& node : graph.nodes) {
       const std::int64_t bytes = element_count(node.shape) * kFloat;
       if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
@@ -282,7 +282,7 @@ class CudaExecutor final : public Executor {
                 "give at least " + std::to_string((needed >> 10) + 1) + "K"};
   }
 
-  // What runs of a batch need, taken from the device at once: false, and nothing held, where it has less at this moment.
+  // Allocates everything that runs of a batch need. False, with nothing held, if the device has too little memory at the moment.
   bool reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
     const std::int64_t lanes = batch.examples * batch.seeds;
     const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;
@@ -311,7 +311,7 @@ class CudaExecutor final : public Executor {
     return elements * kFloat + (sums_.size() + gradient_sums_.size()) * static_cast<std::int64_t>(sizeof(double));
   }
 
-  // Leaves room for the gradients of a sweep, which runs in what forwards hold and a few values as large as points beside it.
+  // Leaves room for the gradients of a sweep, which reuses the memory of forwards and needs a few more values of a point's size.
   Batch fit_forward() {
     Batch batch{options_.batch > 0 ? options_.batch : kMostLanes, 1};
     const auto bytes = [&] {
@@ -327,7 +327,7 @@ class CudaExecutor final : public Executor {
   Batch fit_gradient(const Program& program, std::int64_t rows) {
     const std::int64_t seeds = std::max<std::int64_t>(1, rows);
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
-    // Forwards are run between sweeps, in the same arena.
+    // Forwards run between sweeps, in the same arena.
     const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
     const auto bytes = [&] {
       const std::int64_t lanes = batch.examples * batch.seeds;
@@ -361,7 +361,7 @@ class CudaExecutor final : public Executor {
     return placed;
   }
 
-  // Lanes begin .. of the copies first .. first + count - 1 of every point from `point` on.
+  // Lanes `begin` onwards of the copies first .. first + count - 1 of every point from `point` on.
   Copies copies_of(const PlacedPoints& placed, std::int64_t point, std::int64_t first, std::int64_t count, std::int64_t begin,
                    std::int64_t lanes) const {
     Copies copies;
@@ -375,7 +375,7 @@ class CudaExecutor final : public Executor {
     return copies;
   }
 
-  // Writes the noisy copies [lanes][elements], the noise at `sign` times its scale. `points` are those that `copies` count from.
+  // Writes noisy copies [lanes][elements], with the noise at `sign` times its scale. `copies` index into `points`.
   void draw(const Copies& copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, int sign, float* to) {
     const auto scale = static_cast<float>(sign * noise.scale);
     if (!drawn.by_element) return draw_on_the_host(copies, points, *noise.shape, scale, to);
@@ -418,7 +418,7 @@ class CudaExecutor final : public Executor {
     return to;
   }
 
-  // Whitens gradients [seeds * examples][elements] by the noise at the points that the examples are copies of.
+  // Whitens gradients [seeds * examples][elements] by the noise at the examples' points.
   void whiten(const PlacedNoise& drawn, const NoiseShape& shape, const std::uint32_t* placed_index,
               std::span<const std::int64_t> index, std::int64_t seeds, float* gradients) {
     const auto examples = static_cast<std::int64_t>(index.size());
@@ -445,9 +445,10 @@ class CudaExecutor final : public Executor {
     }
   }
 
-  // Chunks of copies, the noise of the next one made on the side while this one runs, in the other input buffer: copies_at(begin,
-  // lanes) gives their numbers; draw_copies(copies, to) draws them; body(copies, input, meanwhile) calls meanwhile() once the
-  // device is busy with them, for that may take the host's time, and then waits until the device is done with the input.
+  // Runs chunks of copies; while one runs, the noise of the next is drawn on the side stream into the other input buffer.
+  // copies_at(begin, lanes) gives their numbers; draw_copies(copies, to) draws them; body(copies, input, meanwhile) calls
+  // meanwhile() once the device is busy with them, because drawing may take host time, and then waits until the device is done
+  // with the input.
   template <class CopiesAt, class Draw, class Body>
   void for_drawn_chunks(std::int64_t total, const CopiesAt& copies_at, const Draw& draw_copies, const Body& body) {
     const std::int64_t step = forward_batch_.examples;
@@ -473,9 +474,9 @@ class CudaExecutor final : public Executor {
     if (reported_->stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
   }
 
-  // A value with one lane per seed and example, or per example, whatever it depends on.
+  // A value expanded to `lanes`, one per example or per seed and example.
   float* full(const Program::Value& value, std::int64_t elements, std::int64_t lanes, Array<float>& buffer) {
-    if (value.lanes == lanes) return const_cast<float*>(value.data);  // in the arena, which is ours
+    if (value.lanes == lanes) return const_cast<float*>(value.data);  // in the arena, which we own
     float* to = buffer.grown(device_, elements * lanes);
     repeat(device_, {value.data, elements, value.lanes}, {to, elements, lanes});
     return to;
@@ -494,9 +495,9 @@ class CudaExecutor final : public Executor {
     return rows;
   }
 
-  // Runs the forward and the backward sweep at x [count][elements], for `rows` seeds in groups that fit: seed(first, seeds,
-  // cotangents [seeds * count][classes]) makes them; take(first, seeds, gradients [seeds * count][elements]), all on the device.
-  // Returns the logits.
+  // Runs the forward and the backward sweep at x [count][elements], for `rows` seeds in groups that fit the memory: seed(first,
+  // seeds, cotangents [seeds * count][classes]) fills them; take(first, seeds, gradients [seeds * count][elements]) reads them,
+  // all on the device. Returns the logits.
   template <class Seed, class Take>
   std::vector<float> sweep(const Sweep& which, const float* x, const float* variances, std::int64_t count, std::int64_t rows,
                            Seed seed, Take take) {
@@ -597,13 +598,13 @@ class CudaExecutor final : public Executor {
     return {Eigen::MatrixXd(classes_ - 1, count), Eigen::MatrixXd(classes_ - 1, count)};
   }
 
-  // The first copies of pairs. Pairs that are not mirrored take two samples each.
+  // The first copies of pairs. If the noise cannot be mirrored, each pair takes two samples.
   void draw_first_copies(Copies copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, float* to) {
     copies.stride = noise.shape->mirrored() ? 1 : 2;
     draw(copies, points, noise, drawn, 1, to);
   }
 
-  // The second ones in their place: reflected where that is what the noise would draw.
+  // The second copies overwrite the first: reflected if that gives what the noise would draw.
   void draw_second_copies(Copies copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, float* to) {
     if (noise.shape->additive()) return reflect(device_, copies, to);
     const bool mirrored = noise.shape->mirrored();
@@ -612,8 +613,8 @@ class CudaExecutor final : public Executor {
     draw(copies, points, noise, drawn, mirrored ? -1 : 1, to);
   }
 
-  // Margins of pairs whose first copies lie in an input buffer: `matrices` tells where a point's go, a column a copy. Calls
-  // meanwhile() when the device is busy with them.
+  // Margins of pairs whose first copies are in an input buffer: `matrices` gives a point's destination, one column per copy.
+  // Calls meanwhile() when the device is busy with them.
   template <class Meanwhile, class Matrices>
   void run_pairs(const Copies& copies, const Points& points, const Noise& noise, const PlacedNoise& drawn, float* input,
                  const Meanwhile& meanwhile, Matrices matrices) {
@@ -632,7 +633,7 @@ class CudaExecutor final : public Executor {
     store(&Pairs::minus, run_forward(input, copies.lanes));
   }
 
-  // Pairs of a projection, and how many of them the caller knows already.
+  // The pairs of a projection, and how many of them the caller already has.
   struct Asked {
     std::int64_t pairs, known;
   };
@@ -684,14 +685,14 @@ class CudaExecutor final : public Executor {
     return values;
   }
 
-  // [lanes][n]: the noise of the copies in an input buffer along n rows of their points.
+  // [lanes][n]: products of the noise of copies in an input buffer with the n rows of their points.
   std::vector<double> along_rows(const Copies& copies, const float* rows, std::int64_t n, const float* input) {
     double* products = sums_.grown(device_, copies.lanes * n);
     along(device_, copies, rows, n, input, products);
     return host_products(products, copies.lanes * n);
   }
 
-  // Copies of all the points lie one behind the other; gradients are summed point by point, in the order of the copies.
+  // Copies of all points are stored consecutively; gradients are summed per point, in the order of the copies.
   std::vector<Linearization> averaged(const Points& points, const Noise& noise, std::int64_t samples, const Sweep& which) {
     const std::int64_t n = classes_ - 1, count = points.size();
     const PlacedPoints placed = place(points);
@@ -734,7 +735,7 @@ class CudaExecutor final : public Executor {
             Eigen::Map<const Eigen::VectorXd>(products.data() + lane * n, n);
       }
     });
-    // A row is whitened as if it were an example of its own.
+    // Whitens each row as if it were a separate example.
     std::vector<std::int64_t> owner;
     owner.reserve(static_cast<std::size_t>(count * n));
     for (const std::int64_t index : points.index) owner.insert(owner.end(), static_cast<std::size_t>(n), index);
@@ -762,9 +763,9 @@ class CudaExecutor final : public Executor {
   std::optional<bool> piecewise_constant_;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
   Batch forward_batch_, gradient_batch_;
-  std::map<std::pair<const Program*, std::int64_t>, Batch> gradient_batches_;  // by how many rows a sweep has
-  // Reused from call to call.
-  std::array<Array<float>, kInputs> inputs_;  // copies that run, and those that are drawn meanwhile
+  std::map<std::pair<const Program*, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
+  // Reused between calls.
+  std::array<Array<float>, kInputs> inputs_;  // copies that run, and the next ones, which are drawn at the same time
   Array<float> arena_, variances_, cotangents_, rows_, whitened_, repeated_logits_, repeated_gradients_;
   Array<double> sums_, gradient_sums_;
 };

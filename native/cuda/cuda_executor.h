@@ -14,12 +14,12 @@ struct CudaOptions {
   static constexpr int kAll = -1;
   int ordinal = 0;  ///< which device; kAll: points are shared among all of them
   Precision precision = Precision::float32;
-  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< told what runs slower than it might
-  Progress* progress = nullptr;  ///< where to count and whom to obey; null: the executor's own
+  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< told what runs slower than it could
+  Progress* progress = nullptr;  ///< counts progress and holds stop requests; null: the executor's own
 };
 
-/// Compiles a classifier for an NVIDIA GPU. Of `options`, memory is the device's, and threads serve what follows on the host.
-/// Error{resources} where there is no such device or a single example does not fit the memory.
+/// Compiles a classifier for an NVIDIA GPU. In `options`, memory is the device's, and threads are for the algebra on the host.
+/// Error{resources} if there is no such device or a single example does not fit the memory.
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda);
 

@@ -12,16 +12,16 @@
 #include "probust/base/error.h"
 #include "probust/graph/attributes.h"
 
-// What the rest of this room asks of a machine: memory, copies, matrix products, convolutions; launch.h adds kernels. There are
-// two machines with this face, and a program is linked with one of them: gpu/ is an NVIDIA GPU, emulated/ is a loop on the
-// processor, so that everything above this line is tested where there is no GPU.
+// The device interface of this directory: memory, copies, matrix products, convolutions; launch.h adds kernels. It has two
+// implementations, and a program is linked with one: gpu/ is an NVIDIA GPU, emulated/ is loops on the CPU, so that all code above
+// this interface is tested without a GPU.
 namespace probust::cuda {
 
-/// What matrix products and convolutions round their operands to.
+/// The precision to which matrix products and convolutions round their operands.
 enum class Precision : std::uint8_t {
-  float32,  ///< nothing: 24 bits
+  float32,  ///< no rounding: 24 bits
   tf32,     ///< 11 bits, sums in float32
-  bf16,     ///< 8 bits, sums in float32; convolutions round what they give as well
+  bf16,     ///< 8 bits, sums in float32; convolutions round their results as well
 };
 
 /// "float32", "tf32" or "bf16".
@@ -37,11 +37,11 @@ inline const char* name_of(Precision precision) {
   return "float32";
 }
 
-/// What becomes of each element of a product before it is written.
+/// Applied to each element of a product before it is written.
 enum class Activation : std::uint8_t { none, relu };
 
-/// C = activation(A B + bias) for `batch` row-major matrices, each `stride` elements behind the one before it (0: the same one);
-/// A is stored [m, k], or [k, m] where it is transposed, B [k, n] or [n, k].
+/// C = activation(A B + bias) for `batch` row-major matrices, `stride` elements apart (0: the same matrix for all). A is stored
+/// [m, k], or [k, m] if transposed; B is stored [k, n], or [n, k] if transposed.
 struct Product {
   bool transpose_a = false, transpose_b = false;
   std::int64_t m = 0, n = 0, k = 0;
@@ -56,57 +56,57 @@ struct Product {
   Activation activation = Activation::none;
 };
 
-/// A convolution of images with channels last, [H, W, C], by a filter [O, kh, kw, C / groups], or its transpose. Two spatial axes
-/// and the same padding on either side.
+/// A convolution of channels-last images [H, W, C] with a filter [O, kh, kw, C / groups], or its transpose. Two spatial axes,
+/// with the same padding on both sides.
 struct Convolution {
   Window window;
   std::int64_t in_channels = 0,
-               out_channels = 0;  ///< of the convolution; its transpose reads `out_channels` and writes the others
+               out_channels = 0;  ///< of the convolution; its transpose reads out_channels and writes in_channels
   bool transposed = false;
   const float* filter = nullptr;
 };
 
-/// The end of what a stream of a device was asked for so far.
+/// The end of the work submitted to a stream so far.
 struct Mark;
 using Event = std::shared_ptr<const Mark>;
 
-/// Work that a device has recorded: its addresses are those of that time.
+/// Work recorded by a device, with the addresses it had then.
 struct Recording;
 
-/// What allocations throw, and whether an Error is one of those.
+/// The Error that allocations throw, and a test for it.
 inline Error out_of_memory(std::string what) {
   return {ErrorCode::resources, "--memory", std::move(what), "give less of the device's memory"};
 }
 inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == "--memory"; }
 
-/// How many devices there are; 0 where no driver is.
+/// The number of devices; 0 without a driver.
 int device_count();
 
-/// Part of some memory of a device, in floats from its beginning.
+/// A range of a block of device memory, in floats from its beginning.
 struct Zone {
   std::int64_t first = 0, count = 0;
 };
 
-/// One device and its two streams of work: the main one and, within beside(), the side. Calls return before the work is done, but
-/// for copies to and from the host's memory, which wait for their stream.
+/// One device and its two streams of work: the main one and, within beside(), the side one. Calls return before the work is done,
+/// except copies to and from host memory, which wait for their stream.
 class Device {
  public:
-  /// Throws Error{resources} where there is no such device.
+  /// Throws Error{resources} if there is no such device.
   Device(int ordinal, Precision precision);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Makes it the calling thread's device.
+  /// Makes this the calling thread's device.
   void use();
 
-  /// What products and convolutions that follow round to.
+  /// Sets the rounding of subsequent products and convolutions.
   void set_precision(Precision precision);
 
   std::string name() const;
   std::int64_t free_bytes() const;
 
-  /// Throws Error{resources} where there is not as much memory.
+  /// Throws Error{resources} if there is not enough memory.
   void* allocate(std::int64_t bytes);
   void release(void* memory) noexcept;
   void upload(void* to, const void* from, std::int64_t bytes);
@@ -115,28 +115,29 @@ class Device {
   void clear(void* memory, std::int64_t bytes);
   void wait();  ///< for the stream
 
-  /// Work that follows must leave these zones of a block of memory alone, and the block's earlier ones no longer. The emulated
-  /// device looks after each piece of work whether it did; a GPU does nothing: compute-sanitizer is its tool.
+  /// Subsequent work must not write to these zones of a block of memory; they replace the block's earlier zones. The emulated
+  /// device checks them after each piece of work; a GPU does nothing: use compute-sanitizer there.
   void fence(float* block, std::vector<Zone> zones);
 
-  /// What `work` asks for goes to the side: it runs beside the main stream, in no order with it but that of events. Kernels,
-  /// copies and clearing only: products and convolutions have one workspace.
+  /// Submits `work` to the side stream, which runs concurrently with the main one and is ordered only by events. Kernels, copies
+  /// and clearing only: products and convolutions share one workspace.
   void beside(const std::function<void()>& work);
   Event mark();
-  /// What the stream is asked for from now on comes after an event of the other one.
+  /// Subsequent work of this stream runs after an event of the other one.
   void await(const Event& event);
 
   void multiply(const Product& product);
-  /// Whether `convolve` can do it; a kernel of our own does what it cannot.
+  /// Whether `convolve` supports it; if not, use a kernel of our own.
   bool convolves(const Convolution& convolution) const;
   void convolve(const Convolution& convolution, std::int64_t images, const float* x, float* y);
 
-  /// Records what `work` asks of the device instead of doing it; null where the device cannot. The work must have been done
-  /// before as it is, so that all it needs is there, and must keep to the main stream and neither allocate, nor wait, nor copy
-  /// from or to the host's memory.
+  /// Records the device work of `work` instead of doing it; null if the device cannot record. The work must have been done
+  /// directly before, so that everything it needs is allocated. It must use only the main stream, and must not allocate, wait, or
+  /// copy from or to host memory.
   std::shared_ptr<const Recording> record(const std::function<void()>& work);
   void replay(const Recording& recording);
-  /// Changes with what recordings hold of the device itself, its precision and its workspaces: older ones must not be replayed.
+  /// Changes with device state that recordings contain (precision, workspaces): recordings of an older epoch must not be
+  /// replayed.
   std::uint64_t epoch() const;
 
   struct State;
@@ -167,7 +168,7 @@ class Array {
   T* data() const { return data_; }
   std::int64_t size() const { return size_; }
 
-  /// At least `size` elements, of which none is kept.
+  /// Returns at least `size` elements; contents are not kept.
   T* grown(Device& device, std::int64_t size) {
     if (size > size_) {
       *this = Array();

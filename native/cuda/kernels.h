@@ -8,9 +8,9 @@
 #include "probust/noise/clip_math.h"
 #include "probust/noise/noise.h"
 
-// Every kernel of our own, as a call. A value lies as [lanes][elements]; `own` says how many lanes an operand has, and lane l of
-// a result reads lane l % own of it (program.h: constants have one, examples repeat for every seed). Tables hold offsets of
-// elements.
+// Every kernel of our own, as a function. A value is stored as [lanes][elements]; `own` is the number of lanes of an operand, and
+// lane l of a result reads its lane l % own (program.h: constants have one, examples repeat for every seed). Tables hold offsets
+// of elements.
 namespace probust::cuda {
 
 struct Operand {
@@ -19,7 +19,7 @@ struct Operand {
   std::int64_t own = 1;
 
   PROBUST_EVERYWHERE const float* lane(std::int64_t l) const {
-    // Lanes are counted in 32 bits wherever they are divided.
+    // Lanes fit 32 bits, which makes the division faster.
     return data + (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
   }
 };
@@ -34,10 +34,10 @@ struct Output {
 
 // ---- arrange.cu
 
-/// to[target[i]] = from[source[i]] for i < count, or 0 where the source is negative; targets are 0, 1, ... where null.
+/// to[target[i]] = from[source[i]] for i < count, or 0 if the source is negative; a null target means 0, 1, ...
 void move(Device& device, Operand from, const std::int32_t* source, const std::int32_t* target, std::int64_t count, Output to);
 
-/// Every lane of `to` reads its lane of `from`.
+/// Copies lanes of `from` to all lanes of `to`.
 void repeat(Device& device, Operand from, Output to);
 
 /// to[e] = sum of from[source[i]] over begin[e] <= i < begin[e + 1].
@@ -48,11 +48,11 @@ void sum_rows(Device& device, Operand from, const std::int32_t* begin, const std
 /// A chain of element-wise operators: the first step's result is the second's operand, and so on.
 struct Chain {
   static constexpr int kSteps = 12, kOperands = 8;
-  static constexpr std::int8_t kSoFar = -1;  ///< as an operand: what the steps before gave
+  static constexpr std::int8_t kSoFar = -1;  ///< as an operand: the result of the previous steps
 
   struct Read {
     Operand from;
-    const std::int32_t* source = nullptr;  ///< of each element of the result; null where they correspond
+    const std::int32_t* source = nullptr;  ///< offset for each element of the result; null if they correspond
   };
   struct Step {
     Op op = Op::add;
@@ -63,48 +63,48 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
-/// What a product does to its result, by itself: for products that a library cannot end with it.
+/// Applies a product's bias and activation to its result, for products that the library cannot finish itself.
 void finish(Device& device, const Product& product);
 
 // ---- pool.cu
 
-/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (a NaN counts as largest); -1 of none.
+/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (NaN counts as largest); -1 if none.
 void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
             std::int64_t windows);
-/// to[q] = values[which[q]], or `none` where which[q] is -1; which has `own` lanes.
+/// to[q] = values[which[q]], or `none` if which[q] is -1; which has `own` lanes.
 void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, float none, Output to);
 /// to[e] = sum of from[q] over the windows q of windows[begin[e]] .. that chose e.
 void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
                 const std::int32_t* windows, Output to);
 
-// ---- lines.cu: along an axis of a value. A line starts at start[line] and its elements lie `stride` apart.
+// ---- lines.cu: along an axis of a value. A line starts at start[line], and its elements are `stride` apart.
 struct Lines {
   const std::int32_t* start = nullptr;
   std::int64_t count = 0, extent = 0, stride = 1;
 };
 void softmax(Device& device, Operand from, Lines lines, bool logarithm, Output to);
-/// The positions of the largest, largest first; of equal ones the first; a NaN is largest.
+/// Positions of the largest elements, largest first; ties in order of position; NaN counts as largest.
 void top_index(Device& device, Operand from, Lines lines, Lines to_lines, Output to);
-/// to[i] = from[index[i]], NaN where there is none.
+/// to[i] = from[index[i]], NaN if the index is out of range.
 void take(Device& device, Operand from, Lines from_lines, Operand index, Lines lines, Output to);
 /// to[index[i]] += from[i].
 void put_add(Device& device, Operand from, Operand index, Lines lines, Lines to_lines, Output to);
 
-// ---- direct.cu: convolutions of images [N, C, ...], channels first, for what the library does not do.
+// ---- direct.cu: convolutions of images [N, C, ...], channels first, for cases that the library does not support.
 struct DirectWindow {
   static constexpr int kAxes = 3;
   std::int64_t image[kAxes], kernel[kAxes], output[kAxes], stride[kAxes], dilation[kAxes], pad[kAxes];
   std::int64_t images = 1, in_channels = 1, out_channels = 1, groups = 1;
 };
-/// Filters [O, C / groups, kernel], a filter a lane; values [N, C, ...].
+/// Filters [O, C / groups, kernel], one per lane; values [N, C, ...].
 void convolve_directly(Device& device, const DirectWindow& window, Operand x, Operand filter, Output y);
 void convolve_transposed_directly(Device& device, const DirectWindow& window, Operand c, Operand filter, Output x);
 void filter_gradient(Device& device, const DirectWindow& window, Operand x, Operand c, Output filter);
 
 // ---- noise.cu
 
-/// Noisy copies in lanes: lane l is copy first + (begin + l) % count of point (begin + l) / count, at stride (copy) + offset
-/// among the samples.
+/// Noisy copies in lanes: lane l is copy first + (begin + l) % count of point (begin + l) / count; its sample number is
+/// stride (copy) + offset.
 struct Copies {
   const float* x = nullptr;              ///< [points][elements]
   const std::uint32_t* index = nullptr;  ///< [points]
@@ -117,7 +117,7 @@ struct Copies {
   }
 };
 
-/// ElementNoise (noise.h) with its array on the device, at a scale.
+/// ElementNoise (noise.h) at a scale, with its array on the device.
 struct DeviceNoise {
   ElementNoise::Draw draw = ElementNoise::Draw::normal;
   const float* deviations = nullptr;
@@ -127,7 +127,7 @@ struct DeviceNoise {
   float scale = 0;
   std::uint64_t seed = 0;
 };
-/// The same bits as NoiseShape::add.
+/// Bit-identical to NoiseShape::add.
 void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to);
 /// to = x - (to - x): additive noise mirrored at the point.
 void reflect(Device& device, const Copies& copies, float* to);
@@ -137,8 +137,8 @@ void scale_by_deviation(Device& device, const ElementNoise& noise, const float* 
 
 // ---- statistics.cu
 
-/// counts[point][class]: how often each class is the largest of the logits [lanes][classes]; the lowest on a tie, none with a
-/// NaN.
+/// counts[point][class] += the number of lanes of logits [lanes][classes] whose largest logit is that class; the lowest class on
+/// a tie, none if there is a NaN.
 void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts);
 /// seeds [seeds * examples][classes]: +1 at the target, -1 at the rival. rivals [examples][all_seeds], first of them `first`.
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
@@ -162,18 +162,19 @@ void average(Device& device, const double* sums, std::int64_t count, std::int64_
 
 // ---- normal.cu: normal probabilities of problems that have the same number of variables
 struct NormalProblems {
-  static constexpr double kSmallest = 0.01;  ///< of a variable's variance given those before it; less is too near to singular
+  static constexpr double kSmallest = 0.01;  ///< conditional variance of a variable given those before it; less is near singular
   std::int64_t count = 0, size = 0;
-  const double* limits = nullptr;                ///< [count][size]
-  const double* correlations = nullptr;          ///< [count][size][size]
-  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables without a place: variance left, limit left
-  double *root = nullptr, *mean = nullptr;       ///< [count] of the variable that just had its place
-  double* least = nullptr;                       ///< [count] the smallest variance that any had
-  double* factor = nullptr;                      ///< [count][column][size]
-  std::int32_t* order = nullptr;                 ///< [count][size]
-  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size], [count][size]: the factor and the limits, in order
+  const double* limits = nullptr;        ///< [count][size]
+  const double* correlations = nullptr;  ///< [count][size][size]
+  double *residual = nullptr,
+         *slack = nullptr;                    ///< [count][size] of variables not yet placed: remaining variance, remaining limit
+  double *root = nullptr, *mean = nullptr;    ///< [count] of the variable placed last
+  double* least = nullptr;                    ///< [count] the smallest conditional variance of all
+  double* factor = nullptr;                   ///< [count][column][size]
+  std::int32_t* order = nullptr;              ///< [count][size]
+  double *rows = nullptr, *bounds = nullptr;  ///< [count][size][size], [count][size]: factor and limits, in order
 };
-/// Puts every problem's variables in the order in which they bind. Where `least` is below kSmallest, rows say nothing.
+/// Orders every problem's variables by how much they bind. If `least` is below kSmallest, rows are invalid.
 void order_variables(Device& device, const NormalProblems& all);
 
 /// Points of a level of the shifted lattice (normal/lattice.h), for some of the problems.

@@ -6,13 +6,13 @@
 #include "cuda/device.h"
 #include "probust/base/everywhere.h"
 
-// Kernels. A kernel is a plain function object, marked PROBUST_EVERYWHERE, that is called once for every number below `count`, in
-// no order, and writes where no other call reads or writes. nvcc makes GPU code of it; the emulated device calls it in a loop.
+// Kernels. A kernel is a plain function object, marked PROBUST_EVERYWHERE, called once for every number below `count`, in any
+// order; no call may write where another reads or writes. nvcc compiles it for the GPU; the emulated device calls it in a loop.
 namespace probust::cuda {
 
 #ifdef __CUDACC__
 
-void check_launch();              // throws Error{numerical} where a kernel could not be started
+void check_launch();              // throws Error{numerical} if a kernel could not be started
 void* stream_of(Device& device);  // a cudaStream_t
 
 constexpr int kThreads = 256;
@@ -23,7 +23,7 @@ __global__ void for_each_kernel(std::int64_t count, F f) {
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) f(i);
 }
 
-// Lanes along y and elements along x: no thread divides.
+// Lanes along y and elements along x, so that no thread divides.
 template <class F>
 __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t elements, F f) {
   const std::int64_t step = std::int64_t{blockDim.x} * gridDim.x;
@@ -32,7 +32,7 @@ __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t element
   }
 }
 
-// Rows too short to fill a block's threads lie one behind the other.
+// Rows too short to fill a block's threads are flattened.
 template <class F>
 struct Flat {
   std::uint32_t elements;
@@ -70,7 +70,7 @@ void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements,
   check_launch();
 }
 
-// A warp a sum: lane l adds the terms l, l + 32, ... in order, and the lanes' sums are added pairwise, always in the same way.
+// One warp per sum: lane l adds the terms l, l + 32, ... in order; then the lanes' sums are added pairwise in a fixed order.
 template <class Term, class Store>
 __global__ void sum_kernel(std::int64_t count, std::int64_t length, Term term, Store store) {
   const std::int64_t warps = std::int64_t{blockDim.x} * gridDim.x / 32;
@@ -95,7 +95,7 @@ void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term 
 
 #else
 
-/// The numbers below `count` in an order that no kernel can lean on: steps of a large prime, round and round.
+/// Visits the numbers below `count` in an order that no kernel can rely on: steps of a large prime, modulo count.
 template <class Visit>
 void in_no_order(std::int64_t count, Visit visit) {
   constexpr std::int64_t kPrime = 1000003;
@@ -107,7 +107,7 @@ void in_no_order(std::int64_t count, Visit visit) {
   }
 }
 
-/// Does it when its stream comes to it, or when a recording of it is replayed.
+/// Runs `work` when its stream reaches it, or when a recording of it is replayed.
 void submit(Device& device, std::function<void()> work);
 
 /// f(i) for all i < count.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The backend is a module of its own, so that the program starts without CUDA's libraries and runs where they are not.
+// The backend is a separate module, so that the program starts without CUDA's libraries and runs on machines without them.
 #include "cuda/loader.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ void* module() {
   return handle;
 }
 
-// A function of the module. Throws Error{resources} where there is none.
+// A function of the module. Throws Error{resources} if there is none.
 template <class Function>
 Function function_of_module(const char* name) {
   if (!module_exists()) {

@@ -6,16 +6,16 @@
 
 namespace probust::cuda {
 
-/// Whether the module that holds the backend stands beside the program.
+/// Whether the backend's module is in the program's folder.
 bool module_exists();
 
-/// How many devices there are; 0 where there is no module or no driver.
+/// The number of devices; 0 without a module or driver.
 int count_devices();
 
 /// measure_rates of the module.
 Result<Rates> load_rates(int ordinal, Precision precision);
 
-/// make_cuda_executor of the module. Error{resources} where there is none.
+/// make_cuda_executor of the module. Error{resources} if there is no module.
 Result<std::unique_ptr<Executor>> load_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda);
 

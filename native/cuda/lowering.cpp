@@ -50,7 +50,7 @@ Lowering::Lowering(Device& on, const Graph& of)
     if (one.op == Op::input) {
       placed_[id] = {add({one.extent, element_count(one.shape), inputs++, nullptr}), Order::plain};
     } else if (one.op == Op::constant) {
-      placed_[id].storage = -1;  // uploaded where a kernel asks for it
+      placed_[id].storage = -1;  // uploaded when a kernel needs it
     } else if (done_by_[id] != kNoValue) {
       placed_[id] = placed_[done_by_[id]];
     } else {
@@ -132,7 +132,7 @@ void Lowering::note_on_the_host(Op op) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The one list of what runs where.
+// The one table of lowering functions.
 Lower lower_function(Op op) {
   switch (op) {
     case Op::input:

@@ -16,21 +16,21 @@
 #include "probust/exec/program.h"
 #include "probust/graph/graph.h"
 
-// From a graph to kernel calls. Values lie as [lanes][elements]: an example's elements together, for that is what cuDNN's images
-// need; among themselves, in one of two orders.
+// From a graph to kernel calls. Values are stored as [lanes][elements]: an example's elements are contiguous, because cuDNN's
+// images need that. The elements are in one of two orders.
 namespace probust::cuda {
 
-/// Images [N, C, spatial...] may lie with their channels last, as convolutions want them.
+/// Images [N, C, spatial...] may be stored channels-last, as convolutions need.
 enum class Order : std::uint8_t { plain, channels_last };
 
-/// Where each element of a value lies, in row-major order of the elements.
+/// The offset of each element of a value, in row-major order of the elements.
 std::vector<std::int64_t> positions(const Shape& shape, Order order);
 
-/// Memory that a value, or a part of one, lives in: a graph's input, a constant, or a stretch of the arena.
+/// Memory of a value or part of one: a graph's input, a constant, or a range of the arena.
 struct Storage {
   Extent extent = Extent::example;
   std::int64_t elements = 0;
-  int input = -1;                   ///< which of the graph's inputs; -1 where none
+  int input = -1;                   ///< which of the graph's inputs; -1 if none
   const float* constant = nullptr;  ///< on the device
 };
 
@@ -56,7 +56,7 @@ struct Step {
   std::function<void(const Call&)> run;
 };
 
-/// What a graph is lowered to.
+/// The result of lowering a graph.
 struct Lowered {
   std::vector<Storage> storages;
   std::vector<Step> steps;
@@ -66,20 +66,20 @@ struct Lowered {
   std::vector<Array<float>> constants;
 };
 
-/// A chain of element-wise operators (kernels.h), its operands still values of the graph.
+/// A chain of element-wise operators (kernels.h) whose operands are still values of the graph.
 struct ChainPlan {
   std::vector<ValueId> operands;
   std::vector<Chain::Step> steps;
 };
 
-/// What a product does to its result (device.h), so that the graph's next operators are done with it.
+/// The bias and activation of a product (device.h), which absorb the graph operators after it.
 struct Epilogue {
-  std::vector<ValueId> operators;  ///< that it does, in order; the last one's value is what it writes
+  std::vector<ValueId> operators;  ///< absorbed, in order; the product writes the value of the last
   std::vector<float> bias;
   Activation activation = Activation::none;
 };
 
-/// Lowers node by node; the families' functions below see it.
+/// Lowers node by node; used by the functions of the families below.
 class Lowering {
  public:
   Lowering(Device& device, const Graph& graph);
@@ -90,35 +90,35 @@ class Lowering {
 
   const Node& node(ValueId id) const { return graph[id]; }
 
-  /// In which order a value lies.
+  /// The order in which a value is stored.
   Order order(ValueId id) const { return placed_[id].order; }
-  /// The storage that holds a value in an order: where it lies, or a copy that is made once.
+  /// The storage that holds a value in an order: its own, or a copy made once.
   int in_order(ValueId id, Order order);
   int plain(ValueId id) { return in_order(id, Order::plain); }
   int as_it_lies(ValueId id) { return in_order(id, order(id)); }
 
   /// Adds a step that writes value `id`.
   void emit(ValueId id, Order order, std::vector<int> reads, std::function<void(const Call&)> run);
-  /// Adds a step that writes something beside the graph's values.
+  /// Adds a step that writes something other than a graph value.
   int emit_extra(Extent extent, std::int64_t elements, std::vector<int> reads, std::function<void(const Call&)> run);
-  /// The value lies where another one does.
+  /// Gives the value the storage of another one.
   void alias(ValueId id, int storage, Order order) { placed_[id] = {storage, order}; }
 
-  /// Offsets on the device. Null for 0, 1, 2, ... up to `identity`, which means that no table is needed.
+  /// Offsets on the device. Null if they are 0, 1, 2, ... up to `identity`: then no table is needed.
   const std::int32_t* table(const std::vector<std::int64_t>& offsets, std::int64_t identity = -1);
   const float* constant(std::span<const float> values);
 
-  /// For sources of elements (exec/sources.h): the same in terms of where they lie.
+  /// Converts sources of elements (exec/sources.h) to offsets in the given orders.
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                            const Shape& to, Order to_order);
 
-  /// What was made once for a key, as windows' choices are.
+  /// Storages made once per key, such as the choices of pooling windows.
   std::map<std::vector<std::int64_t>, int> made_once;
-  /// Of products.
+  /// By product.
   std::map<ValueId, Epilogue> epilogues;
-  /// The element-wise operator that takes this one into its chain; kNoValue where none does.
+  /// The element-wise operator whose chain includes this one; kNoValue if none.
   std::vector<ValueId> absorbed_by;
-  /// The chains of operators that were taken in, which emit nothing by themselves.
+  /// The chains of absorbed operators, which emit nothing themselves.
   std::map<ValueId, ChainPlan> pending;
 
   void note_on_the_host(Op op);
@@ -131,17 +131,17 @@ class Lowering {
   int add(Storage storage);
   int placed_storage(ValueId id);
 
-  std::vector<ValueId> done_by_;  // the product whose epilogue an operator is part of; kNoValue where none is
+  std::vector<ValueId> done_by_;  // the product whose epilogue includes an operator; kNoValue if none
   std::vector<Placed> placed_;
   std::map<std::tuple<int, Order, Shape>, int> moved_;  // copies of storages in another order; reshapes share a storage
   Lowered lowered_;
 };
 
-/// The operator's function; what it cannot do it throws as Error{unsupported}.
+/// The operator's lowering function, which throws Error{unsupported} for unsupported cases.
 using Lower = void (*)(Lowering&, ValueId);
 Lower lower_function(Op op);
 
-// One file per family, named like the operators'.
+// One file per family, named like those of the operators.
 void lower_matmul(Lowering&, ValueId);
 void lower_conv(Lowering&, ValueId);
 void lower_pool(Lowering&, ValueId);
@@ -150,12 +150,12 @@ void lower_move(Lowering&, ValueId);
 void lower_concat(Lowering&, ValueId);
 void lower_sum(Lowering&, ValueId);
 void lower_lines(Lowering&, ValueId);
-/// The operator's reference evaluation on the host's processor, for what has no kernel.
+/// Evaluates an operator without a kernel on the host, by its reference implementation.
 void lower_on_the_host(Lowering&, ValueId);
 
-/// The products that end with more than their sums.
+/// The products that have an epilogue.
 std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph);
-/// Which element-wise operators, but for those of epilogues, a later one takes into its chain: [nodes], kNoValue where none does.
+/// The operator that absorbs each element-wise one (except those in epilogues) into its chain: [nodes], kNoValue if none.
 std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues);
 
 }  // namespace probust::cuda

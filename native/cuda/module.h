@@ -4,13 +4,13 @@
 #include "cuda/cuda_executor.h"
 #include "cuda/rates.h"
 
-// The face of the module that holds the CUDA backend: found by these names after it is loaded.
+// The interface of the module that holds the CUDA backend: its functions are looked up by these names.
 namespace probust::cuda {
 
 using MakeExecutor = void (*)(const Graph&, const ExecutorOptions&, const CudaOptions&, Result<std::unique_ptr<Executor>>& made);
 using CountDevices = int (*)();
 using MeasureRates = void (*)(int ordinal, Precision precision, Result<Rates>& measured);
-inline constexpr const char* kModule = "probust_cuda.so";  ///< beside the program
+inline constexpr const char* kModule = "probust_cuda.so";  ///< in the program's folder
 inline constexpr const char* kMakeExecutor = "probust_make_cuda_executor";
 inline constexpr const char* kMeasureRates = "probust_measure_cuda_rates";
 inline constexpr const char* kCountDevices = "probust_count_cuda_devices";

@@ -22,11 +22,11 @@ using normal::LatticeMean;
 using normal::Probability;
 using normal::Problem;
 
-constexpr std::int64_t kFirstLevel = 64;                     // points of each shift
-constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;  // the error is looked at after every level, and the least one stays
+constexpr std::int64_t kFirstLevel = 64;                     // points per shift
+constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;  // checked after every level, so stopping favours small errors
 constexpr auto kDouble = static_cast<std::int64_t>(sizeof(double));
 
-// Whether R is a correlation matrix as far as one sees without factorising it, and limits are numbers.
+// Whether R looks like a correlation matrix, without factorising it, and limits are numbers.
 bool plain(const Problem& problem) {
   constexpr double kRounding = 1e-8;
   const std::size_t m = problem.z.size();
@@ -41,7 +41,7 @@ bool plain(const Problem& problem) {
   return true;
 }
 
-// Some problems on the device, filled up to the same size with variables that bind nothing.
+// Some problems on the device, padded to the same size with variables that never bind.
 class Batch {
  public:
   Batch(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size)
@@ -76,7 +76,7 @@ class Batch {
     return (size + 2) * points * normal::kShifts * kDouble;
   }
 
-  // The smallest variance that a variable had given those before it.
+  // The smallest conditional variance of a variable given those before it.
   std::vector<double> least() const {
     std::vector<double> values(static_cast<std::size_t>(all_.count));
     device_.download(values.data(), least_.data(), all_.count * kDouble);
@@ -123,7 +123,7 @@ class Batch {
   NormalProblems all_;
 };
 
-// What a mean over the lattice says, as normal::Separation reports it.
+// The result of a lattice mean, in the form that normal::Separation reports it.
 Probability answer(const LatticeMean& mean, double first_mass, double least) {
   constexpr double kRounding = 1e-14;
   const double steepest = std::sqrt((1.0 - least) / least);
@@ -141,7 +141,7 @@ double target(const Probability& probability, const normal::Options& options) {
   return std::min(options.abs, options.rel_q * probability.p_fail);
 }
 
-// Solves what can be solved; the others keep nothing.
+// Solves the problems that it can; the others get no answer.
 void solve(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size,
            std::int64_t bytes, const normal::Options& options, std::span<std::optional<Probability>> answers) {
   Batch batch(device, problems, which, size);
@@ -158,7 +158,7 @@ void solve(Device& device, std::span<const Problem> problems, std::span<const st
       answers[which[b]] = found;
       return true;
     }
-    // Not even if the error fell as fast as over a lattice it can; or no points are left.
+    // Give up if even the fastest convergence on a lattice would not suffice, or if no points are left.
     const double most = static_cast<double>(std::min(options.max_points, normal::ShiftedLattice::kMaxPoints * normal::kShifts));
     return found.error_fail * static_cast<double>(found.points) > target(found, options) * most || means[b].exhausted() ||
            means[b].points() + means[b].next_points() > options.max_points ||
@@ -195,7 +195,7 @@ std::vector<Probability> normal_probabilities(Device& device, std::span<const Pr
         solve(device, problems, some, size, bytes / 2, options, found);
       } catch (const Error& error) {
         if (!is_out_of_memory(error)) throw;
-        break;  // somebody else has it; what was found stands
+        break;  // another process has the memory; keep the answers found so far
       }
     }
   }

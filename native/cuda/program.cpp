@@ -10,12 +10,12 @@ namespace {
 
 constexpr int kNoSlot = -1;
 
-constexpr std::int64_t kUnit = 64;  // floats: 256 bytes, as the libraries like it
+constexpr std::int64_t kUnit = 64;  // floats: 256 bytes, the alignment that the libraries prefer
 
-// What a slot takes: its floats, and a zone of at least one unit that nobody may write to.
+// The size of a slot: its floats, and a guard zone of at least one unit.
 std::int64_t fenced(std::int64_t floats) { return (floats + kUnit - 1) / kUnit * kUnit + kUnit; }
 
-// All that the addresses of a run follow from.
+// Everything that determines the addresses of a run.
 Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
   Replays::Key key{static_cast<std::uintptr_t>(batch.examples), static_cast<std::uintptr_t>(batch.seeds),
                    reinterpret_cast<std::uintptr_t>(arena.data())};
@@ -27,7 +27,7 @@ Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, co
 
 Program::Program(Device& device, const Graph& graph) : device_(device), lowered_(Lowering(device, graph).finish()) { plan(); }
 
-// A slot is taken for as long as its storage is read.
+// A slot is occupied until its storage has been read for the last time.
 void Program::plan() {
   const auto steps = static_cast<int>(lowered_.steps.size());
   std::vector<int> last(lowered_.storages.size(), -1);
@@ -61,7 +61,7 @@ void Program::plan() {
     for (const int read : step.reads) {
       if (last[read] == i) release(read);
     }
-    if (last[step.writes] < i) release(step.writes);  // nobody reads it
+    if (last[step.writes] < i) release(step.writes);  // never read
   }
 }
 
@@ -85,7 +85,7 @@ std::vector<Program::Value> Program::run(const Batch& batch, std::span<const flo
   std::vector<float*> addresses(lowered_.storages.size(), nullptr);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Storage& storage = lowered_.storages[i];
-    // Inputs and constants are read, never written.
+    // Inputs and constants are only read.
     const float* fixed = storage.constant != nullptr ? storage.constant : storage.input >= 0 ? inputs[storage.input] : nullptr;
     addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<float*>(fixed);
   }

@@ -10,27 +10,27 @@
 
 namespace probust::cuda {
 
-/// A graph compiled for a device: a sequence of kernel calls over slots of one arena, a slot taken again as soon as its value has
-/// been read for the last time.
+/// A graph compiled for a device: a sequence of kernel calls over slots of one arena. A slot is reused once its value has been
+/// read for the last time.
 class Program {
  public:
-  /// Throws Error{unsupported} for what the device cannot do, Error{resources} where constants do not fit its memory.
+  /// Throws Error{unsupported} for what the device does not support, Error{resources} if constants do not fit its memory.
   Program(Device& device, const Graph& graph);
 
-  /// Bytes of the device's memory that a run of this size takes, inputs not counted.
+  /// Device memory in bytes for a run of this size, without inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
 
-  /// A value of a run: [lanes][elements], elements in row-major order. It stays until the next run with the same arena.
+  /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
   struct Value {
     const float* data;
     std::int64_t lanes;
   };
 
-  /// inputs[i], [lanes][elements] with the lanes of its extent, belongs to the graph's i-th input. Gives the graph's outputs,
-  /// each with the lanes of its own extent.
+  /// inputs[i], [lanes][elements] with the lanes of its extent, is the graph's i-th input. Returns the graph's outputs, each with
+  /// the lanes of its own extent.
   std::vector<Value> run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const;
 
-  /// Operators that run on the host's processor, for want of a kernel.
+  /// Operators without a kernel, which run on the host.
   const std::vector<std::string>& on_the_host() const { return lowered_.on_the_host; }
 
  private:

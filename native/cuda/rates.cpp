@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kCalls = 5, kRepeats = 3;
 
-// Seconds a call: the best of a few repeats of several calls, after a first that plans.
+// Seconds per call: the best of a few repetitions of several calls, after a first that plans.
 double seconds_of(Device& device, const std::function<void()>& call) {
   call();
   device.wait();
@@ -32,7 +32,7 @@ Rates measure_rates(int ordinal, Precision precision, std::int64_t n, std::int64
   Device device(ordinal, precision);
   Rates rates{device.name(), 0, 0};
   {
-    std::vector<float> numbers(static_cast<std::size_t>(n * n));  // zeros would be multiplied faster
+    std::vector<float> numbers(static_cast<std::size_t>(n * n));  // products of zeros would be faster
     std::mt19937 random(3);
     for (float& value : numbers) value = static_cast<float>(random()) * 0x1p-31F - 1;
     const Array<float> a(device, numbers), b(device, numbers), c(device, n * n);

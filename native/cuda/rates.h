@@ -8,14 +8,14 @@
 
 namespace probust::cuda {
 
-/// What a device reaches at best: the yardsticks for everything else that runs on it.
+/// A device's best rates, for comparison with everything else that runs on it.
 struct Rates {
   std::string device;
-  double product = 0;  ///< floating-point operations a second in the library's product of large matrices
-  double copy = 0;     ///< bytes a second, read and written, in a copy of its memory
+  double product = 0;  ///< floating-point operations per second in the library's product of large matrices
+  double copy = 0;     ///< bytes per second, read and written, in a copy of its memory
 };
 
-/// Measures them, with n x n matrices and a copy of `bytes`. Throws Error{resources} where there is no device or memory.
+/// Measures them with n x n matrices and a copy of `bytes`. Throws Error{resources} if there is no device or memory.
 Rates measure_rates(int ordinal, Precision precision, std::int64_t n = 8192, std::int64_t bytes = std::int64_t{1} << 30);
 
 }  // namespace probust::cuda

@@ -7,11 +7,11 @@
 #include "probust/graph/graph.h"
 #include "probust/ops/unary.h"
 
-// What the element-wise operators do to one element (ops/unary.cpp, binary.cpp, choice.cpp, gaussian.cpp), in float32.
+// The element-wise operators on one element (ops/unary.cpp, binary.cpp, choice.cpp, gaussian.cpp), in float32.
 namespace probust::cuda {
 
-/// A normal variable of mean a and variance b, seen from its smaller side. Its tail is approximation 26.2.17 of Abramowitz and
-/// Stegun, "Handbook of Mathematical Functions" (1964), off by 1e-7 at most; it is a multiple of the density.
+/// A normal variable of mean a and variance b, with its smaller tail. The tail is approximation 26.2.17 of Abramowitz and Stegun,
+/// "Handbook of Mathematical Functions" (1964), with an error of at most 1e-7; it is a multiple of the density.
 struct NormalVariable {
   float a, b, s, t, density, tail;  ///< t = |a| / s; density and upper tail of the standard normal at t
 

@@ -11,12 +11,12 @@ namespace {
 class SeveralExecutors final : public Executor {
  public:
   SeveralExecutors(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) : options_(options) {
-    const int count = std::max(1, device_count());  // the first one says what is wrong where there is none
+    const int count = std::max(1, device_count());  // without devices, the first one throws the error
     cuda.progress = &progress;
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       cuda.ordinal = ordinal;
       parts_.push_back(make_cuda_executor(classifier, options, cuda).value());
-      cuda.warn = [](const std::string&) {};  // the others would say the same
+      cuda.warn = [](const std::string&) {};  // the others would warn of the same
     }
   }
 
@@ -29,7 +29,7 @@ class SeveralExecutors final : public Executor {
   const ExecutorOptions& options() const override { return options_; }
 
   Result<Tensor> logits(const Tensor& x) override {
-    if (x.shape.empty()) return parts_[0]->logits(x);  // which refuses it
+    if (x.shape.empty()) return parts_[0]->logits(x);  // which throws the error
     return guarded("model", [&] {
       const std::int64_t n = x.shape[0];
       Tensor all({n, classes()});
@@ -41,7 +41,7 @@ class SeveralExecutors final : public Executor {
     });
   }
 
-  // In order of the points, so one device is as good as several.
+  // Results are needed in the order of the points, so several devices have no advantage.
   Result<std::monostate> jacobian(const Tensor& x,
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override {
     return parts_[0]->jacobian(x, take);
@@ -112,7 +112,7 @@ class SeveralExecutors final : public Executor {
     return static_cast<std::size_t>(found - parts_.begin());
   }
 
-  // Calls work(device, first, count) for every device that gets a share of 0 .. total - 1, all at the same time.
+  // Calls work(device, first, count) for every device with a share of 0 .. total - 1, concurrently.
   template <class Work>
   void each_share(std::int64_t total, Work work) {
     const auto devices = static_cast<std::int64_t>(parts_.size());
@@ -122,7 +122,7 @@ class SeveralExecutors final : public Executor {
     });
   }
 
-  // What call(device, points, their first) gives for each share, in the order of the points.
+  // The results of call(device, points, index of the first) for all shares, in the order of the points.
   template <class T, class Call>
   Result<std::vector<T>> shared(const Points& points, Call call) {
     return guarded("model", [&] {

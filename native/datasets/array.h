@@ -35,8 +35,8 @@ struct Array {
 /// Elements of `shape` times `element_bytes`. Throws Error{unreadable} where an extent is negative or the product exceeds 2^62.
 std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path);
 
-/// The array over the whole of `buffer`, row-major or column-major.
-/// Throws Error{unreadable} unless buffer holds exactly the bytes of `shape`; `header` is how many bytes of the file came before.
+/// All of `buffer` as an array, row-major or column-major. Throws Error{unreadable} unless buffer holds exactly the bytes of
+/// `shape`; `header` is the number of bytes of the file before it.
 Array dense_array(ElementType type, Shape shape, bool column_major, Buffer buffer, std::int64_t header, const std::string& path);
 
 /// The same numbers with other extents; both shapes are of row-major arrays with equally many elements.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Included before everything else: Eigen 3.4 then takes its SSE code paths, which Emscripten turns into WebAssembly SIMD, without
-// the inline assembly that it writes for GCC. And it knows that engines give SIMD 16 registers or more: pointers of 32 bits made
-// it think of 8.
+// Included before everything else. Eigen 3.4 then takes its SSE code paths, which Emscripten turns into WebAssembly SIMD, without
+// the inline assembly for GCC. It also sets the number of SIMD registers to 16; engines have at least that many, but because of
+// 32-bit pointers Eigen would assume 8.
 #pragma once
 #ifdef __cplusplus
 #include <Eigen/src/Core/util/Macros.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Typed handlers in a module with threads, for clang 14, which Debian's Emscripten compiles with. A landing pad writes where it
-// is into __wasm_lpad_context, calls _Unwind_CallPersonality, and reads there which handler takes the exception. Clang 14 writes
-// to one place, while libunwind reads a place of each thread: no handler but catch (...) would ever be entered. Here is the
-// library's part with the one place. Two threads may not choose among typed handlers at the same moment; helpers do not
-// (base/parallel.cpp): theirs is a single catch (...), which asks nobody.
+// Makes typed exception handlers work in a module with threads and clang 14, which Debian's Emscripten uses. A landing pad writes
+// its position into __wasm_lpad_context, calls _Unwind_CallPersonality, and reads there which handler takes the exception. Clang
+// 14 writes to one global, while libunwind reads a thread-local, so only catch (...) would ever be entered. This is the library's
+// part with one global. Two threads must not select typed handlers at the same time; the worker threads of base/parallel.cpp do
+// not: they have a single catch (...), which selects nothing.
 #if defined(__EMSCRIPTEN_PTHREADS__) && __clang_major__ < 15
 #include <cstdint>
 
@@ -15,7 +15,7 @@ struct Exception {
 };
 
 struct Context {
-  std::uintptr_t pad, table;  // from the landing pad: its number, and the function's table of handlers
+  std::uintptr_t pad, table;  // from the landing pad: its number, and the function's handler table
   std::uintptr_t selector;    // to the landing pad
 };
 
@@ -43,7 +43,7 @@ void _Unwind_DeleteException(Exception* exception) {
 void _Unwind_SetGR(Context* context, int index, std::uintptr_t value) {
   if (index == kSelector) context->selector = value;
 }
-// The personality counts from 2.
+// The personality function counts from 2.
 std::uintptr_t _Unwind_GetIP(Context* context) { return context->pad + 2; }
 void _Unwind_SetIP(Context*, std::uintptr_t) {}
 std::uintptr_t _Unwind_GetLanguageSpecificData(Context* context) { return context->table; }

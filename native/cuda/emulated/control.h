@@ -3,23 +3,23 @@
 
 #include <cstdint>
 
-// What tests ask of emulated devices.
+// Controls of emulated devices, for tests.
 namespace probust::cuda {
 
-/// How much memory all of them have together, from now on: for tests of what happens when it ends.
+/// Limits the memory of all devices together from now on, to test what happens when it runs out.
 void limit_memory(std::int64_t bytes);
 
-/// The most that all of them held at a time since they were last asked.
+/// The peak memory held by all devices together since the last call.
 std::int64_t most_memory_held();
 
-/// Which stream dawdles from now on: it does nothing before the other one or the host waits for it. The side does, at first.
+/// Selects the stream that delays its work until the other stream or the host waits for it. Initially the side stream.
 enum class Stream { main, side };
 void let_dawdle(Stream stream);
 
-/// Whether they cannot record, from now on.
+/// Sets whether recording fails from now on.
 void refuse_recordings(bool refuse);
 
-/// How often recordings were replayed so far.
+/// The number of replays so far.
 std::int64_t replays_so_far();
 
 }  // namespace probust::cuda

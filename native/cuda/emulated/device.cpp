@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A device that is this machine's processor: kernels are loops, products and convolutions sums as they are defined. For tests, so
-// it forgives nothing: what a GPU would punish, and a careless program would not notice here, is NaN or throws.
+// A device emulated on the CPU: kernels are loops, products and convolutions plain sums. For tests, so it is strict: errors that
+// a GPU would expose, but that would go unnoticed here, give NaN or throw.
 #include "cuda/device.h"
 
 #include <algorithm>
@@ -28,13 +28,13 @@ struct Mark {
   std::int64_t asked;
 };
 
-constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN that no computation gives
+constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN pattern that no computation produces
 
 void mark_zone(float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(first + i, &kMark, sizeof(kMark));
 }
 
-// Throws where somebody wrote to a zone. No Error: those are survived.
+// Throws if a zone was written to. Not an Error, because callers handle those.
 void check_zone(const float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint32_t bits = 0;
@@ -43,7 +43,7 @@ void check_zone(const float* first, std::int64_t count) {
   }
 }
 
-// The zones of each block of memory that work must leave alone.
+// The zones of each memory block that work must not write to.
 struct Fences {
   std::map<float*, std::vector<Zone>> of;
 
@@ -54,7 +54,7 @@ struct Fences {
   }
 };
 
-// What a stream was asked for, and how much of it is done.
+// The work submitted to a stream, and how much of it is done.
 struct Asked {
   std::deque<Work> left;
   std::int64_t asked = 0, done = 0;
@@ -82,12 +82,12 @@ struct Device::State {
   std::uint64_t epoch = 0;
   Array<float> workspace;           // of convolutions: the sums of one image
   Recording* recorded = nullptr;    // while recording
-  const char* forbidden = nullptr;  // what was done meanwhile that must not be and could not throw
+  const char* forbidden = nullptr;  // something forbidden that happened while recording and could not throw
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
   Fences fences;
 
-  // No Error: those are survived.
+  // Throws; not an Error, because callers handle those.
   void forbid_while_recording(const char* what) const {
     if (recorded != nullptr) throw std::logic_error(std::string(what) + " while recording");
   }
@@ -103,7 +103,7 @@ std::atomic<Stream> g_dawdler{Stream::side};
 std::atomic<bool> g_refuses{false};
 std::atomic<std::int64_t> g_replays{0};
 
-// What a tensor core keeps of an operand: 11 bits, or 8, rounded to nearest.
+// An operand as a tensor core rounds it: to 11 or 8 bits, to nearest.
 float rounded(float value, Precision precision) {
   if (precision == Precision::float32 || !std::isfinite(value)) return value;
   const std::uint32_t unit = precision == Precision::tf32 ? 1U << 13 : 1U << 16;
@@ -131,7 +131,7 @@ void Device::set_precision(Precision precision) {
 
 std::string Device::name() const { return "emulated"; }
 
-// Blocks know their size, and all of them together what is left. A zone before and behind each of them stays as it is.
+// Each block stores its size; totals are global. Guard zones before and after each block must stay unchanged.
 constexpr std::size_t kHeader = 128, kTrailer = 64;
 constexpr std::int64_t kFrontZone = 16, kBackZone = kTrailer / sizeof(float);  // floats
 constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;                   // bytes
@@ -145,10 +145,10 @@ std::int64_t Device::free_bytes() const { return g_limit - g_in_use; }
 
 namespace {
 
-// Released blocks, until newer ones take their place.
+// Keeps released blocks until newer ones displace them.
 void quarantine(char* block, std::int64_t bytes) {
   static std::mutex mutex;
-  static auto& blocks = *new std::deque<std::pair<char*, std::int64_t>>();  // to the end of the program, like what they hold
+  static auto& blocks = *new std::deque<std::pair<char*, std::int64_t>>();  // never destroyed, like the blocks
   static std::int64_t held = 0;
   const std::lock_guard lock(mutex);
   blocks.emplace_back(block, bytes);
@@ -162,7 +162,7 @@ void quarantine(char* block, std::int64_t bytes) {
 
 }  // namespace
 
-// Every float is NaN, so that what is read before it was written shows.
+// Every float is NaN, so that reads of uninitialized memory show.
 void* Device::allocate(std::int64_t bytes) {
   state_->forbid_while_recording("allocation");
   if (g_in_use + bytes > g_limit) throw out_of_memory("out of memory");
@@ -178,8 +178,7 @@ void* Device::allocate(std::int64_t bytes) {
   return block + kHeader;
 }
 
-// Becomes NaN, and stays so for a while before anyone else gets it: what reads it nevertheless shows, what writes it harms
-// nobody.
+// Fills the block with NaN and quarantines it: reads after release show, and writes do no harm.
 void Device::release(void* memory) noexcept {
   if (state_->recorded != nullptr) state_->forbidden = "release";
   for (const Stream stream : {Stream::main, Stream::side}) state_->wait_for(stream);  // as a GPU does
@@ -188,7 +187,7 @@ void Device::release(void* memory) noexcept {
   std::memcpy(&bytes, block, sizeof(bytes));
   g_in_use -= bytes;
   state_->fences.of.erase(static_cast<float*>(memory));
-  check_zone(static_cast<const float*>(memory) - kFrontZone, kFrontZone);  // what it throws ends the program: tests fail
+  check_zone(static_cast<const float*>(memory) - kFrontZone, kFrontZone);  // an exception here ends the program, so tests fail
   check_zone(reinterpret_cast<const float*>(static_cast<const char*>(memory) + bytes), kBackZone);
   if (bytes > kQuarantine / 4) return std::free(block);
   std::memset(memory, 0xff, static_cast<std::size_t>(bytes));
@@ -220,7 +219,7 @@ void Device::wait() {
   state_->wait_for(state_->current);
 }
 
-// In its place among the work, and in recordings of it.
+// Fences take effect in order with the other work, and in recordings of it.
 void Device::fence(float* block, std::vector<Zone> zones) {
   submit(*this, [block, zones = std::move(zones), fences = &state_->fences] {
     for (const Zone& zone : zones) mark_zone(block + zone.first, zone.count);
@@ -246,7 +245,7 @@ Event Device::mark() {
   return std::make_shared<const Mark>(Mark{state_->current, state_->streams[state_->current].asked});
 }
 
-// The stream that does not dawdle has done all it was asked for: the other one need never wait for it.
+// The stream that does not delay has already done all its work, so the other one never has to wait for it.
 void Device::await(const Event& event) {
   state_->forbid_while_recording("event");
   if (event->stream != state_->current) state_->streams[event->stream].do_until(event->asked, state_->fences);
@@ -319,7 +318,7 @@ void Device::multiply(const Product& p) {
   finish(*this, p);
 }
 
-// What cuDNN's descriptors hold.
+// The cases that cuDNN's descriptors can represent.
 bool Device::convolves(const Convolution& convolution) const {
   return convolution.window.image.size() == 2 && convolution.window.pad_low == convolution.window.pad_high;
 }
@@ -329,8 +328,8 @@ namespace {
 std::int64_t image_size(const Convolution& c) { return element_count(c.window.image) * c.in_channels; }
 std::int64_t output_size(const Convolution& c) { return element_count(c.window.output()) * c.out_channels; }
 
-// One image, as cuDNN reads it: images [H, W, C], filters [O, kh, kw, C / groups]. The trilinear form (ops/conv.cpp), one of its
-// three factors being the sum.
+// One image in cuDNN's layout: images [H, W, C], filters [O, kh, kw, C / groups]. The trilinear form (ops/conv.cpp), with one of
+// its three factors being the sum.
 void convolve_one(const Convolution& convolution, Precision precision, const float* x, float* sums) {
   const Window& w = convolution.window;
   const Shape output = w.output();
@@ -357,7 +356,7 @@ void convolve_one(const Convolution& convolution, Precision precision, const flo
 
 }  // namespace
 
-// Sums in a workspace that grows, as cuDNN does: recordings know where it was.
+// Sums go to a workspace that grows, as in cuDNN; recordings contain its address.
 void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
   state_->forbid_on_the_side("convolution");
   const std::int64_t size_x = c.transposed ? output_size(c) : image_size(c),

@@ -21,18 +21,18 @@
 namespace probust::cuda {
 namespace {
 
-// Bytes; algorithms that want more are passed over.
-constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // what cuBLAS asks for on Hopper
+// Bytes; algorithms that need more are skipped.
+constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's default on Hopper
 constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;
 
-constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of images in bf16 at once: 256 MiB
-constexpr int kOldest = 8;                                           // compute capability, for which kernels are compiled
-constexpr std::int64_t kMostProducts = 32768;                        // in one call: cuBLASLt counts to 65535
+constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of bf16 images at once: 256 MiB
+constexpr int kOldest = 8;                                           // minimum compute capability for which kernels are compiled
+constexpr std::int64_t kMostProducts = 32768;                        // in one call: cuBLASLt's limit is 65535
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // or the next launch would be told of it again
+  (void)cudaGetLastError();  // otherwise the next launch would report it again
   const std::string text = std::string(what) + ": " + cudaGetErrorString(status);
   if (status == cudaErrorMemoryAllocation) throw out_of_memory(text);
   throw Error{ErrorCode::resources, "device", text, ""};
@@ -77,10 +77,10 @@ Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, s
   return layout;
 }
 
-// Of what a product reads and writes: A, B, C and the bias.
+// Alignments of A, B, C and the bias.
 using Alignments = std::array<std::uint32_t, 4>;
 
-// Everything about a product but its addresses.
+// Everything that defines a product, except its addresses.
 using ProductKey = std::tuple<Precision, Alignments, bool, bool, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                               std::int64_t, std::int64_t, std::int64_t, bool>;
 
@@ -108,7 +108,7 @@ struct FromBf16 {
   __device__ void operator()(std::int64_t i) const { to[i] = __bfloat162float(from[i]); }
 };
 
-// Bytes that the addresses are multiples of, as far as cuBLASLt cares.
+// The alignments of the addresses in bytes, as far as cuBLASLt distinguishes them.
 Alignments alignments_of(const Product& p) {
   const auto one = [](const float* address) {
     std::uint32_t bytes = 256;
@@ -118,16 +118,16 @@ Alignments alignments_of(const Product& p) {
   return {one(p.a), one(p.b), one(p.c), one(p.bias)};
 }
 
-// The same with nothing done to the result.
+// The same product without bias and activation.
 Product without_epilogue(Product p) {
   p.bias = nullptr;
   p.activation = Activation::none;
   return p;
 }
 
-// The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch have
-// the same bias, which is what it does unless it is told a stride.
-// The bias alone: the library's rectifier is max(x, 0), which may make 0 of a NaN.
+// The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch share one bias,
+// which is its default when no stride is set. Only the bias is fused: the library's rectifier is max(x, 0), which may turn NaN
+// into 0.
 cublasLtEpilogue_t epilogue_of(const Product& p) {
   return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -137,10 +137,10 @@ struct PlannedProduct {
   Layout a, b, c;
   cublasLtMatmulAlgo_t algorithm;
   std::size_t workspace = 0;
-  bool biased = true;  ///< the bias, if any, is part of it
+  bool biased = true;  ///< includes the bias, if any
 };
 
-// Everything about a convolution but its addresses.
+// Everything that defines a convolution, except its addresses.
 using ConvolutionKey =
     std::tuple<Precision, Shape, Shape, Shape, Shape, Shape, std::int64_t, std::int64_t, std::int64_t, bool, std::int64_t>;
 
@@ -163,7 +163,7 @@ Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents
   return images;
 }
 
-// The fastest by cuDNN's own reckoning that is deterministic, keeps the precision and fits the workspace.
+// The fastest in cuDNN's ranking that is deterministic, keeps the precision and fits the workspace.
 template <class Performance>
 const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math) {
   for (const Performance& one : found) {
@@ -174,8 +174,8 @@ const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t
   throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model", "use --device cpu"};
 }
 
-// What `work` asks of a stream, as a graph; null where something in it cannot be captured. None of it has been done then: what is
-// wrong with it otherwise shows when it is done directly.
+// Captures the stream work of `work` as a graph; null if something cannot be captured. None of the work has then been done, and
+// any other errors show when it is done directly.
 CapturedGraph captured(cudaStream_t stream, const std::function<void()>& work) {
   if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return nullptr;
   bool whole = true;
@@ -209,7 +209,7 @@ struct Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording() {
-    cudaStreamSynchronize(stream);  // it may be running
+    cudaStreamSynchronize(stream);  // it may still be running
     cudaGraphExecDestroy(graph);
   }
 };
@@ -219,13 +219,13 @@ struct Device::State {
   Precision precision = Precision::float32;
   cudaStream_t stream = nullptr, side = nullptr;
   cudaStream_t current = nullptr;       // one of the two
-  cublasLtHandle_t products = nullptr;  // made when they are first needed
+  cublasLtHandle_t products = nullptr;  // created at first use
   cudnnHandle_t convolutions = nullptr;
   std::uint64_t epoch = 0;
-  Array<char> workspace;                                   // of the main stream: the most that an algorithm has asked for
-  Array<__nv_bfloat16> narrow_x, narrow_y, narrow_filter;  // what convolutions in bf16 read and write
+  Array<char> workspace;                                   // of the main stream: the most that an algorithm has needed
+  Array<__nv_bfloat16> narrow_x, narrow_y, narrow_filter;  // inputs and outputs of bf16 convolutions
   std::map<ProductKey, PlannedProduct> planned_products;
-  std::map<ConvolutionKey, std::optional<PlannedConvolution>> planned_convolutions;  // nothing where there is no way
+  std::map<ConvolutionKey, std::optional<PlannedConvolution>> planned_convolutions;  // nullopt if not possible
 
   ~State() {
     cudaSetDevice(ordinal);
@@ -251,14 +251,14 @@ struct Device::State {
     return convolutions;
   }
 
-  // Memory of the device's own that grows with what is asked of it.
+  // Grows memory of the device; a change of address starts a new epoch.
   template <class T>
   T* grown(Device& device, Array<T>& held, std::int64_t size) {
     if (size > held.size()) ++epoch;
     return held.grown(device, size);
   }
 
-  // Whether the bias was added with it.
+  // Returns whether the bias was included.
   bool multiply(Device& device, const Product& p) {
     const ProductKey key{precision, alignments_of(p), p.transpose_a, p.transpose_b, p.m,     p.n,
                          p.k,       p.stride_a,       p.stride_b,    p.stride_c,    p.batch, p.bias != nullptr};
@@ -280,7 +280,7 @@ struct Device::State {
           "cuBLASLt bias");
   }
 
-  // With its bias where the library has an algorithm for that, otherwise without.
+  // With its bias if the library has an algorithm for that, otherwise without.
   PlannedProduct plan(const Product& p) {
     if (std::optional<PlannedProduct> whole = planned_as(p)) return std::move(*whole);
     if (std::optional<PlannedProduct> bare = planned_as(without_epilogue(p))) {
@@ -300,7 +300,7 @@ struct Device::State {
     check(cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)), "cuBLASLt product");
     const cublasLtEpilogue_t epilogue = epilogue_of(p);
     check(cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)), "cuBLASLt epilogue");
-    set_bias(planned, p);  // the heuristic looks at its alignment
+    set_bias(planned, p);  // the heuristic checks its alignment
     planned.b = p.transpose_b ? layout_of(p.k, p.n, p.stride_b, p.batch) : layout_of(p.n, p.k, p.stride_b, p.batch);
     planned.a = p.transpose_a ? layout_of(p.m, p.k, p.stride_a, p.batch) : layout_of(p.k, p.m, p.stride_a, p.batch);
     planned.c = layout_of(p.n, p.m, p.stride_c, p.batch);
@@ -324,14 +324,14 @@ struct Device::State {
         cublasLtMatmulAlgoGetHeuristic(product_handle(), raw, planned.b.get(), planned.a.get(), planned.c.get(), planned.c.get(),
                                        raw_preference, 1, &best, &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return std::nullopt;
-    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // a combination that it does not know
+    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // an unsupported combination
     check(status, "cuBLASLt heuristic");
     planned.algorithm = best.algo;
     planned.workspace = best.workspaceSize;
     return planned;
   }
 
-  // Null where cuDNN has no algorithm for so many images within the workspace, or the device no memory for it.
+  // Null if cuDNN has no algorithm for this many images within the workspace, or the device lacks memory for it.
   const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
     const Window& w = c.window;
     const ConvolutionKey key{precision,     w.image,        w.kernel, w.stride,     w.dilation, w.pad_low,
@@ -347,7 +347,7 @@ struct Device::State {
     return found->second ? &*found->second : nullptr;
   }
 
-  // In halves where it must be. T: what the images are stored as.
+  // Splits the images in halves if necessary. T: the type in which images are stored.
   template <class T>
   void convolve(Device& device, const Convolution& c, std::int64_t images, const T* x, const T* weights, T* y,
                 std::int64_t size_x, std::int64_t size_y) {
@@ -404,7 +404,7 @@ struct Device::State {
       all.resize(static_cast<std::size_t>(found));
       const auto& best = chosen(all, math);
       planned.backward = best.algo;
-      check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");  // an algorithm goes with its arithmetic
+      check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");  // an algorithm requires its math type
       planned.workspace = best.memory;
     } else {
       std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
@@ -484,7 +484,7 @@ void* Device::allocate(std::int64_t bytes) {
   return memory;
 }
 
-// Waits for the device, so that nothing is still reading: cudaFree need not.
+// Waits for the device, so that no work still reads the memory: cudaFree need not wait.
 void Device::release(void* memory) noexcept {
   cudaDeviceSynchronize();
   cudaFree(memory);
@@ -522,7 +522,7 @@ std::shared_ptr<const Recording> Device::record(const std::function<void()>& wor
   cudaGraphExec_t executable = nullptr;
   if (graph != nullptr && cudaGraphInstantiate(&executable, graph.get(), 0) == cudaSuccess)
     return std::make_shared<const Recording>(executable, state_->stream);
-  (void)cudaGetLastError();  // or the next launch would be told of it
+  (void)cudaGetLastError();  // otherwise the next launch would report it
   return nullptr;
 }
 

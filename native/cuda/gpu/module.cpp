@@ -3,7 +3,7 @@
 
 extern "C" {
 
-// Called from C++ that was built with this.
+// Called only from C++ of the same build.
 void probust_make_cuda_executor(const probust::Graph& classifier, const probust::ExecutorOptions& options,
                                 const probust::cuda::CudaOptions& cuda,
                                 probust::Result<std::unique_ptr<probust::Executor>>& made) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The trilinear form of ops/conv.cpp, one derivative a kernel, one element of the result a call. For three spatial axes, filters
-// that vary from example to example, and machines without a library: right, not fast.
+// The trilinear form of ops/conv.cpp: one kernel per derivative, one call per element of the result. For three spatial axes,
+// filters that differ between examples, and devices without a library: correct, not fast.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -20,7 +20,7 @@ PROBUST_EVERYWHERE inline void coordinates(std::int64_t index, const std::int64_
   }
 }
 
-// The image cell that tap t of window q sees, or -1 on the padding.
+// The image cell under tap t of window q, or -1 in the padding.
 PROBUST_EVERYWHERE inline std::int64_t image_cell(const DirectWindow& w, const std::int64_t (&q)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);
@@ -32,7 +32,7 @@ PROBUST_EVERYWHERE inline std::int64_t image_cell(const DirectWindow& w, const s
   return cell;
 }
 
-// The window that sees image cell p by tap t, or -1.
+// The window whose tap t lies on image cell p, or -1.
 PROBUST_EVERYWHERE inline std::int64_t window_of(const DirectWindow& w, const std::int64_t (&p)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);

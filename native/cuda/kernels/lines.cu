@@ -28,7 +28,7 @@ struct Softmax {
   }
 };
 
-// The i-th largest of n is the one that i others come before: quadratic, and in no need of memory.
+// The i-th largest of n is the element with i others before it: quadratic, but needs no memory.
 struct TopIndex {
   Operand from;
   Lines lines, to_lines;
@@ -51,7 +51,7 @@ struct TopIndex {
   }
 };
 
-// The position that an index means, or -1 where it means none.
+// The position for an index, or -1 if it is out of range.
 PROBUST_EVERYWHERE inline std::int64_t position(float index, std::int64_t extent) {
   return index >= 0 && index < static_cast<float>(extent) ? static_cast<std::int64_t>(index) : -1;
 }
@@ -71,7 +71,7 @@ struct Take {
   }
 };
 
-// Every element of the result gathers what is put there, in order: the sum does not depend on who comes first.
+// Every element of the result gathers its terms in order, so the sum does not depend on the order of threads.
 struct PutAdd {
   Operand from, index_of;
   Lines lines, to_lines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled without contraction of a * b + c, like the noise of the core: then a copy has the same bits here and there.
+// Compiled without contraction of a * b + c, like the noise of the core, so that copies are bit-identical on both.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 #include "probust/base/philox.h"
@@ -8,7 +8,7 @@
 namespace probust::cuda {
 namespace {
 
-// Four elements of one copy: what four words of the generator give.
+// Four elements of one copy, from four words of the generator.
 struct Draw {
   Copies copies;
   DeviceNoise noise;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Separation of variables (Genz 1992) for many problems at once, with the core's functions, lattice and order of variables
+// Separation of variables (Genz 1992) for many problems at once, with the core's functions, lattice and variable order
 // (normal/separation.cpp, normal/ordering.cpp).
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace rational = normal::rational;
 
-// The mean of a standard normal variable that is known to be below `bound`.
+// The mean of a standard normal variable conditional on being below `bound`.
 PROBUST_EVERYWHERE inline double mean_below(double bound) {
   if (bound < 0.0) return -1.0 / rational::mills_ratio(rational::smaller(-bound, rational::kFar));
   double below, above;
@@ -30,7 +30,7 @@ struct Start {
   }
 };
 
-// The variable that binds most, given the ones before it at their means.
+// Chooses the variable that binds most, given the previous ones at their means.
 struct Choose {
   NormalProblems all;
   std::int64_t column;
@@ -60,7 +60,7 @@ struct Take {
   PROBUST_EVERYWHERE void operator()(std::int64_t problem, std::int64_t i) const {
     const std::int64_t m = all.size, at = problem * m + i;
     double* const factor = all.factor + problem * m * m;
-    if (all.residual[at] < 0.0) return;  // it had its turn
+    if (all.residual[at] < 0.0) return;  // already placed
     const std::int64_t pivot = all.order[problem * m + column];
     if (i == pivot) {
       factor[column * m + i] = all.root[problem];
@@ -76,7 +76,7 @@ struct Take {
   }
 };
 
-// Rows in their order, divided by their diagonals.
+// The rows in variable order, divided by their diagonals.
 struct Sort {
   NormalProblems all;
   PROBUST_EVERYWHERE void operator()(std::int64_t row, std::int64_t c) const {
@@ -93,7 +93,7 @@ struct Sort {
   }
 };
 
-// The integrand at one point of the lattice and one shift.
+// The integrand at one lattice point and one shift.
 struct Evaluate {
   NormalProblems all;
   NormalPoints at;
@@ -123,9 +123,9 @@ struct Evaluate {
 
 struct LevelTerm {
   NormalPoints at;
-  // Sums lie as [p or q][problem][shift].
+  // Sums are stored as [p or q][problem][shift].
   PROBUST_EVERYWHERE double operator()(std::int64_t sum, std::int64_t point) const {
-    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // of p and, behind them, of q
+    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // of p, followed by those of q
     return at.values[(problem * at.points + point) * normal::kShifts + shift];
   }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What estimators ask of many copies, so that the copies themselves never leave the device.
+// Statistics of many copies, so that the copies themselves never leave the device.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -53,7 +53,7 @@ struct StoreRows {
   }
 };
 
-// Row i meets the rows behind it, round and round, as far as the opposite one: every pair once.
+// Row i is paired with the rows after it, cyclically, up to the opposite one: every pair once.
 struct GramPairs {
   std::int64_t n;
   PROBUST_EVERYWHERE std::int64_t reach() const { return n / 2 + 1; }
@@ -79,7 +79,7 @@ struct StoreGram {
 
   PROBUST_EVERYWHERE void operator()(std::int64_t entry, double sum) const {
     const std::int64_t i = pairs.i(entry), j = pairs.j(entry), opposite = (j - i + pairs.n) % pairs.n * 2;
-    if (opposite == pairs.n && i > j) return;  // opposite rows meet twice
+    if (opposite == pairs.n && i > j) return;  // pairs of opposite rows occur twice
     double* own = to + pairs.example(entry) * pairs.n * pairs.n;
     own[i * pairs.n + j] = own[j * pairs.n + i] = sum;
   }

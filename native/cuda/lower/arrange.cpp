@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that move elements, and those that add them up, by tables of where elements come from.
+// Operators that move or sum elements, by tables of source offsets.
 #include <numeric>
 
 #include "cuda/lowering.h"
@@ -8,7 +8,7 @@
 namespace probust::cuda {
 namespace {
 
-// Whether an image's channels may stay last.
+// Whether an image may stay channels-last.
 bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
 
 }  // namespace
@@ -55,7 +55,7 @@ void lower_concat(Lowering& l, ValueId id) {
   });
 }
 
-// The targets of a sum are where its transpose, a repetition, would fetch from.
+// The targets of a sum are the sources of its transpose (a gather or broadcast).
 void lower_sum(Lowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId input = node.inputs[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions: by the library, on images with their channels last, where the filter is constant and there are one or two spatial
-// axes; otherwise by kernels of our own. Padding that differs between the sides becomes part of the image.
+// Convolutions: by the library, on channels-last images, if the filter is constant and there are one or two spatial axes;
+// otherwise by kernels of our own. Padding that differs between the sides becomes part of the image.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -10,7 +10,7 @@
 namespace probust::cuda {
 namespace {
 
-// One spatial axis is two, the first of one cell.
+// Turns one spatial axis into two, the first with one cell.
 Window with_two_axes(Window window) {
   if (window.image.size() != 1) return window;
   for (Shape* extents : {&window.image, &window.kernel, &window.stride, &window.dilation}) extents->insert(extents->begin(), 1);
@@ -18,7 +18,7 @@ Window with_two_axes(Window window) {
   return window;
 }
 
-// A filter [O, C / groups, taps] with its channels last.
+// A filter [O, C / groups, taps], stored channels-last.
 std::vector<float> channels_last(const Tensor& filter) {
   std::vector<float> result(filter.data.size());
   const auto at = positions(filter.shape, Order::channels_last);
@@ -26,7 +26,7 @@ std::vector<float> channels_last(const Tensor& filter) {
   return result;
 }
 
-// The images of a convolution, as the library sees them: padded where the sides differ.
+// The images of a convolution as passed to the library: padded explicitly if the sides differ.
 struct Padded {
   Window window;
   PadAttributes pad;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators, a chain of them one kernel: the values between its steps are never written.
+// Element-wise operators. A chain of them is one kernel: intermediate values are never written.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -10,7 +10,7 @@ namespace {
 
 bool is_elementwise(const Node& node) { return lower_function(node.op) == lower_elementwise; }
 
-// How often a value is read, counting every operand and output.
+// The number of reads of each value, counting every operand and output.
 std::vector<int> reads_of(const Graph& graph) {
   std::vector<int> reads(graph.nodes.size(), 0);
   for (const Node& node : graph.nodes) {
@@ -48,7 +48,7 @@ ChainPlan chain_of(Lowering& l, ValueId id) {
   return chain;
 }
 
-// As most of its operands of full size lie, images with channels last if any does.
+// Channels-last if any full-size operand that is not constant is stored that way.
 Order order_of(Lowering& l, const ChainPlan& chain, const Shape& shape) {
   for (const ValueId operand : chain.operands) {
     if (l.node(operand).shape == shape && l.node(operand).op != Op::constant && l.order(operand) != Order::plain)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators along one axis: softmax, and choosing by values.
+// Operators along one axis: softmax and selection by value.
 #include "cuda/lowering.h"
 
 namespace probust::cuda {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Matrix products: one call of the library for all lanes where the operands' matrices are evenly spaced, otherwise one for each
-// matrix of an example, and for each seed where one operand repeats for all seeds. A bias and a rectifier behind a product are
-// done with it. cuBLASLt's GELU is not used: it is the tanh approximation, while models' mostly is the exact one, and graphs
-// write either out.
+// Matrix products: one library call for all lanes if the operands' matrices are evenly spaced; otherwise one call for each matrix
+// of an example, and for each seed if one operand repeats for all seeds. A bias and a rectifier after a product are fused with
+// it. cuBLASLt's GELU is not used: it is the tanh approximation, while most models use the exact one, and graphs contain both as
+// elementary operators.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -11,7 +11,7 @@
 namespace probust::cuda {
 namespace {
 
-// Which matrix of an operand each matrix of the result reads.
+// For each matrix of the result, the matrix of an operand that it reads.
 std::vector<std::int64_t> matrices(const Shape& operand, const Shape& result) {
   return broadcast_sources({operand.begin(), operand.end() - 2}, {result.begin(), result.end() - 2});
 }
@@ -37,13 +37,13 @@ Side side_of(const Shape& operand, const Shape& result) {
   return side;
 }
 
-// How far apart an operand's matrices of neighbouring lanes are, and where those of seed s begin.
+// The distance between an operand's matrices of neighbouring lanes, and the start of those of seed s.
 std::int64_t lane_stride(const Operand& operand) { return operand.own == 1 ? 0 : operand.elements; }
 const float* at_seed(const Operand& operand, const Batch& batch, std::int64_t s) {
   return operand.data + (operand.own == batch.examples * batch.seeds ? s * batch.examples * lane_stride(operand) : 0);
 }
 
-// The one operator that reads a value; kNoValue where there are several or it is an output of the graph.
+// For each value, the only operator that reads it; kNoValue if there are several or it is an output of the graph.
 std::vector<ValueId> only_readers(const Graph& graph) {
   std::vector<ValueId> reader(graph.nodes.size(), kNoValue);
   std::vector<int> reads(graph.nodes.size(), 0);
@@ -56,7 +56,7 @@ std::vector<ValueId> only_readers(const Graph& graph) {
   return reader;
 }
 
-// What a constant adds to each of n columns of a value; empty where it differs between rows.
+// The bias that a constant adds to each of n columns; empty if it differs between rows.
 std::vector<float> bias_of_columns(const Tensor& constant, const Shape& shape, std::int64_t n) {
   const auto sources = broadcast_sources(constant.shape, shape);
   std::vector<float> bias;
@@ -67,7 +67,7 @@ std::vector<float> bias_of_columns(const Tensor& constant, const Shape& shape, s
   return bias;
 }
 
-// Whether a product with n columns can end with operator `id` too, which reads what it gives so far.
+// Adds operator `id` to the epilogue of a product with n columns, if possible; `so_far` is its current result.
 bool extend(Epilogue& epilogue, const Graph& graph, ValueId so_far, ValueId id, std::int64_t n) {
   const Node& node = graph[id];
   if (node.extent != graph[so_far].extent || element_count(node.shape) != element_count(graph[so_far].shape)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pooling by tables of the windows' cells, in whatever order the image lies. What windows choose is found once for an image.
+// Pooling by tables of the windows' cells, for either order of the image. The choices of windows are computed once per image.
 #include <numeric>
 
 #include "cuda/lowering.h"
@@ -8,7 +8,7 @@
 namespace probust::cuda {
 namespace {
 
-// Rows of offsets: those of row e are items[begin[e]] .. items[begin[e + 1] - 1].
+// Rows of offsets: row e is items[begin[e]] .. items[begin[e + 1] - 1].
 struct Rows {
   std::vector<std::int64_t> begin, items;
 };
@@ -22,7 +22,7 @@ Rows rows_of(const std::vector<std::vector<std::int64_t>>& lists) {
   return rows;
 }
 
-// For all planes of an image [N, C, ...], as offsets: the cells of each window, and the windows of each cell.
+// Offsets for all planes of an image [N, C, ...]: the cells of each window, and the windows of each cell.
 struct Tables {
   Rows cells, windows;
 };
@@ -44,7 +44,7 @@ Tables tables_of(const Window& window, const Shape& image, const Shape& output, 
   return {rows_of(cells), rows_of(seen_by)};
 }
 
-// The storage of what each window of an image chooses.
+// The storage of the cell chosen by each window of an image.
 int chosen(Lowering& l, int image, Extent extent, const Rows& cells) {
   const std::int32_t *begin = l.table(cells.begin), *where = l.table(cells.items);
   const std::vector<std::int64_t> key{image, reinterpret_cast<std::intptr_t>(begin), reinterpret_cast<std::intptr_t>(where)};
