@@ -30,8 +30,8 @@ constexpr double kKindsShown = 0.01;  // of the time
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Seconds of one call: the median over several measurements, each as many calls as fill kSeconds / kRepeats; of the first call
-// where that took long enough by itself.
+// Seconds of one call: the median over several measurements, each with enough calls to fill kSeconds / kRepeats; the time of the
+// first call if that was long enough by itself.
 double seconds_per_call(const std::function<void()>& call) {
   const auto begin = Clock::now();
   call();
@@ -53,7 +53,7 @@ double seconds_per_call(const std::function<void()>& call) {
   return times[kRepeats / 2];
 }
 
-// What Eigen's own product of square matrices reaches on one thread: the yardstick for the forward.
+// The speed of Eigen's own product of square matrices on one thread, to compare the forward with.
 double gemm_gflops() {
   constexpr int kSize = 768;
   const Eigen::MatrixXf a = Eigen::MatrixXf::Random(kSize, kSize), b = Eigen::MatrixXf::Random(kSize, kSize);

@@ -164,15 +164,14 @@ void average(Device& device, const double* sums, std::int64_t count, std::int64_
 struct NormalProblems {
   static constexpr double kSmallest = 0.01;  ///< conditional variance of a variable given those before it; less is near singular
   std::int64_t count = 0, size = 0;
-  const double* limits = nullptr;        ///< [count][size]
-  const double* correlations = nullptr;  ///< [count][size][size]
-  double *residual = nullptr,
-         *slack = nullptr;                    ///< [count][size] of variables not yet placed: remaining variance, remaining limit
-  double *root = nullptr, *mean = nullptr;    ///< [count] of the variable placed last
-  double* least = nullptr;                    ///< [count] the smallest conditional variance of all
-  double* factor = nullptr;                   ///< [count][column][size]
-  std::int32_t* order = nullptr;              ///< [count][size]
-  double *rows = nullptr, *bounds = nullptr;  ///< [count][size][size], [count][size]: factor and limits, in order
+  const double* limits = nullptr;                ///< [count][size]
+  const double* correlations = nullptr;          ///< [count][size][size]
+  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables not yet placed: variance left, limit left
+  double *root = nullptr, *mean = nullptr;       ///< [count] of the variable placed last
+  double* least = nullptr;                       ///< [count] the smallest conditional variance of all
+  double* factor = nullptr;                      ///< [count][column][size]
+  std::int32_t* order = nullptr;                 ///< [count][size]
+  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size], [count][size]: factor and limits, in order
 };
 /// Orders every problem's variables by how much they bind. If `least` is below kSmallest, rows are invalid.
 void order_variables(Device& device, const NormalProblems& all);

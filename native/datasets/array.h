@@ -23,8 +23,8 @@ struct ElementType {
   bool is_byte() const { return kind == NumberKind::unsigned_integer && bytes == 1; }
 };
 
-/// Numbers of any stored type, where they lie. `strides` holds the distance in bytes between neighbours along each axis, so that
-/// row-major, column-major and record-wise (CIFAR) files are all the same thing.
+/// Numbers of any stored type, in place. `strides` are the distances in bytes between neighbours along each axis, so one type
+/// describes row-major, column-major and record-wise (CIFAR) files.
 struct Array {
   ElementType type;
   Shape shape;
@@ -32,14 +32,14 @@ struct Array {
   Buffer buffer;
 };
 
-/// Elements of `shape` times `element_bytes`. Throws Error{unreadable} where an extent is negative or the product exceeds 2^62.
+/// Elements of `shape` times `element_bytes`. Throws Error{unreadable} if an extent is negative or the product exceeds 2^62.
 std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path);
 
 /// All of `buffer` as an array, row-major or column-major. Throws Error{unreadable} unless buffer holds exactly the bytes of
 /// `shape`; `header` is the number of bytes of the file before it.
 Array dense_array(ElementType type, Shape shape, bool column_major, Buffer buffer, std::int64_t header, const std::string& path);
 
-/// The same numbers with other extents; both shapes are of row-major arrays with equally many elements.
+/// The same numbers with another shape; both are row-major with equally many elements.
 Array reshaped(Array array, Shape shape);
 
 /// Rows [begin, begin + count) as a tensor [count, shape[1:]], each value multiplied by `scale` (in double, rounded once).
@@ -49,7 +49,7 @@ Tensor decode_rows(const Array& array, std::int64_t begin, std::int64_t count, d
 /// All values in row-major order.
 std::vector<double> decode_doubles(const Array& array);
 
-/// All values of an [N] (or [N, 1, ...]) array as integers. Throws Error{unreadable} for other shapes and where one is not whole.
+/// All values of an [N] (or [N, 1, ...]) array as integers. Throws Error{unreadable} for other shapes or if a value is not whole.
 std::vector<std::int64_t> decode_labels(const Array& array, const std::string& path);
 
 }  // namespace probust::datasets

@@ -22,7 +22,7 @@ namespace probust::cuda {
 namespace {
 
 // Bytes; algorithms that need more are skipped.
-constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's default on Hopper
+constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's recommendation for Hopper
 constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;
 
 constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of bf16 images at once: 256 MiB
