@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "probust/estimators/run.h"
+#include "probust/estimators/estimate_run.h"
 #include "probust/onnx/import.h"
 #include "support/evaluate.h"
 

@@ -6,6 +6,7 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/executor.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 
 namespace probust {

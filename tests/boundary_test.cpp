@@ -10,8 +10,9 @@
 
 #include "probust/analysis/cloud.h"
 #include "probust/estimators/counts.h"
-#include "probust/estimators/rows.h"
+#include "probust/estimators/row.h"
 #include "probust/exec/stepwise.h"
+#include "probust/ops/append.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
 
@@ -240,11 +241,11 @@ TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
   const NearestBoundary expected = nearest_boundary_black_box(*network, points).value()[0];
   Graph identity;
   identity.outputs = {append_input(identity, {1, 8, 8}, Extent::example, "x")};
-  Outside outside;
+  ExternalEngine external;
   ExecutorOptions options;
   options.batch = 64;
-  const auto executor = make_forward_executor("elsewhere", outside_program(outside, identity, 4), {1, 8, 8}, 4, options);
-  StepwiseExecutor stepwise(*executor, &outside);
+  const auto executor = make_forward_executor("elsewhere", external_program(external, identity, 4), {1, 8, 8}, 4, options);
+  StepwiseExecutor stepwise(*executor, &external);
   BoundarySearch search(stepwise, points);
   std::int64_t stages = 0, requests = 0, attempts = 0;
   for (bool more = true; more; ++attempts) {
@@ -252,14 +253,14 @@ TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
     try {
       for (; (more = search.advance()); ++stages) stepwise.forget();
     } catch (const Error&) {
-      ASSERT_NE(outside.wanted(), nullptr);
+      ASSERT_NE(external.wanted(), nullptr);
       ++requests;
-      const Tensor x({outside.wanted()->count, 1, 8, 8}, outside.wanted()->values);
-      outside.answer(network->logits(x).value().data, 4);
+      const Tensor x({external.wanted()->count, 1, 8, 8}, external.wanted()->values);
+      external.answer(network->logits(x).value().data, 4);
     }
   }
   EXPECT_EQ(search.nearest().distance, expected.distance);
-  EXPECT_LE(outside.passes(), expected.forwards);  // fewer where a float32 number stands for two
+  EXPECT_LE(external.passes(), expected.forwards);  // fewer where a float32 number stands for two
   EXPECT_EQ(attempts, requests + 1);
   EXPECT_LE(requests, stages + expected.forwards / 64);
 }

@@ -11,6 +11,7 @@
 #include "cuda/program.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/estimators/estimator.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 #include "support/op_graphs.h"
 #include "support/random_layers.h"
@@ -35,7 +36,7 @@ std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows)
 std::vector<std::vector<float>> run_on_device(const Graph& graph, const Batch& batch,
                                               const std::vector<std::vector<float>>& inputs) {
   static Device& device = *new Device(0, Precision::float32);  // one for all: making one takes a while
-  const Program program(device, graph);
+  const DeviceProgram program(device, graph);
   Extent largest = Extent::example;
   for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
   std::vector<Array<float>> placed;
@@ -139,14 +140,14 @@ TEST(CudaProgram, ChainsOfElementwiseOperatorsAreOneKernel) {
   for (int i = 0; i < 5; ++i) y = append(g, Op::tanh, {build::add(g, y, build::constant(g, 0.25F))});
   g.outputs = {y};
   Device device(0, Precision::float32);
-  EXPECT_EQ(Lowering(device, g).finish().steps.size(), 1U);
+  EXPECT_EQ(DeviceLowering(device, g).finish().steps.size(), 1U);
   const std::vector<float> values = {-2, -1, 0, 1, 2, 3};
   expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({6}, values)})[0].data, 1e-6, "chain");
 }
 
 std::size_t steps_of(const Graph& graph) {
   Device device(0, Precision::float32);
-  return Lowering(device, graph).finish().steps.size();
+  return DeviceLowering(device, graph).finish().steps.size();
 }
 
 // The operators behind a product, whose shape is `product`'s; they end in outputs.
@@ -362,7 +363,7 @@ class Runs {
     const std::vector<float> values = test::random_tensor({batch.examples, elements}, random_).data;
     device.upload(x.data(), values.data(), static_cast<std::int64_t>(values.size() * sizeof(float)));
     const float* input = x.data();
-    const Program::Value y = program_.run(batch, std::span(&input, 1), arena)[0];
+    const DeviceProgram::Value y = program_.run(batch, std::span(&input, 1), arena)[0];
     const std::int64_t classes = element_count(graph_[graph_.outputs[0]].shape);
     const std::vector<float> expected = test::run(*host_, graph_, batch, {transposed(values, batch.examples)})[0];
     expect_near(transposed(host_copy(device, y.data, y.lanes * classes), batch.examples), expected, 1e-5, what);
@@ -373,7 +374,7 @@ class Runs {
 
  private:
   Graph graph_;
-  Program program_;
+  DeviceProgram program_;
   std::unique_ptr<const probust::Program> host_;
   std::mt19937 random_{11};
 };
@@ -462,7 +463,7 @@ TEST(CudaProgram, WhatHasNoKernelRunsOnTheHostAndIsNamed) {
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
   g.outputs = {append(g, Op::tree_ensemble, {x}, test::small_trees())};
   Device device(0, Precision::float32);
-  EXPECT_EQ(Program(device, g).on_the_host(), std::vector<std::string>{"tree_ensemble"});
+  EXPECT_EQ(DeviceProgram(device, g).on_the_host(), std::vector<std::string>{"tree_ensemble"});
 }
 
 // ---- noise

@@ -282,8 +282,8 @@ TEST_F(Datasets, ScaleReplacesTheDefault) {
   const std::string floats = write("f.npy", npy("'<f4'", "(2, 1)", raw<float>({2, 3})));
   EXPECT_EQ(read(floats).x.data, (Values{2, 3}));
   EXPECT_EQ(read(floats, {.scale = 10.0}).x.data, (Values{20, 30}));
-  expect_refused(floats, "--scale", {.scale = 0.0}, ErrorCode::usage);
-  expect_refused(floats, "--scale", {.scale = std::nan("")}, ErrorCode::usage);
+  expect_refused(floats, "scale", {.scale = 0.0}, ErrorCode::usage);
+  expect_refused(floats, "scale", {.scale = std::nan("")}, ErrorCode::usage);
 }
 
 TEST_F(Datasets, OffsetAndLimitTakeRowsWithTheirLabels) {
@@ -292,9 +292,9 @@ TEST_F(Datasets, OffsetAndLimitTakeRowsWithTheirLabels) {
   EXPECT_EQ(middle.x.data, (Values{2, 3}));
   EXPECT_EQ(middle.labels, (Labels{1, 2}));
   EXPECT_EQ(read(path, {.offset = 3, .limit = 100}).labels, (Labels{3}));
-  expect_refused(path, "has 4 rows, and --offset 4", {.offset = 4});
-  expect_refused(path, "--offset", {.offset = -1}, ErrorCode::usage);
-  expect_refused(path, "--limit", {.limit = 0}, ErrorCode::usage);
+  expect_refused(path, "has 4 rows, and offset 4", {.offset = 4});
+  expect_refused(path, "offset", {.offset = -1}, ErrorCode::usage);
+  expect_refused(path, "limit", {.limit = 0}, ErrorCode::usage);
 }
 
 // ---- Writing .npy ---------------------------------------------------------------------------------------------------------
@@ -463,8 +463,8 @@ TEST_F(Datasets, Cifar100TakesTheFineLabel) {
   const std::string path = write("c.bin", cifar({42, 99}, true));
   EXPECT_EQ(read(path, {.cifar100 = true}).labels, (Labels{42, 99}));
   EXPECT_EQ(read(path, {.cifar100 = true}).x.data[1], 1.0F / 255.0F);
-  expect_refused(path, "give --cifar100");
-  expect_refused(write("d.bin", cifar({1})), "leave --cifar100 away", {.cifar100 = true});
+  expect_refused(path, "give cifar100");
+  expect_refused(write("d.bin", cifar({1})), "leave out cifar100", {.cifar100 = true});
 }
 
 TEST_F(Datasets, CifarLabelsAreChecked) {
@@ -508,7 +508,7 @@ TEST_F(Datasets, CsvLabelColumnMayStandAnywhere) {
   const Dataset unlabelled = read(write("j.csv", "1,2\n3,4\n"), {.label_column = "none"});
   EXPECT_EQ(unlabelled.x.data, (Values{1, 2, 3, 4}));
   EXPECT_TRUE(unlabelled.labels.empty());
-  expect_refused(write("k.csv", "1\n2\n"), "--label-column none");
+  expect_refused(write("k.csv", "1\n2\n"), "label_column none");
 }
 
 TEST_F(Datasets, CsvHeaderIsTold) {

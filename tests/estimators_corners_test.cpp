@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/rows.h"
+#include "probust/estimators/row.h"
 #include "probust/estimators/schedule.h"
 #include "probust/normal/univariate.h"
 #include "support/known_problems.h"

@@ -15,6 +15,7 @@
 #include "probust/estimators/linearization.h"
 #include "probust/estimators/pairs.h"
 #include "probust/normal/univariate.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -323,7 +324,7 @@ TEST(Estimators, TooManySamplesAreToldTheMost) {
       parse_estimator(std::string("mc:") + text);
       ADD_FAILURE() << text;
     } catch (const Error& error) {
-      EXPECT_EQ(error.what, "'" + std::string(text) + "' is too many samples");
+      EXPECT_EQ(error.problem, "'" + std::string(text) + "' is too many samples");
       EXPECT_EQ(error.hint, "at most 2147483648");
     }
   }

@@ -9,6 +9,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/tolerance.h"
 #include "probust/normal/univariate.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 
 namespace probust {

@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "probust/exec/executor.h"
-#include "probust/graph/simplify.h"
+#include "probust/ops/append.h"
+#include "probust/passes/simplify.h"
 #include "support/networks.h"
 
 namespace probust {

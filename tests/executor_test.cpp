@@ -13,6 +13,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/exec/stepwise.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -100,10 +101,10 @@ TEST(Executor, AveragesThatFailedStayFailed) {
   const auto averages = executor->averages(some_points(1, {1, 8, 8}, 4), {isotropic_gaussian(), 0.3}, 7).value();
   ASSERT_TRUE(averages->reach(2));
   executor->progress.stop = true;
-  EXPECT_EQ(averages->reach(4).error().what, "interrupted");
+  EXPECT_EQ(averages->reach(4).error().code, ErrorCode::interrupted);
   executor->progress.stop = false;
-  EXPECT_EQ(averages->reach(4).error().what, "interrupted");
-  EXPECT_EQ(averages->value().error().what, "interrupted");
+  EXPECT_EQ(averages->reach(4).error().code, ErrorCode::interrupted);
+  EXPECT_EQ(averages->value().error().code, ErrorCode::interrupted);
 }
 
 TEST(Executor, AnExecutorWithoutInstalmentsAveragesAtOnce) {

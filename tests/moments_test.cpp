@@ -10,6 +10,7 @@
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
 #include "probust/estimators/estimator.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 #include "support/op_cases.h"
 

@@ -7,6 +7,7 @@
 #include "probust/exec/executor.h"
 #include "probust/onnx/export.h"
 #include "probust/onnx/import.h"
+#include "probust/ops/append.h"
 #include "probust/train/mlp.h"
 #include "support/networks.h"
 

@@ -306,7 +306,7 @@ TEST(OnnxLimits, HostileOperatorsAreRefusedOrRun) {
   for (unsigned seed = 0; seed < 8000; ++seed) {
     const auto model = import_model(Hostile(seed).model());
     if (!model) {
-      EXPECT_FALSE(model.error().what.empty()) << "seed " << seed;
+      EXPECT_FALSE(model.error().problem.empty()) << "seed " << seed;
       continue;
     }
     ++imported;

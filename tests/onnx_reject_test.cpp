@@ -36,7 +36,7 @@ void expect_clean(const Result<Model>& result, const std::string& what) {
   EXPECT_TRUE(error.code == ErrorCode::unreadable || error.code == ErrorCode::unsupported || error.code == ErrorCode::resources)
       << what << error.message();
   EXPECT_EQ(error.message().find('\n'), std::string::npos) << what;
-  EXPECT_FALSE(error.what.empty()) << what;
+  EXPECT_FALSE(error.problem.empty()) << what;
 }
 
 TEST(OnnxReject, TheModelItselfIsFine) {
@@ -78,7 +78,7 @@ TEST(OnnxReject, OtherFiles) {
 Error error_of(const OnnxBuilder& builder) {
   const auto result = import_bytes(builder.bytes());
   EXPECT_FALSE(result);
-  return result ? Error{} : result.error();
+  return result ? Error{ErrorCode::internal, "", "", ""} : result.error();
 }
 
 TEST(OnnxReject, AWeightWithoutItsValues) {

@@ -7,6 +7,7 @@
 
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/ops/print.h"
 #include "support/evaluate.h"
 #include "support/onnx_builder.h"
 
@@ -475,7 +476,7 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
   const Error open = import_bytes(bytes).error();
   EXPECT_EQ(open.code, ErrorCode::unsupported);
   EXPECT_NE(open.message().find("[?, 1, ?, ?]"), std::string::npos) << open.message();
-  EXPECT_NE(open.message().find("--input-shape 1,1,224,224"), std::string::npos) << open.message();
+  EXPECT_NE(open.message().find("input_shape 1,1,224,224"), std::string::npos) << open.message();
   for (const Shape& wrong : {Shape{1, 3, 2, 2}, Shape{1, 1, 2}, Shape{1, 1, 2, 0}}) {
     ImportOptions options;
     options.input_shape = wrong;
@@ -524,7 +525,7 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
     EXPECT_EQ(unsettled.code, ErrorCode::unsupported);
     EXPECT_NE(unsettled.message().find("points of shape " + to_string(point) + " do not settle it"), std::string::npos)
         << unsettled.message();
-    EXPECT_NE(unsettled.message().find("--input-shape 1,"), std::string::npos) << unsettled.message();
+    EXPECT_NE(unsettled.message().find("input_shape 1,"), std::string::npos) << unsettled.message();
   }
 }
 
@@ -546,7 +547,7 @@ TEST(Onnx, OfSeveralInputsOneMayCarryTheOutput) {
   const Error error = import_bytes(builder.bytes()).error();
   EXPECT_EQ(error.code, ErrorCode::unsupported);
   EXPECT_NE(error.message().find("'x' and 'target'"), std::string::npos) << error.message();
-  EXPECT_NE(error.message().find("--output-name"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("output_name"), std::string::npos) << error.message();
   ImportOptions options;
   options.output_name = "y";
   expect_values(run(import_bytes(builder.bytes(), options).value(), {-1, 2}), {0, 2}, "by the output's name");

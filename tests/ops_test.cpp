@@ -11,6 +11,7 @@
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/ops/append.h"
 #include "probust/ops/op.h"
 #include "support/evaluate.h"
 #include "support/op_cases.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Simplification keeps the function and removes the work; the checker refuses broken graphs; the printer is readable.
-#include "probust/graph/simplify.h"
+#include "probust/passes/simplify.h"
 
 #include <gtest/gtest.h>
 
 #include "probust/base/error.h"
 #include "probust/ops/build.h"
+#include "probust/ops/print.h"
 #include "support/evaluate.h"
 
 namespace probust {

@@ -11,7 +11,7 @@
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
 #include "probust/analysis/slice.h"
-#include "probust/estimators/run.h"
+#include "probust/estimators/estimate_run.h"
 #include "support/networks.h"
 
 namespace probust {

@@ -6,6 +6,7 @@
 
 #include "probust/estimators/estimator.h"
 #include "probust/normal/univariate.h"
+#include "probust/ops/append.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
 

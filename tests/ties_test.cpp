@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "probust/ops/append.h"
 #include "support/imported.h"
 
 namespace probust {

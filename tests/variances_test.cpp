@@ -18,6 +18,7 @@
 #include "probust/moments/moments.h"
 #include "probust/noise/noise.h"
 #include "probust/normal/univariate.h"
+#include "probust/ops/append.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
 

@@ -9,6 +9,7 @@
 #include "probust/analysis/calibration.h"
 #include "probust/estimators/schedule.h"
 #include "probust/normal/univariate.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 
 namespace probust {

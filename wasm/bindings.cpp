@@ -8,21 +8,22 @@
 #include "calls.h"
 #include "convert.h"
 #include "probust/graph/graph.h"
+#include "probust/ops/append.h"
 
-namespace probust::web {
+namespace probust::wasm {
 namespace {
 
 // A model and what runs it: a handle, as are trainings and calls in progress.
-class LoadedModel {
+class ModelHandle {
  public:
   /// `run` is called for each call.
-  LoadedModel(val info, std::function<Runner()> run) : info_(std::move(info)), run_(std::move(run)) {}
+  ModelHandle(val info, std::function<Runner()> run) : info_(std::move(info)), run_(std::move(run)) {}
 
   val info() const { return info_; }
 
   /// {value: Call} or {error}.
   val start(const std::string& operation, const val& arguments) {
-    return outcome(operation, [&] { return val(web::start(operation, run_(), Arguments(arguments))); });
+    return outcome(operation, [&] { return val(wasm::start(operation, run_(), CallArguments(arguments))); });
   }
 
  private:
@@ -37,7 +38,7 @@ class Training {
 
   /// {value: Call} or {error}.
   val start(const std::string& operation, const val& arguments) {
-    return outcome(operation, [&] { return val(start_training(operation, trainer_, Arguments(arguments))); });
+    return outcome(operation, [&] { return val(start_training(operation, trainer_, CallArguments(arguments))); });
   }
 
  private:
@@ -45,32 +46,32 @@ class Training {
 };
 
 val train(const val& given) {
-  return outcome("train", [&] { return val(std::make_shared<Training>(make_trainer(Arguments(given)))); });
+  return outcome("train", [&] { return val(std::make_shared<Training>(make_trainer(CallArguments(given)))); });
 }
 
 // {value: Call} or {error}.
 val data(const val& given) {
-  return outcome("data", [&] { return val(start_data(Arguments(given))); });
+  return outcome("data", [&] { return val(start_data(CallArguments(given))); });
 }
 
 // The shape option, or else the model's own input shape without the batch.
-Shape point_shape(const Arguments& options, const Model& model) {
+Shape point_shape(const CallArguments& options, const Model& model) {
   if (options.has("shape")) return options.extents("shape");
   return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
 }
 
-Preprocessing preprocessing(const Arguments& options) {
+Preprocessing preprocessing(const CallArguments& options) {
   return {options.numbers("mean"), options.numbers("std"), parse_layout(options.text("layout", "auto"), "layout")};
 }
 
-ExecutorOptions executor_options(const Arguments& options) {
+ExecutorOptions executor_options(const CallArguments& options) {
   constexpr std::int64_t kMemory = std::int64_t{1} << 30;
   return {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
 }
 
 val load_model(const val& bytes, const val& given) {
   return outcome("model", [&] {
-    const Arguments options(given);
+    const CallArguments options(given);
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
     ImportOptions import;
     import.output_name = options.text("output", "");
@@ -80,7 +81,7 @@ val load_model(const val& bytes, const val& given) {
     const Shape point = point_shape(options, model);
     const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
     const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
-    return val(std::make_shared<LoadedModel>(write(model, point, "probust"),
+    return val(std::make_shared<ModelHandle>(write(model, point, "probust"),
                                              [executor, pace = std::make_shared<StepwiseExecutor::Pace>()] {
                                                return Runner{executor, nullptr, pace};
                                              }));
@@ -94,9 +95,9 @@ Graph identity(const Shape& shape) {
 }
 
 // A model run by another engine, which reports its input shape and classes: this module does the rest.
-val load_outside(const val& bytes, const val& given) {
+val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
-    const Arguments options(given);
+    const CallArguments options(given);
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
     const Shape input = options.extents("inputShape");
     const std::int64_t classes = options.integer("classes", 1, 1);
@@ -112,13 +113,13 @@ val load_outside(const val& bytes, const val& given) {
     const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
     ExecutorOptions running = executor_options(options);
     running.batch = options.integer("batch", 1, 1);
-    running.threads = 1;  // Outside is called by one thread
+    running.threads = 1;  // ExternalEngine is called by one thread
     val info = write(model, point, engine);
     info.set("flops", std::numeric_limits<double>::quiet_NaN());
-    return val(std::make_shared<LoadedModel>(info, [=] {
-      auto outside = std::make_shared<Outside>();
-      auto program = outside_program(*outside, preparation, classes);
-      return Runner{make_forward_executor(engine, std::move(program), point, classes, running), outside};
+    return val(std::make_shared<ModelHandle>(info, [=] {
+      auto external = std::make_shared<ExternalEngine>();
+      auto program = external_program(*external, preparation, classes);
+      return Runner{make_forward_executor(engine, std::move(program), point, classes, running), external};
     }));
   });
 }
@@ -126,7 +127,7 @@ val load_outside(const val& bytes, const val& given) {
 // P(X <= z) for R, or for R = U Uᵀ.
 val mvn(const val& given) {
   return outcome("mvn", [&] {
-    const Arguments arguments(given);
+    const CallArguments arguments(given);
     const std::vector<double> z = arguments.numbers("z");
     normal::Options options;
     options.abs = arguments.number("abs", options.abs);
@@ -153,26 +154,26 @@ val estimators() {
 // {value}: how many points of a call are estimated together.
 val points_together(const val& given) {
   return outcome("estimators",
-                 [&] { return val(static_cast<double>(block_size(read_estimators(Arguments(given), "estimators")))); });
+                 [&] { return val(static_cast<double>(block_size(read_estimators(CallArguments(given), "estimators")))); });
 }
 
 }  // namespace
-}  // namespace probust::web
+}  // namespace probust::wasm
 
 EMSCRIPTEN_BINDINGS(probust) {
-  using namespace probust::web;
+  using namespace probust::wasm;
   emscripten::constant("version", std::string(PROBUST_VERSION));
   emscripten::function("loadModel", &load_model);
-  emscripten::function("loadOutside", &load_outside);
+  emscripten::function("loadExternal", &load_external);
   emscripten::function("train", &train);
   emscripten::function("data", &data);
   emscripten::function("mvn", &mvn);
   emscripten::function("estimators", &estimators);
   emscripten::function("pointsTogether", &points_together);
-  emscripten::class_<LoadedModel>("Model")
-      .smart_ptr<std::shared_ptr<LoadedModel>>("Model")
-      .function("info", &LoadedModel::info)
-      .function("start", &LoadedModel::start);
+  emscripten::class_<ModelHandle>("Model")
+      .smart_ptr<std::shared_ptr<ModelHandle>>("Model")
+      .function("info", &ModelHandle::info)
+      .function("start", &ModelHandle::start);
   emscripten::class_<Training>("Training").smart_ptr<std::shared_ptr<Training>>("Training").function("start", &Training::start);
   emscripten::class_<Call>("Call")
       .smart_ptr<std::shared_ptr<Call>>("Call")

@@ -12,10 +12,10 @@
 #include "probust/analysis/slice.h"
 #include "probust/estimators/linearization.h"
 
-namespace probust::web {
+namespace probust::wasm {
 namespace {
 
-std::uint64_t read_seed(const Arguments& arguments) { return static_cast<std::uint64_t>(arguments.integer("seed", 0, 0)); }
+std::uint64_t read_seed(const CallArguments& arguments) { return static_cast<std::uint64_t>(arguments.integer("seed", 0, 0)); }
 
 // A call of a model.
 class ModelCall : public Call {
@@ -24,7 +24,7 @@ class ModelCall : public Call {
 
   val answer(const val& logits) override {
     return outcome("logits", [&] {
-      runner_.outside->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
+      runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
       return val(true);
     });
   }
@@ -41,8 +41,8 @@ class ModelCall : public Call {
     return value;
   }
 
-  std::int64_t done() const override { return runner_.outside ? runner_.outside->passes() : passes_; }
-  const Outside::Inputs* wanted() const override { return runner_.outside ? runner_.outside->wanted() : nullptr; }
+  std::int64_t done() const override { return runner_.external ? runner_.external->passes() : passes_; }
+  const ExternalEngine::Inputs* wanted() const override { return runner_.external ? runner_.external->wanted() : nullptr; }
 
   Runner runner_;
   std::int64_t passes_ = 0;
@@ -51,11 +51,11 @@ class ModelCall : public Call {
 // Returns rows as they are finished, each once.
 class EstimateCall final : public ModelCall {
  public:
-  EstimateCall(const Runner& runner, const Arguments& arguments)
-      : ModelCall(runner), run_(*runner.executor, request(*runner.executor, arguments), runner.outside.get()) {}
+  EstimateCall(const Runner& runner, const CallArguments& arguments)
+      : ModelCall(runner), run_(*runner.executor, request(*runner.executor, arguments), runner.external.get()) {}
 
  private:
-  static EstimateRequest request(const Executor& executor, const Arguments& arguments) {
+  static EstimateRequest request(const Executor& executor, const CallArguments& arguments) {
     EstimateRequest request;
     request.x = read_points(arguments, executor.point_shape());
     request.targets = arguments.integers("target");
@@ -89,7 +89,7 @@ class Repeated final : public ModelCall {
             runner, [planned] { return planned; }, std::move(body)) {}
   Repeated(const Runner& runner, Planned planned, Body body)
       : ModelCall(runner),
-        stepwise_(*runner.executor, runner.outside.get(), runner.pace.get()),
+        stepwise_(*runner.executor, runner.external.get(), runner.pace.get()),
         planned_(std::move(planned)),
         body_(std::move(body)) {}
 
@@ -134,7 +134,7 @@ struct PointArguments {
   Setting at(Executor& executor) const { return setting_of(executor, x, target, index, seed); }
 };
 
-PointArguments read_point(const Executor& executor, const Arguments& arguments) {
+PointArguments read_point(const Executor& executor, const CallArguments& arguments) {
   PointArguments point{read_points(arguments, executor.point_shape()), arguments.integers("target"),
                        arguments.integer("index", 0, 0), read_seed(arguments)};
   if (point.x.shape[0] != 1)
@@ -142,7 +142,7 @@ PointArguments read_point(const Executor& executor, const Arguments& arguments) 
   return point;
 }
 
-std::shared_ptr<Call> start_logits(const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
   const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.executor->point_shape()));  // not to be copied
   return std::make_shared<Repeated>(runner, x->shape[0],
                                     [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
@@ -170,7 +170,7 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
 
 constexpr std::int64_t kMostCopies = (std::int64_t{1} << 31) - 1;  // noise is keyed by 32-bit copy numbers
 
-std::shared_ptr<Call> start_linearize(const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostCopies);
@@ -200,7 +200,7 @@ val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Es
   return object;
 }
 
-std::shared_ptr<Call> start_sweep(const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   const std::vector<double> sigmas = arguments.numbers("sigmas");
   for (const double sigma : sigmas) {
@@ -235,7 +235,7 @@ val write_slice(const SlicePlane& plane, const Slice& slice) {
   return object;
 }
 
-std::shared_ptr<Call> start_slice(const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start_slice(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   const SlicePlane given{arguments.numbers("u"), arguments.numbers("v"), arguments.number("reach", 1),
                          arguments.integer("resolution", 64, 2)};
@@ -255,7 +255,7 @@ val write_cloud(const Cloud& cloud) {
   return object;
 }
 
-std::shared_ptr<Call> start_cloud(const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
@@ -300,7 +300,7 @@ std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointA
   });
 }
 
-std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   if (!point.target.empty()) throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
   const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
@@ -309,14 +309,14 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const Argumen
 
 struct Operation {
   const char* name;
-  std::shared_ptr<Call> (*start)(const Runner&, const Arguments&);
+  std::shared_ptr<Call> (*start)(const Runner&, const CallArguments&);
 };
 
 constexpr Operation kOperations[] = {
     {"logits", start_logits},
     {"linearize", start_linearize},
     {"estimate",
-     [](const Runner& runner, const Arguments& arguments) -> std::shared_ptr<Call> {
+     [](const Runner& runner, const CallArguments& arguments) -> std::shared_ptr<Call> {
        return std::make_shared<EstimateCall>(runner, arguments);
      }},
     {"sweep", start_sweep},
@@ -334,7 +334,7 @@ val Call::step(double milliseconds) {
   report.set("planned", static_cast<double>(std::max(planned(), done())));  // a search may take longer than planned
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
-  if (const Outside::Inputs* wants = wanted(); wants != nullptr) {
+  if (const ExternalEngine::Inputs* wants = wanted(); wants != nullptr) {
     val inputs = val::object();
     inputs.set("count", static_cast<double>(wants->count));
     inputs.set("values", write(std::span<const float>(wants->values)));
@@ -347,11 +347,11 @@ val Call::answer(const val&) {
   return outcome("logits", []() -> val { throw Error{ErrorCode::usage, "logits", "were not wanted", ""}; });
 }
 
-std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const Arguments& arguments) {
+std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments) {
   for (const Operation& entry : kOperations) {
     if (operation == entry.name) return entry.start(runner, arguments);
   }
   throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
 }
 
-}  // namespace probust::web
+}  // namespace probust::wasm

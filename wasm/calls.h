@@ -8,16 +8,16 @@
 
 #include "convert.h"
 #include "probust/exec/executor.h"
-#include "probust/exec/outside.h"
+#include "probust/exec/external_engine.h"
 #include "probust/exec/stepwise.h"
 #include "probust/train/trainer.h"
 
-namespace probust::web {
+namespace probust::wasm {
 
-/// What answers calls: an executor, and the outside engine if the executor does not run the model itself.
+/// What answers calls: an executor, and the external engine if the executor does not run the model itself.
 struct Runner {
   std::shared_ptr<Executor> executor;
-  std::shared_ptr<Outside> outside = nullptr;
+  std::shared_ptr<ExternalEngine> external = nullptr;
   std::shared_ptr<StepwiseExecutor::Pace> pace = std::make_shared<StepwiseExecutor::Pace>();
 };
 
@@ -41,22 +41,22 @@ class Call {
   virtual val attempt(double milliseconds) = 0;
   virtual std::int64_t done() const = 0;
   virtual std::int64_t planned() const = 0;
-  /// Inputs that an outside engine must evaluate, if any.
-  virtual const Outside::Inputs* wanted() const { return nullptr; }
+  /// Inputs that an external engine must evaluate, if any.
+  virtual const ExternalEngine::Inputs* wanted() const { return nullptr; }
 };
 
 /// Starts "logits", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws Error if arguments are
 /// invalid.
-std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const Arguments& arguments);
+std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments);
 
 /// Generates data of `arguments.kind`. Throws likewise.
-std::shared_ptr<Call> start_data(const Arguments& arguments);
+std::shared_ptr<Call> start_data(const CallArguments& arguments);
 
 /// A trainer for `arguments.x` with `arguments.labels`. Throws likewise.
-std::shared_ptr<Trainer> make_trainer(const Arguments& arguments);
+std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments);
 
 /// Starts "run" or "save". Throws likewise.
 std::shared_ptr<Call> start_training(const std::string& operation, const std::shared_ptr<Trainer>& trainer,
-                                     const Arguments& arguments);
+                                     const CallArguments& arguments);
 
-}  // namespace probust::web
+}  // namespace probust::wasm

@@ -5,9 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "probust/base/text.h"
 #include "probust/ops/op.h"
 
-namespace probust::web {
+namespace probust::wasm {
 namespace {
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) {
@@ -40,7 +41,7 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
 
 NoiseArray read_array(const val& entry, const std::string& name) {
   if (!is(entry, "object")) refuse("arrays", "has no '" + name + "'", "give {" + name + ": {data, shape}}");
-  const Arguments array(entry);
+  const CallArguments array(entry);
   NoiseArray result{array.extents("shape"), array.numbers("data"), name};
   if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
     refuse(name, "holds " + std::to_string(result.values.size()) + " numbers", "its shape is " + to_string(result.shape));
@@ -51,14 +52,14 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
   if (!groups.isArray()) refuse("categories", "has no '" + name + "'", "give {" + name + ": [{columns, transitions}]}");
   std::vector<Category> categories;
   for (const val& entry : emscripten::vecFromJSArray<val>(groups)) {
-    const Arguments group(entry);
+    const CallArguments group(entry);
     categories.push_back({group.integers("columns"), group.numbers("transitions")});
   }
   return categories;
 }
 
 // The values that noise texts name: a page has no files.
-NoiseSource named_values(const Arguments& arguments) {
+NoiseSource named_values(const CallArguments& arguments) {
   const auto entry = [arguments](const char* map, const std::string& name) {
     return arguments.has(map) ? arguments[map][name] : val::undefined();
   };
@@ -66,7 +67,7 @@ NoiseSource named_values(const Arguments& arguments) {
           [entry](const std::string& name) { return read_categories(entry("categories", name), name); }};
 }
 
-Quantization read_range(const Arguments& arguments) {
+Quantization read_range(const CallArguments& arguments) {
   Quantization range;
   range.levels = arguments.integer("levels", 0, 0);
   if (!arguments.has("clip")) return range;
@@ -102,18 +103,15 @@ val write_list(const std::vector<Entry>& entries) {
   return list;
 }
 
-// The core names options as the command line does; replaces these names.
-std::string with_options_of_javascript(std::string text) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"--input-shape", "inputShape"}, {"--output-name", "output"}, {"--memory", "memory"}, {"--threads", "threads"},
-      {"--layout", "layout"},          {"--mean", "mean"},          {"--std", "std"},       {"--clip", "clip"},
-      {"--levels", "levels"}};
-  for (const auto& [theirs, ours] : kNames) {
-    for (std::size_t at = text.find(theirs); at != std::string::npos; at = text.find(theirs, at + 1)) {
-      if (at == 0 || text[at - 1] == ' ') text.replace(at, theirs.size(), ours);
-    }
+// Options of the package are the core's in camel case, but for one.
+std::string in_javascript(std::string_view field) {
+  if (field == "output_name") return "output";
+  std::string name;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    const bool begins = i > 0 && field[i - 1] == '_';
+    if (field[i] != '_') name += begins ? static_cast<char>(field[i] - 'a' + 'A') : field[i];
   }
-  return text;
+  return name;
 }
 
 template <class T>
@@ -123,39 +121,39 @@ val copy(const T* values, std::size_t count) {
 
 }  // namespace
 
-bool Arguments::has(const char* name) const {
+bool CallArguments::has(const char* name) const {
   const val value = object_[name];
   return !value.isUndefined() && !value.isNull();
 }
 
-double Arguments::number(const char* name, double otherwise) const {
+double CallArguments::number(const char* name, double otherwise) const {
   if (!has(name)) return otherwise;
   if (!is(object_[name], "number")) refuse(name, "is no number", "");
   return object_[name].as<double>();
 }
 
-std::int64_t Arguments::integer(const char* name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
+std::int64_t CallArguments::integer(const char* name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
   const std::int64_t value = whole({number(name, static_cast<double>(otherwise))}, name)[0];
   if (value < least) refuse(name, "is " + std::to_string(value), "give " + std::to_string(least) + " or more");
   if (value > most) refuse(name, "is " + std::to_string(value), "give at most " + std::to_string(most));
   return value;
 }
 
-bool Arguments::flag(const char* name) const { return has(name) && object_[name].isTrue(); }
+bool CallArguments::flag(const char* name) const { return has(name) && object_[name].isTrue(); }
 
-std::string Arguments::text(const char* name, const std::string& otherwise) const {
+std::string CallArguments::text(const char* name, const std::string& otherwise) const {
   if (!has(name)) return otherwise;
   if (!is(object_[name], "string")) refuse(name, "is no text", "");
   return object_[name].as<std::string>();
 }
 
-std::vector<double> Arguments::numbers(const char* name) const {
+std::vector<double> CallArguments::numbers(const char* name) const {
   return has(name) ? numbers_of<double>(object_[name], name) : std::vector<double>{};
 }
 
-std::vector<std::int64_t> Arguments::integers(const char* name) const { return whole(numbers(name), name); }
+std::vector<std::int64_t> CallArguments::integers(const char* name) const { return whole(numbers(name), name); }
 
-Shape Arguments::extents(const char* name) const {
+Shape CallArguments::extents(const char* name) const {
   Shape shape = integers(name);
   for (const std::int64_t extent : shape) {
     if (extent < 1) refuse(name, "is " + to_string(shape), "give extents of at least 1");
@@ -163,7 +161,7 @@ Shape Arguments::extents(const char* name) const {
   return shape;
 }
 
-std::vector<std::string> Arguments::texts(const char* name, const std::string& otherwise) const {
+std::vector<std::string> CallArguments::texts(const char* name, const std::string& otherwise) const {
   if (!has(name) || !object_[name].isArray()) return {text(name, otherwise)};
   std::vector<std::string> list;
   for (const val& entry : emscripten::vecFromJSArray<val>(object_[name])) {
@@ -173,7 +171,7 @@ std::vector<std::string> Arguments::texts(const char* name, const std::string& o
   return list;
 }
 
-Tensor read_points(const Arguments& arguments, const Shape& point) {
+Tensor read_points(const CallArguments& arguments, const Shape& point) {
   if (!arguments.has("x")) refuse("x", "is missing", "give an array of numbers");
   std::vector<float> values = numbers_of<float>(arguments["x"], "x");
   const auto size = static_cast<std::size_t>(element_count(point));
@@ -198,7 +196,7 @@ Noise parsed(const std::string& text, const NoiseSource& source) {
   }
 }
 
-std::vector<Noise> read_noises(const Arguments& arguments) {
+std::vector<Noise> read_noises(const CallArguments& arguments) {
   std::vector<Noise> noises;
   if (!arguments.has("noise")) refuse("noise", "is missing", "give for example 'gaussian:0.1'");
   const NoiseSource source = named_values(arguments);
@@ -210,25 +208,25 @@ std::vector<Noise> read_noises(const Arguments& arguments) {
   return noises;
 }
 
-Noise read_noise(const Arguments& arguments) {
+Noise read_noise(const CallArguments& arguments) {
   std::vector<Noise> noises = read_noises(arguments);
   if (noises.size() != 1) refuse("noise", "names " + std::to_string(noises.size()) + " models", "give one");
   return std::move(noises[0]);
 }
 
-std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const char* name) {
+std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name) {
   std::vector<EstimatorSpec> estimators;
   for (const std::string& text : arguments.texts(name, "auto")) estimators.push_back(parse_estimator(text));
   return estimators;
 }
 
-EstimatorSpec read_estimator(const Arguments& arguments) {
+EstimatorSpec read_estimator(const CallArguments& arguments) {
   const std::vector<EstimatorSpec> estimators = read_estimators(arguments, "estimator");
   if (estimators.size() != 1) refuse("estimator", "names " + std::to_string(estimators.size()) + " estimators", "give one");
   return estimators[0];
 }
 
-Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows) {
+Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, std::size_t rows) {
   const std::vector<double> values = arguments.numbers(name);
   if (rows == 0 && values.empty()) return {};
   if (rows == 0 || values.size() % rows != 0)
@@ -257,8 +255,8 @@ val write_matrix(const Eigen::MatrixXd& matrix) {
 val write(const Error& error) {
   val object = val::object();
   object.set("code", static_cast<int>(error.code));
-  object.set("message", with_options_of_javascript(error.message()));
-  object.set("hint", with_options_of_javascript(error.hint));
+  object.set("message", error.message(in_javascript));
+  object.set("hint", printable(spelled(error.hint, in_javascript)));
   object.set("op", error.op);
   object.set("node", error.node);
   return object;
@@ -332,4 +330,4 @@ val outcome(const std::string& where, const std::function<val()>& body) {
   return object;
 }
 
-}  // namespace probust::web
+}  // namespace probust::wasm

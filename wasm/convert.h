@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "probust/estimators/run.h"
+#include "probust/estimators/estimate_run.h"
 #include "probust/normal/multivariate.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
 
-namespace probust::web {
+namespace probust::wasm {
 
 using emscripten::val;
 
@@ -24,9 +24,9 @@ using emscripten::val;
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 
 /// An object of arguments, as received.
-class Arguments {
+class CallArguments {
  public:
-  explicit Arguments(val object) : object_(std::move(object)) {}
+  explicit CallArguments(val object) : object_(std::move(object)) {}
 
   bool has(const char* name) const;
   val operator[](const char* name) const { return object_[name]; }
@@ -45,17 +45,17 @@ class Arguments {
 };
 
 /// x as [N, ...point], with N from its length. Its values must be finite.
-Tensor read_points(const Arguments& arguments, const Shape& point);
+Tensor read_points(const CallArguments& arguments, const Shape& point);
 
 /// `noise`: texts that name entries of `arrays` and `categories`; `clip` and `levels`.
-std::vector<Noise> read_noises(const Arguments& arguments);
-Noise read_noise(const Arguments& arguments);
+std::vector<Noise> read_noises(const CallArguments& arguments);
+Noise read_noise(const CallArguments& arguments);
 
-std::vector<EstimatorSpec> read_estimators(const Arguments& arguments, const char* name);
-EstimatorSpec read_estimator(const Arguments& arguments);  ///< `estimator`
+std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
+EstimatorSpec read_estimator(const CallArguments& arguments);  ///< `estimator`
 
 /// A matrix given as a flat array of `rows` rows. Its length must be a multiple of `rows`.
-Eigen::MatrixXd read_matrix(const Arguments& arguments, const char* name, std::size_t rows);
+Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, std::size_t rows);
 
 val write(std::span<const double> values);             ///< Float64Array
 val write(std::span<const float> values);              ///< Float32Array
@@ -71,4 +71,4 @@ val number_or_null(const std::optional<double>& value);
 /// {value} or {error}: what `body` returns, or the Error that it throws.
 val outcome(const std::string& where, const std::function<val()>& body);
 
-}  // namespace probust::web
+}  // namespace probust::wasm

@@ -6,7 +6,7 @@
 #include "probust/data/datasets.h"
 #include "probust/onnx/export.h"
 
-namespace probust::web {
+namespace probust::wasm {
 namespace {
 
 val write_data(const MadeData& data) {
@@ -30,7 +30,7 @@ class DataCall final : public Call {
   DataMaker maker_;
 };
 
-TrainingOptions read_training(const Arguments& arguments) {
+TrainingOptions read_training(const CallArguments& arguments) {
   TrainingOptions options;
   options.rate = arguments.number("rate", options.rate);
   options.sigma = arguments.number("sigma", options.sigma);
@@ -41,7 +41,7 @@ TrainingOptions read_training(const Arguments& arguments) {
 
 class TrainCall final : public Call {
  public:
-  TrainCall(std::shared_ptr<Trainer> trainer, const Arguments& arguments)
+  TrainCall(std::shared_ptr<Trainer> trainer, const CallArguments& arguments)
       : trainer_(std::move(trainer)), run_(*trainer_, arguments.integer("epochs", 1, 0), read_training(arguments)) {}
 
  private:
@@ -77,7 +77,7 @@ class SaveCall final : public Call {
 };
 
 // x as [N, ...point], with N the number of labels.
-Tensor read_labelled_points(const Arguments& arguments, std::size_t labels) {
+Tensor read_labelled_points(const CallArguments& arguments, std::size_t labels) {
   if (arguments.has("pointShape")) return read_points(arguments, arguments.extents("pointShape"));
   const auto values = static_cast<std::int64_t>(arguments.numbers("x").size()), points = static_cast<std::int64_t>(labels);
   if (points == 0 || values % points != 0)
@@ -88,7 +88,7 @@ Tensor read_labelled_points(const Arguments& arguments, std::size_t labels) {
 
 }  // namespace
 
-std::shared_ptr<Call> start_data(const Arguments& arguments) {
+std::shared_ptr<Call> start_data(const CallArguments& arguments) {
   MadeDataOptions options;
   options.count = arguments.integer("count", options.count, 1);
   if (arguments.has("classes")) options.classes = arguments.integer("classes", 0, 1);
@@ -98,7 +98,7 @@ std::shared_ptr<Call> start_data(const Arguments& arguments) {
   return std::make_shared<DataCall>(made_data_kind(arguments.text("kind", "")), options);
 }
 
-std::shared_ptr<Trainer> make_trainer(const Arguments& arguments) {
+std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments) {
   TrainerOptions options;
   if (arguments.has("hidden")) options.hidden = arguments.integers("hidden");
   options.activation = parse_activation(arguments.text("activation", "relu"));
@@ -114,10 +114,10 @@ std::shared_ptr<Trainer> make_trainer(const Arguments& arguments) {
 }
 
 std::shared_ptr<Call> start_training(const std::string& operation, const std::shared_ptr<Trainer>& trainer,
-                                     const Arguments& arguments) {
+                                     const CallArguments& arguments) {
   if (operation == "run") return std::make_shared<TrainCall>(trainer, arguments);
   if (operation == "save") return std::make_shared<SaveCall>(trainer);
   throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
 }
 
-}  // namespace probust::web
+}  // namespace probust::wasm

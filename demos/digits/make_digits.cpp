@@ -15,6 +15,7 @@
 #include "datasets/npy.h"
 #include "probust/data/datasets.h"
 #include "probust/onnx/export.h"
+#include "probust/ops/append.h"
 #include "probust/probust.h"
 #include "probust/train/trainer.h"
 

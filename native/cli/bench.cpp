@@ -14,8 +14,8 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/load.h"
+#include "probust/ops/memory_traffic.h"
 #include "probust/ops/op.h"
-#include "probust/ops/traffic.h"
 
 namespace probust::cli {
 namespace {
@@ -242,7 +242,7 @@ int run_bench(const Arguments& arguments) {
              100 * forward_gflops / gemm, gemm, product, rates ? "" : " on one thread");
   if (rates) {
     fmt::print("                   its values are moved at {:.0f}% of the {:.0f} GB/s that a copy reaches\n",
-               100e6 * traffic(bench.model().graph) / forward_us / rates->copy, 1e-9 * rates->copy);
+               100e6 * memory_traffic(bench.model().graph) / forward_us / rates->copy, 1e-9 * rates->copy);
   }
   fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian_us, jacobian.best.batch,
              jacobian_us / forward_us);

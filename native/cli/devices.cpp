@@ -7,6 +7,8 @@
 #include <charconv>
 #include <optional>
 
+#include "cli/options.h"
+
 #ifdef PROBUST_CUDA_LOADER
 #include "cuda/loader.h"
 #endif
@@ -106,7 +108,7 @@ std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& argum
     try {
       return make_cuda(graph, options, 0, arguments);
     } catch (const Error& error) {
-      if (!arguments.quiet) fmt::print(stderr, "probust: {}; the processor is taken\n", error.message());
+      if (!arguments.quiet) fmt::print(stderr, "probust: {}; the processor is taken\n", error.message(as_flag));
       return make_executor("cpu", graph, options).value();
     }
   }

@@ -14,8 +14,9 @@
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/noise_files.h"
+#include "cli/options.h"
 #include "cli/progress_line.h"
-#include "cli/rows.h"
+#include "cli/row_writer.h"
 #include "probust/analysis/calibration.h"
 #include "probust/analysis/curve.h"
 #include "probust/base/text.h"
@@ -224,7 +225,7 @@ class Run {
     if (!told) refused_.emplace(plan_.text(estimator), error);
     if (!told && !arguments_.quiet && plan_.estimators.size() > 1) {  // if it is the only one, the run ends with this error
       const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + plan_.text(estimator) + ": ";
-      fmt::print(stderr, "probust: {}{} (its rows have no p)\n", whose, error.message());
+      fmt::print(stderr, "probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
     }
     return refused_estimates(error, points);
   }

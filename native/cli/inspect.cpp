@@ -7,8 +7,10 @@
 #include "cli/commands.h"
 #include "cli/files_beside.h"
 #include "cli/load.h"
+#include "cli/options.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
+#include "probust/ops/print.h"
 
 namespace probust::cli {
 namespace {
@@ -73,7 +75,7 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
     json["flops"] = flops(model->graph);
     json["notes"] = model->notes;
   } else {
-    json["error"] = model.error().message();
+    json["error"] = model.error().message(as_flag);
   }
   fmt::print("{}\n", json.dump(2));
 }

@@ -19,7 +19,7 @@ template <class T>
 T named(Result<T> result, const std::string& file) {
   if (result) return std::move(result).value();
   Error error = result.error();
-  if (error.where.rfind("--", 0) == 0) throw error;
+  if (is_option(error.where)) throw error;
   const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data";
   error.where = redundant ? file : file + ": " + error.where;
   throw error;
@@ -45,7 +45,7 @@ ImportOptions import_options(const Arguments& arguments) {
   ImportOptions options;
   options.output_name = arguments.output_name;
   options.input_shape = arguments.input_shape;
-  options.layout = parse_layout(arguments.data.layout, "--layout");
+  options.layout = parse_layout(arguments.data.layout, option("layout"));
   return options;
 }
 
@@ -77,7 +77,7 @@ Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& 
   Preprocessing preprocessing;
   preprocessing.mean = arguments.data.mean;
   preprocessing.std = arguments.data.std;
-  preprocessing.layout = parse_layout(arguments.data.layout, "--layout");
+  preprocessing.layout = parse_layout(arguments.data.layout, option("layout"));
   return named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
 }
 

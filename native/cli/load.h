@@ -9,7 +9,7 @@
 
 #include "cli/arguments.h"
 #include "datasets/dataset.h"
-#include "probust/estimators/rows.h"
+#include "probust/estimators/row.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/import.h"
 

@@ -114,7 +114,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
 
 // CLI11's message already contains the option's name.
 int usage_error(const std::string& what) {
-  fmt::print(stderr, "probust: {}\n", Error{ErrorCode::usage, "command line", what, "see probust --help"}.message());
+  fmt::print(stderr, "probust: {}\n", Error{ErrorCode::usage, "command line", what, "see probust --help"}.message(as_flag));
   return static_cast<int>(ErrorCode::usage);
 }
 
@@ -135,14 +135,14 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what());
   } catch (const Error& error) {
-    fmt::print(stderr, "probust: {}\n", error.message());
+    fmt::print(stderr, "probust: {}\n", error.message(as_flag));
     return static_cast<int>(error.code);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "probust: out of memory; use a smaller --memory or --limit\n");
     return static_cast<int>(ErrorCode::resources);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "probust: {}\n", error.what());
-    return static_cast<int>(ErrorCode::unreadable);
+    fmt::print(stderr, "probust: internal error: {}; please report it\n", error.what());
+    return static_cast<int>(ErrorCode::internal);
   }
 }
 

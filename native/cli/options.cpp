@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.h"
 
+#include <algorithm>
+
 #include "probust/base/error.h"
 
 namespace probust::cli {
+
+std::string as_flag(std::string_view field) {
+  std::string flag = "--" + std::string(field);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
 
 CLI::Validator at_least(std::int64_t least) {
   const auto check = [least](const std::string& text) -> std::string {

@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "cli/arguments.h"
 
 namespace probust::cli {
+
+/// The flag for a field of the library's options: "--input-shape" for "input_shape".
+std::string as_flag(std::string_view field);
 
 /// Whole numbers of at least `least`.
 CLI::Validator at_least(std::int64_t least);

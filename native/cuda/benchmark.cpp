@@ -14,10 +14,10 @@
 #include "cuda/cuda_executor.h"
 #include "cuda/rates.h"
 #include "probust/estimators/estimator.h"
-#include "probust/graph/simplify.h"
 #include "probust/ops/build.h"
+#include "probust/ops/memory_traffic.h"
 #include "probust/ops/op.h"
-#include "probust/ops/traffic.h"
+#include "probust/passes/simplify.h"
 
 namespace {
 
@@ -125,7 +125,7 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
     const auto executor = cuda::make_cuda_executor(graph, options, cuda).value();
     const bool few = classes == 10;
     const Points points = random_points(few ? sizes.points : sizes.many_points, {3, sizes.extent, sizes.extent}, *executor);
-    const double forward = flops(graph), bytes = traffic(simplify(graph));
+    const double forward = flops(graph), bytes = memory_traffic(simplify(graph));
     const auto row = [&](const std::string& estimator, double forwards) {
       const double time = estimate_seconds(*executor, points, estimator);
       const double runs = forwards * static_cast<double>(points.size());

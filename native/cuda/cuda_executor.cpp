@@ -12,14 +12,14 @@
 #include <sstream>
 
 #include "cuda/kernels.h"
+#include "cuda/multi_gpu.h"
 #include "cuda/normal.h"
 #include "cuda/program.h"
-#include "cuda/several.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
-#include "probust/exec/derived.h"
-#include "probust/graph/simplify.h"
+#include "probust/exec/gradient_graphs.h"
+#include "probust/passes/simplify.h"
 
 namespace probust::cuda {
 namespace {
@@ -250,18 +250,18 @@ class CudaExecutor final : public Executor {
   // ---- programs and batch sizes
 
   struct Sweep {
-    const Program* program;
+    const DeviceProgram* program;
     Batch batch;
     const Noise* noise = nullptr;  // its variances are an input after x
   };
 
-  std::unique_ptr<Program> compile(const Graph& graph) {
+  std::unique_ptr<DeviceProgram> compile(const Graph& graph) {
     // Tables are as long as values, and a small file may declare values too large for any machine.
     for (const Node& node : graph.nodes) {
       const std::int64_t bytes = element_count(node.shape) * kFloat;
       if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
     }
-    auto program = std::make_unique<Program>(device_, graph);
+    auto program = std::make_unique<DeviceProgram>(device_, graph);
     for (const std::string& op : program->on_the_host())
       warn_("operator " + op + " has no kernel for this device and runs on the processor");
     return program;
@@ -277,7 +277,7 @@ class CudaExecutor final : public Executor {
   }
 
   [[noreturn]] void too_little_memory(std::int64_t needed) const {
-    throw Error{ErrorCode::resources, "--memory",
+    throw Error{ErrorCode::resources, option("memory"),
                 "one example takes " + std::to_string((needed >> 10) + 1) + "K, which is more than the given memory",
                 "give at least " + std::to_string((needed >> 10) + 1) + "K"};
   }
@@ -324,7 +324,7 @@ class CudaExecutor final : public Executor {
     return batch;
   }
 
-  Batch fit_gradient(const Program& program, std::int64_t rows) {
+  Batch fit_gradient(const DeviceProgram& program, std::int64_t rows) {
     const std::int64_t seeds = std::max<std::int64_t>(1, rows);
     Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
     // Forwards run between sweeps, in the same arena.
@@ -471,11 +471,11 @@ class CudaExecutor final : public Executor {
   }
 
   void stop_if_asked() const {
-    if (reported_->stop.load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
+    if (reported_->stop.load(std::memory_order_relaxed)) throw interruption();
   }
 
   // A value expanded to `lanes`, one per example or per seed and example.
-  float* full(const Program::Value& value, std::int64_t elements, std::int64_t lanes, Array<float>& buffer) {
+  float* full(const DeviceProgram::Value& value, std::int64_t elements, std::int64_t lanes, Array<float>& buffer) {
     if (value.lanes == lanes) return const_cast<float*>(value.data);  // in the arena, which we own
     float* to = buffer.grown(device_, elements * lanes);
     repeat(device_, {value.data, elements, value.lanes}, {to, elements, lanes});
@@ -484,7 +484,7 @@ class CudaExecutor final : public Executor {
 
   // Logits [lanes][classes] of the copies in an input buffer, on the device.
   const float* run_forward(const float* input, std::int64_t lanes) {
-    const Program::Value value = forward_->run({lanes, 1}, std::span(&input, 1), arena_)[0];
+    const DeviceProgram::Value value = forward_->run({lanes, 1}, std::span(&input, 1), arena_)[0];
     reported_->passes += lanes;
     return full(value, classes_, lanes, repeated_logits_);
   }
@@ -510,7 +510,7 @@ class CudaExecutor final : public Executor {
       std::vector<const float*> inputs{x};
       if (variances != nullptr) inputs.push_back(variances);
       inputs.push_back(cotangents);
-      const std::vector<Program::Value> values = which.program->run({count, seeds}, inputs, arena_);
+      const std::vector<DeviceProgram::Value> values = which.program->run({count, seeds}, inputs, arena_);
       if (first == 0) logits = host_logits(full(values[0], classes_, count, repeated_logits_), count);
       take(first, seeds, full(values[1], elements_, lanes, repeated_gradients_));
       reported_->passes += lanes + (first == 0 ? count : 0);
@@ -761,9 +761,9 @@ class CudaExecutor final : public Executor {
   Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<bool> piecewise_constant_;
-  std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_;
   Batch forward_batch_, gradient_batch_;
-  std::map<std::pair<const Program*, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
+  std::map<std::pair<const DeviceProgram*, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
   // Reused between calls.
   std::array<Array<float>, kInputs> inputs_;  // copies that run, and the next ones, which are drawn at the same time
   Array<float> arena_, variances_, cotangents_, rows_, whitened_, repeated_logits_, repeated_gradients_;
@@ -775,7 +775,7 @@ class CudaExecutor final : public Executor {
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda) {
   return guarded("model", [&]() -> std::unique_ptr<Executor> {
-    if (cuda.ordinal == CudaOptions::kAll) return make_several(classifier, options, cuda);
+    if (cuda.ordinal == CudaOptions::kAll) return make_multi_gpu_executor(classifier, options, cuda);
     return std::make_unique<CudaExecutor>(classifier, options, cuda);
   });
 }

@@ -75,9 +75,9 @@ struct Recording;
 
 /// The Error that allocations throw, and a test for it.
 inline Error out_of_memory(std::string what) {
-  return {ErrorCode::resources, "--memory", std::move(what), "give less of the device's memory"};
+  return {ErrorCode::resources, option("memory"), std::move(what), "give less of the device's memory"};
 }
-inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == "--memory"; }
+inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == option("memory"); }
 
 /// The number of devices; 0 without a driver.
 int device_count();

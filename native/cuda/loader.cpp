@@ -26,14 +26,14 @@ void* module() {
 template <class Function>
 Function function_of_module(const char* name) {
   if (!module_exists()) {
-    throw Error{ErrorCode::resources, "--device", "this build has no CUDA",
-                "use --device cpu, or build where nvcc, cuBLAS and cuDNN are"};
+    throw Error{ErrorCode::resources, option("device"), "this build has no CUDA",
+                "use " + option("device") + " cpu, or build where nvcc, cuBLAS and cuDNN are"};
   }
   void* const found = module() == nullptr ? nullptr : dlsym(module(), name);
   if (found == nullptr) {
     const char* reason = dlerror();
-    throw Error{ErrorCode::resources, "--device", "CUDA cannot be loaded: " + std::string(reason == nullptr ? "?" : reason),
-                "use --device cpu"};
+    throw Error{ErrorCode::resources, option("device"), "CUDA cannot be loaded: " + std::string(reason == nullptr ? "?" : reason),
+                "use " + option("device") + " cpu"};
   }
   return reinterpret_cast<Function>(found);
 }

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 void require_small(const Node& node) {
   if (element_count(node.shape) <= kMostElements) return;
   throw Error{ErrorCode::unsupported, node.name.empty() ? "model" : node.name,
-              "a value of shape " + to_string(node.shape) + " is too large for the device", "use --device cpu"};
+              "a value of shape " + to_string(node.shape) + " is too large for the device", "use " + option("device") + " cpu"};
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::vector<std::int64_t> positions(const Shape& shape, Order order) {
   return result;
 }
 
-Lowering::Lowering(Device& on, const Graph& of)
+DeviceLowering::DeviceLowering(Device& on, const Graph& of)
     : device(on),
       graph(of),
       epilogues(plan_epilogues(of)),
@@ -60,14 +60,14 @@ Lowering::Lowering(Device& on, const Graph& of)
   for (const ValueId id : graph.outputs) lowered_.outputs.push_back(plain(id));
 }
 
-Lowered Lowering::finish() && { return std::move(lowered_); }
+Lowered DeviceLowering::finish() && { return std::move(lowered_); }
 
-int Lowering::add(Storage storage) {
+int DeviceLowering::add(Storage storage) {
   lowered_.storages.push_back(storage);
   return static_cast<int>(lowered_.storages.size()) - 1;
 }
 
-int Lowering::placed_storage(ValueId id) {
+int DeviceLowering::placed_storage(ValueId id) {
   Placed& placed = placed_[id];
   if (placed.storage < 0) {
     const Tensor& value = constant_value(graph, id);
@@ -76,7 +76,7 @@ int Lowering::placed_storage(ValueId id) {
   return placed.storage;
 }
 
-int Lowering::in_order(ValueId id, Order order) {
+int DeviceLowering::in_order(ValueId id, Order order) {
   const int storage = placed_storage(id);
   if (placed_[id].order == order) return storage;
   const Shape& shape = graph[id].shape;
@@ -94,17 +94,18 @@ int Lowering::in_order(ValueId id, Order order) {
   return copy;
 }
 
-void Lowering::emit(ValueId id, Order order, std::vector<int> reads, std::function<void(const Call&)> run) {
+void DeviceLowering::emit(ValueId id, Order order, std::vector<int> reads, std::function<void(const Call&)> run) {
   placed_[id] = {emit_extra(graph[id].extent, element_count(graph[id].shape), std::move(reads), std::move(run)), order};
 }
 
-int Lowering::emit_extra(Extent extent, std::int64_t elements, std::vector<int> reads, std::function<void(const Call&)> run) {
+int DeviceLowering::emit_extra(Extent extent, std::int64_t elements, std::vector<int> reads,
+                               std::function<void(const Call&)> run) {
   const int storage = add({extent, elements, -1, nullptr});
   lowered_.steps.push_back({std::move(reads), storage, std::move(run)});
   return storage;
 }
 
-const std::int32_t* Lowering::table(const std::vector<std::int64_t>& offsets, std::int64_t identity) {
+const std::int32_t* DeviceLowering::table(const std::vector<std::int64_t>& offsets, std::int64_t identity) {
   if (identity == static_cast<std::int64_t>(offsets.size())) {
     bool same = true;
     for (std::size_t i = 0; same && i < offsets.size(); ++i) same = offsets[i] == static_cast<std::int64_t>(i);
@@ -116,17 +117,19 @@ const std::int32_t* Lowering::table(const std::vector<std::int64_t>& offsets, st
   return table.data();
 }
 
-const float* Lowering::constant(std::span<const float> values) { return lowered_.constants.emplace_back(device, values).data(); }
+const float* DeviceLowering::constant(std::span<const float> values) {
+  return lowered_.constants.emplace_back(device, values).data();
+}
 
-std::vector<std::int64_t> Lowering::offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
-                                            const Shape& to, Order to_order) {
+std::vector<std::int64_t> DeviceLowering::offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
+                                                  const Shape& to, Order to_order) {
   const auto own = positions(from, from_order), out = positions(to, to_order);
   std::vector<std::int64_t> result(sources.size());
   for (std::size_t e = 0; e < sources.size(); ++e) result[out[e]] = sources[e] < 0 ? -1 : own[sources[e]];
   return result;
 }
 
-void Lowering::note_on_the_host(Op op) {
+void DeviceLowering::note_on_the_host(Op op) {
   const std::string name(definition(op).name);
   auto& names = lowered_.on_the_host;
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -206,7 +209,7 @@ Lower lower_function(Op op) {
   return lower_on_the_host;
 }
 
-void lower_on_the_host(Lowering& l, ValueId id) {
+void lower_on_the_host(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   l.note_on_the_host(node.op);
   std::vector<int> reads;

@@ -80,9 +80,9 @@ struct Epilogue {
 };
 
 /// Lowers node by node; used by the functions of the families below.
-class Lowering {
+class DeviceLowering {
  public:
-  Lowering(Device& device, const Graph& graph);
+  DeviceLowering(Device& device, const Graph& graph);
   Lowered finish() &&;
 
   Device& device;
@@ -108,7 +108,7 @@ class Lowering {
   const std::int32_t* table(const std::vector<std::int64_t>& offsets, std::int64_t identity = -1);
   const float* constant(std::span<const float> values);
 
-  /// Converts sources of elements (exec/sources.h) to offsets in the given orders.
+  /// Converts sources of elements (exec/gather_offsets.h) to offsets in the given orders.
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                            const Shape& to, Order to_order);
 
@@ -138,20 +138,20 @@ class Lowering {
 };
 
 /// The operator's lowering function, which throws Error{unsupported} for unsupported cases.
-using Lower = void (*)(Lowering&, ValueId);
+using Lower = void (*)(DeviceLowering&, ValueId);
 Lower lower_function(Op op);
 
 // One file per family, named like those of the operators.
-void lower_matmul(Lowering&, ValueId);
-void lower_conv(Lowering&, ValueId);
-void lower_pool(Lowering&, ValueId);
-void lower_elementwise(Lowering&, ValueId);
-void lower_move(Lowering&, ValueId);
-void lower_concat(Lowering&, ValueId);
-void lower_sum(Lowering&, ValueId);
-void lower_lines(Lowering&, ValueId);
+void lower_matmul(DeviceLowering&, ValueId);
+void lower_conv(DeviceLowering&, ValueId);
+void lower_pool(DeviceLowering&, ValueId);
+void lower_elementwise(DeviceLowering&, ValueId);
+void lower_move(DeviceLowering&, ValueId);
+void lower_concat(DeviceLowering&, ValueId);
+void lower_sum(DeviceLowering&, ValueId);
+void lower_lines(DeviceLowering&, ValueId);
 /// Evaluates an operator without a kernel on the host, by its reference implementation.
-void lower_on_the_host(Lowering&, ValueId);
+void lower_on_the_host(DeviceLowering&, ValueId);
 
 /// The products that have an epilogue.
 std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph);

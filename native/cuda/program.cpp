@@ -25,10 +25,13 @@ Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, co
 
 }  // namespace
 
-Program::Program(Device& device, const Graph& graph) : device_(device), lowered_(Lowering(device, graph).finish()) { plan(); }
+DeviceProgram::DeviceProgram(Device& device, const Graph& graph)
+    : device_(device), lowered_(DeviceLowering(device, graph).finish()) {
+  plan();
+}
 
 // A slot is occupied until its storage has been read for the last time.
-void Program::plan() {
+void DeviceProgram::plan() {
   const auto steps = static_cast<int>(lowered_.steps.size());
   std::vector<int> last(lowered_.storages.size(), -1);
   for (int i = 0; i < steps; ++i) {
@@ -65,13 +68,14 @@ void Program::plan() {
   }
 }
 
-std::int64_t Program::workspace_bytes(const Batch& batch) const {
+std::int64_t DeviceProgram::workspace_bytes(const Batch& batch) const {
   std::int64_t floats = 0;
   for (const Slot& slot : slots_) floats += fenced(slot.elements * batch.lanes(slot.extent));
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
 
-std::vector<Program::Value> Program::run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const {
+std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::span<const float* const> inputs,
+                                                     Array<float>& arena) const {
   float* next = arena.grown(device_, workspace_bytes(batch) / static_cast<std::int64_t>(sizeof(float)));
   std::vector<float*> slots;
   std::vector<Zone> zones;

@@ -12,10 +12,10 @@ namespace probust::cuda {
 
 /// A graph compiled for a device: a sequence of kernel calls over slots of one arena. A slot is reused once its value has been
 /// read for the last time.
-class Program {
+class DeviceProgram {
  public:
   /// Throws Error{unsupported} for what the device does not support, Error{resources} if constants do not fit its memory.
-  Program(Device& device, const Graph& graph);
+  DeviceProgram(Device& device, const Graph& graph);
 
   /// Device memory in bytes for a run of this size, without inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;

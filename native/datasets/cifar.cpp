@@ -13,7 +13,7 @@ void check_size(std::size_t bytes, std::int64_t row, bool hundred, const std::st
   if (bytes % static_cast<std::size_t>(row) == 0) return;
   const std::size_t rows = bytes / static_cast<std::size_t>(row), full = (rows + 1) * static_cast<std::size_t>(row);
   const std::size_t other = hundred ? kPixels + 1 : kPixels + 2;
-  const std::string remedy = hundred ? "leave --cifar100 away" : "give --cifar100";
+  const std::string remedy = (hundred ? "leave out " : "give ") + option("cifar100");
   refuse(path,
          "is truncated: it has " + std::to_string(bytes) + " bytes, and " + std::to_string(rows + 1) + " CIFAR rows of " +
              std::to_string(row) + " need " + std::to_string(full),

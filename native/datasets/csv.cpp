@@ -179,9 +179,10 @@ class CsvTable {
       label_is_named_ = true;
     } else {
       refuse(path_, "has no column " + shown(label_column_) + " among its " + std::to_string(width_),
-             "--label-column is a number from 0, a name in the first row, last or none");
+             option("label_column") + " is a number from 0, a name in the first row, last or none");
     }
-    if (width_ == 1) refuse(path_, "has one column, which is taken as the label", "give --label-column none if it is not");
+    if (width_ == 1)
+      refuse(path_, "has one column, which is taken as the label", "give " + option("label_column") + " none if it is not");
   }
 
   // The first row is a header if no feature in it is a number.
@@ -250,7 +251,7 @@ class CsvTable {
     const auto label = integer(labels_[i]);
     if (!label)
       refuse(path_, place(label_lines_[i], label_) + " is a label and not a whole number: " + shown(labels_[i]),
-             "give --label-column none if there are no labels");
+             "give " + option("label_column") + " none if there are no labels");
     return *label;
   }
 

@@ -145,16 +145,18 @@ void settle_labels(Contents& contents, const std::string& path, const DatasetOpt
 
 void check_options(const DatasetOptions& options) {
   if (options.scale && (!std::isfinite(*options.scale) || *options.scale == 0)) {
-    throw Error{ErrorCode::usage, "--scale", "is zero or not finite", "give a number such as 0.00392"};
+    throw Error{ErrorCode::usage, option("scale"), "is zero or not finite", "give a number such as 0.00392"};
   }
-  if (options.offset < 0) throw Error{ErrorCode::usage, "--offset", "is negative", "give 0 or more"};
-  if (options.limit == 0) throw Error{ErrorCode::usage, "--limit", "is zero", "give 1 or more"};
+  if (options.offset < 0) throw Error{ErrorCode::usage, option("offset"), "is negative", "give 0 or more"};
+  if (options.limit == 0) throw Error{ErrorCode::usage, option("limit"), "is zero", "give 1 or more"};
 }
 
 Dataset select(const Contents& contents, const std::string& path, const DatasetOptions& options) {
   const std::int64_t rows = contents.x.shape[0];
   if (options.offset >= rows) {
-    refuse(path, "has " + std::to_string(rows) + " rows, and --offset " + std::to_string(options.offset) + " is beyond them",
+    refuse(path,
+           "has " + std::to_string(rows) + " rows, and " + option("offset") + " " + std::to_string(options.offset) +
+               " is beyond them",
            "give an offset from 0 to " + std::to_string(rows - 1));
   }
   const std::int64_t count = options.limit < 0 ? rows - options.offset : std::min(options.limit, rows - options.offset);

@@ -8,6 +8,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/tensor.h"
+#include "probust/ops/append.h"
 
 namespace probust {
 

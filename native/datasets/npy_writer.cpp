@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "datasets/npy.h"
+#include "probust/ops/append.h"
 
 namespace probust {
 namespace {

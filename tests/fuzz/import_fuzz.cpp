@@ -8,8 +8,10 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
-#include "probust/graph/simplify.h"
 #include "probust/onnx/import.h"
+#include "probust/ops/append.h"
+#include "probust/ops/print.h"
+#include "probust/passes/simplify.h"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "probust/ops/append.h"
 #include "support/evaluate.h"
 #include "support/op_cases.h"
 

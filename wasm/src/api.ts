@@ -38,18 +38,18 @@ import { compared, uniformPoints } from './verify.js';
 interface Lease {
   pool: Pool;
   model: Everywhere;
-  outside?: Outside | undefined;
+  external?: ExternalEngine | undefined;
 }
 
 /** Another engine that runs a model. */
-export interface Outside {
+export interface ExternalEngine {
   forward: Forward;
   release(): void;
 }
 
-function release({ pool, model, outside }: Lease): void {
+function release({ pool, model, external }: Lease): void {
   pool.release(model);
-  outside?.release();
+  external?.release();
 }
 
 const forgotten = new FinalizationRegistry<Lease>(release);
@@ -88,9 +88,9 @@ export class Model {
   #disposed = false;
 
   /** @internal */
-  constructor(pool: Pool, model: Everywhere, info: ModelInfo, outside?: Outside) {
+  constructor(pool: Pool, model: Everywhere, info: ModelInfo, external?: ExternalEngine) {
     this.info = info;
-    this.#lease = { pool, model, outside };
+    this.#lease = { pool, model, external };
     forgotten.register(this, this.#lease, this);
   }
 
@@ -112,8 +112,8 @@ export class Model {
       index: args.index ?? 0,
       target: list('target', args.target),
     };
-    const { pool, model, outside } = this.#lease;
-    return holding(this, () => pool.estimate(model, elementsOf(this.info), request, { ...watch, forward: outside?.forward }));
+    const { pool, model, external } = this.#lease;
+    return holding(this, () => pool.estimate(model, elementsOf(this.info), request, { ...watch, forward: external?.forward }));
   }
 
   /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that they pose. */
@@ -186,9 +186,9 @@ export class Model {
   async #call<T extends CallOptions>(operation: string, x: Numbers, options: T): Promise<unknown> {
     this.#live();
     const { args, watch } = divided(options);
-    const { pool, model, outside } = this.#lease;
+    const { pool, model, external } = this.#lease;
     return holding(this, () =>
-      pool.call(model, operation, { ...args, x: floats('x', x) }, { ...watch, forward: outside?.forward }),
+      pool.call(model, operation, { ...args, x: floats('x', x) }, { ...watch, forward: external?.forward }),
     );
   }
 }
@@ -228,9 +228,9 @@ export class Probust {
   }
 
   /** @internal For `probust/ort`: a model that another engine runs. */
-  async loadOutside(bytes: Uint8Array, options: object, outside: Outside): Promise<Model> {
+  async loadExternal(bytes: Uint8Array, options: object, external: ExternalEngine): Promise<Model> {
     const { model, info } = await this.#pool.load(bytes, options, true);
-    return new Model(this.#pool, model, info, outside);
+    return new Model(this.#pool, model, info, external);
   }
 
   /**

@@ -136,9 +136,9 @@ export class Engine implements Endpoint {
     }
   }
 
-  #load({ bytes, options, outside }: RequestOf<'load'>) {
+  #load({ bytes, options, external }: RequestOf<'load'>) {
     const all = { ...options, threads: this.#pace.threads };
-    const model = valueOf(outside ? this.#module.loadOutside(bytes, all) : this.#module.loadModel(bytes, all));
+    const model = valueOf(external ? this.#module.loadExternal(bytes, all) : this.#module.loadModel(bytes, all));
     const id = this.#nextHandle++;
     this.#models.set(id, model);
     return { model: id, info: model.info() };

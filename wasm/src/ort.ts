@@ -304,7 +304,7 @@ function batchOf(batch: number | undefined, elements: number): number {
  */
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
   const { mean, std, layout, shape, memory, signal } = optionsOf('createOrtModel', options, names);
-  if (typeof probust?.loadOutside !== 'function')
+  if (typeof probust?.loadExternal !== 'function')
     throw usage('createOrtModel: its first argument is not what createProbust gives');
   if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
     throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
@@ -323,7 +323,7 @@ export async function createOrtModel(probust: Probust, source: ModelSource, opti
       notes: logits.notes,
       batch: batchOf(options.batch, elementCount(session.shape)),
     };
-    return await probust.loadOutside(bytes, request, { forward: logits.forward, release: () => session.release() });
+    return await probust.loadExternal(bytes, request, { forward: logits.forward, release: () => session.release() });
   } catch (error) {
     session.release();
     throw error;

@@ -83,8 +83,8 @@ export class Pool {
     return { engine, id: await this.askOne<'train'>(engine, { kind: 'train', args }) };
   }
 
-  async load(bytes: Uint8Array, options: object, outside = false): Promise<{ model: Everywhere; info: ModelInfo }> {
-    const loaded = await Promise.all(this.#endpoints.map((to) => to.send<'load'>({ kind: 'load', bytes, options, outside })));
+  async load(bytes: Uint8Array, options: object, external = false): Promise<{ model: Everywhere; info: ModelInfo }> {
+    const loaded = await Promise.all(this.#endpoints.map((to) => to.send<'load'>({ kind: 'load', bytes, options, external })));
     return { model: loaded.map(({ model }) => model), info: loaded[0]!.info };
   }
 

@@ -6,8 +6,8 @@ import type { Dataset, EstimatorInfo, ModelInfo, Progress } from './types.js';
 /** Each request with its answer. */
 export interface Protocol {
   describe: { request: object; reply: { version: string; estimators: EstimatorInfo[] } };
-  /** `outside`: the model's forward passes are run by the watch's `forward`. */
-  load: { request: { bytes: Uint8Array; options: object; outside?: boolean }; reply: { model: number; info: ModelInfo } };
+  /** `external`: the model's forward passes are run by the watch's `forward`. */
+  load: { request: { bytes: Uint8Array; options: object; external?: boolean }; reply: { model: number; info: ModelInfo } };
   /** Of a model or a training. */
   release: { request: { handle: number }; reply: undefined };
   call: { request: { model: number; operation: string; args: object }; reply: unknown };

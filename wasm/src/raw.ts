@@ -43,7 +43,7 @@ export interface RawTraining extends Handle {
 export interface RawModule {
   readonly version: string;
   loadModel(bytes: Uint8Array, options: object): Outcome<RawModel>;
-  loadOutside(bytes: Uint8Array, options: object): Outcome<RawModel>;
+  loadExternal(bytes: Uint8Array, options: object): Outcome<RawModel>;
   train(args: object): Outcome<RawTraining>;
   data(args: object): Outcome<RawCall>;
   mvn(args: object): Outcome<unknown>;

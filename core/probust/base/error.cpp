@@ -4,11 +4,42 @@
 #include "probust/base/text.h"
 
 namespace probust {
+namespace {
 
-std::string Error::message() const {
-  std::string line = where.empty() ? what : where + ": " + what;
+// Around the name of an option: control characters, which printable() takes out of names that come from outside.
+constexpr char kBegin = '\x1e', kEnd = '\x1f';
+
+}  // namespace
+
+std::string option(std::string_view field) { return kBegin + std::string(field) + kEnd; }
+
+bool is_option(std::string_view text) { return text.size() > 1 && text.front() == kBegin && text.back() == kEnd; }
+
+std::string spelled(std::string_view text, OptionSpelling spell) {
+  std::string result;
+  for (std::size_t begin = text.find(kBegin); begin != std::string_view::npos; begin = text.find(kBegin)) {
+    const std::size_t end = text.find(kEnd, begin);
+    if (end == std::string_view::npos) break;
+    result += text.substr(0, begin);
+    result += spell(text.substr(begin + 1, end - begin - 1));
+    text.remove_prefix(end + 1);
+  }
+  return result.append(text);
+}
+
+const char* Error::what() const noexcept {
+  try {
+    line_ = message();
+    return line_.c_str();
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  }
+}
+
+std::string Error::message(OptionSpelling spell) const {
+  std::string line = where.empty() ? problem : where + ": " + problem;
   if (!hint.empty()) line += "; " + hint;
-  return printable(line);  // file names and attributes come from outside
+  return printable(spelled(line, spell));  // file names and attributes come from outside
 }
 
 }  // namespace probust

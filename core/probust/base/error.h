@@ -3,36 +3,72 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 namespace probust {
 
-/// What went wrong, grouped by who can fix it. The values are the command line's exit statuses.
+/// What kind of error it is. The values are the command line's exit statuses.
 enum class ErrorCode {
-  usage = 2,        ///< an option or argument is wrong
-  unreadable = 3,   ///< a model or data file is truncated, of the wrong kind, width or content
-  unsupported = 4,  ///< the model uses something that probust does not support
-  resources = 5,    ///< not enough memory, or no such device
-  numerical = 6,    ///< no number could be computed
+  usage = 2,          ///< an option or argument is wrong
+  unreadable = 3,     ///< a model or data file is truncated, of the wrong kind, width or content
+  unsupported = 4,    ///< the model uses something that probust does not do
+  resources = 5,      ///< not enough memory, or no such device
+  numerical = 6,      ///< no number could be computed
+  internal = 70,      ///< an error in probust
+  interrupted = 130,  ///< the caller asked for a stop, or the time given to a step is over
 };
+
+/// The name of an option in an error, by its field: option("input_shape"). The core does not know how its callers write it:
+/// Error::message spells it as they do, for example as "--input-shape" or "inputShape".
+std::string option(std::string_view field);
+
+/// Whether `text` is the name of an option.
+bool is_option(std::string_view text);
+
+/// How a caller writes the option of a field.
+using OptionSpelling = std::string (*)(std::string_view field);
+inline std::string as_field(std::string_view field) { return std::string(field); }
+
+/// `text` with its options' names as `spell` writes them.
+std::string spelled(std::string_view text, OptionSpelling spell);
 
 /// One line for a person: where it happened, what is wrong, what would be right.
 ///
-/// Inside the library an Error is thrown. The public entry points (import, executors, estimators) return it in a Result, so
-/// nothing is thrown at a caller or across the WebAssembly boundary.
-struct Error {
+/// Functions of the library throw it. Import, executors and estimators return it in a Result instead, so that callers who cannot
+/// catch exceptions can use them.
+struct Error : std::exception {
+  Error(ErrorCode kind, std::string place, std::string mistake, std::string remedy, std::string op_type = {},
+        std::string node_name = {})
+      : code(kind),
+        where(std::move(place)),
+        problem(std::move(mistake)),
+        hint(std::move(remedy)),
+        op(std::move(op_type)),
+        node(std::move(node_name)) {}
+
+  /// message(), for callers that catch std::exception.
+  const char* what() const noexcept override;
+
+  /// "where: problem; hint", on one line, with the names of options as `spell` writes them.
+  std::string message(OptionSpelling spell = as_field) const;
+
   ErrorCode code;
   std::string where;    ///< the file, option, node or argument
-  std::string what;     ///< what is wrong with it
+  std::string problem;  ///< what is wrong with it
   std::string hint;     ///< what would be right; may be empty
-  std::string op = {};  ///< the ONNX operator and node that it is about, if any
-  std::string node = {};
+  std::string op;       ///< the ONNX operator that it is about, if it is about one
+  std::string node;     ///< and the name of its node
 
-  /// "where: what; hint", on one line.
-  std::string message() const;
+ private:
+  mutable std::string line_;  // what `what` returned last
 };
+
+/// The error of a call that was stopped.
+inline Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}; }
 
 /// A value, or the Error that explains why there is none.
 template <class T>
@@ -71,8 +107,8 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Runs `body` at a public entry point: returns its result, or the Error that it throws (other exceptions become one, with
-/// `where`).
+/// What `body` returns, or the Error that it throws. Other exceptions become an Error{resources} if memory ran out, and
+/// Error{internal} otherwise, named after `where`.
 template <class Body>
 auto guarded(const std::string& where, Body&& body) -> Result<decltype(body())> {
   try {
@@ -80,9 +116,13 @@ auto guarded(const std::string& where, Body&& body) -> Result<decltype(body())> 
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::resources, where, "out of memory", "use a smaller model, batch or --memory"};
+    return Error{ErrorCode::resources, where, "out of memory",
+                 "use a smaller model, a smaller batch or more " + option("memory")};
+  } catch (const std::length_error&) {
+    return Error{ErrorCode::resources, where, "out of memory",
+                 "use a smaller model, a smaller batch or more " + option("memory")};
   } catch (const std::exception& error) {
-    return Error{ErrorCode::unreadable, where, error.what(), ""};
+    return Error{ErrorCode::internal, where, std::string("internal error: ") + error.what(), "please report it"};
   }
 }
 

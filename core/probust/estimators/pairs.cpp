@@ -80,7 +80,7 @@ double std_error_of_z(const Pairs& every, const CovarianceModel& model_of_every,
 std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::string& whose) {
   const std::int64_t budget = executor.options().memory / 4;
   if (bytes > budget) {
-    throw Error{ErrorCode::resources, "--memory", "the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
+    throw Error{ErrorCode::resources, option("memory"), "the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
                 "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
   }
   return budget;

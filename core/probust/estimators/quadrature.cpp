@@ -15,6 +15,7 @@
 #include "probust/estimators/common.h"
 #include "probust/estimators/pairs.h"
 #include "probust/normal/univariate.h"
+#include "probust/ops/append.h"
 
 namespace probust {
 namespace {

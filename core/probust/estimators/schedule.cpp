@@ -101,7 +101,7 @@ std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64
   std::vector<std::int64_t> copies(variances.size());
   if (copies.empty()) return copies;
   if (allot(weights, 0, copies) > total)
-    throw Error{ErrorCode::usage, "--total-budget",
+    throw Error{ErrorCode::usage, option("total_budget"),
                 std::to_string(total) + " copies for " + std::to_string(copies.size()) + " estimates",
                 "give at least " + std::to_string(kLeast) + " for each"};
   if (*std::max_element(weights.begin(), weights.end()) < 1e-100) return copies;  // all are certain: the least for each
@@ -117,12 +117,12 @@ std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64
 Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, const Points& points, const Tensor& logits,
                                                            std::span<const Noise> noises, const Event& event,
                                                            std::int64_t total) {
-  return guarded("--total-budget", [&] {
+  return guarded(option("total_budget"), [&] {
     std::vector<std::vector<Estimate>> estimates;
     const auto n = static_cast<std::size_t>(points.size());
     const auto asked = static_cast<std::int64_t>(n * noises.size());
     if (total / (kPilot + kLeast) < asked)
-      throw Error{ErrorCode::usage, "--total-budget",
+      throw Error{ErrorCode::usage, option("total_budget"),
                   std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
                   "give at least " + std::to_string(asked * (kPilot + kLeast))};
     std::vector<double> variances;

@@ -13,7 +13,7 @@ namespace probust {
 Graph within_tolerance(const Graph& regression, double gamma) {
   const auto tolerance = static_cast<float>(gamma);
   if (!(tolerance > 0) || !std::isfinite(tolerance))
-    throw Error{ErrorCode::usage, "--tolerance", "'" + shortest_text(gamma) + "' is not a positive number",
+    throw Error{ErrorCode::usage, option("tolerance"), "'" + shortest_text(gamma) + "' is not a positive number",
                 "give the largest change of the output that still counts as the same"};
   const Shape inputs = regression[regression.inputs().at(0)].shape, outputs = regression[regression.outputs.at(0)].shape;
   const std::int64_t d = element_count(inputs), k = element_count(outputs);

@@ -124,7 +124,7 @@ struct ExecutorOptions {
 /// The progress of a call, and a way to stop it from another thread or a signal handler.
 struct Progress {
   std::atomic<std::int64_t> passes{0};  ///< forward and backward passes done so far
-  std::atomic<bool> stop{false};        ///< if set, the running call ends with Error{usage, "interrupted"}
+  std::atomic<bool> stop{false};        ///< if set, the running call ends with Error{interrupted}
 };
 
 /// Runs one classifier on one device. Calls are coarse: noise, counting and Gram matrices stay on the device. No result depends
@@ -218,8 +218,8 @@ std::span<const std::string_view> backends();
 Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
                                                 const ExecutorOptions& options);
 
-/// An executor for a classifier that only gives logits, such as one that runs elsewhere (exec/outside.h), of points of shape
-/// `point`. It is not differentiable. Uses options.batch lanes per run.
+/// An executor for a classifier that only gives logits, such as one that runs elsewhere (exec/external_engine.h), of points of
+/// shape `point`. It is not differentiable. Uses options.batch lanes per run.
 std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
                                                 std::int64_t classes, const ExecutorOptions& options);
 

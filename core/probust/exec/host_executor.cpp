@@ -15,10 +15,10 @@
 #include "probust/base/parallel.h"
 #include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
-#include "probust/exec/derived.h"
 #include "probust/exec/executor.h"
+#include "probust/exec/gradient_graphs.h"
 #include "probust/exec/last_layer.h"
-#include "probust/graph/simplify.h"
+#include "probust/passes/simplify.h"
 
 namespace probust {
 namespace {
@@ -842,7 +842,7 @@ class HostExecutor final : public Executor {
     constexpr std::int64_t kProgram = std::int64_t{11} << 20;  // code and tables
     const std::int64_t weights = weight_bytes() + std::min(kProgram, memory_given_ / 4);
     if (weights >= memory_given_) {
-      throw Error{ErrorCode::resources, "--memory", "the model's weights take " + std::to_string((weights >> 10) + 1) + "K",
+      throw Error{ErrorCode::resources, option("memory"), "the model's weights take " + std::to_string((weights >> 10) + 1) + "K",
                   "give more than that, or leave it out"};
     }
     options_.memory = memory_given_ - weights;
@@ -876,12 +876,12 @@ class HostExecutor final : public Executor {
 
   [[noreturn]] void too_little_memory(std::int64_t needed) const {
     const std::int64_t weights = options_.weights_included ? weight_bytes() : 0;
-    throw Error{
-        ErrorCode::resources, "--memory",
-        "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
-            (weights > 0 ? " beside weights of " + std::to_string((weights >> 10) + 1) + "K" : "") +
-            ", which is more than the given memory",
-        "give at least " + std::to_string(((needed * options_.threads + weights) >> 10) + 1) + "K or use fewer --threads"};
+    throw Error{ErrorCode::resources, option("memory"),
+                "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
+                    (weights > 0 ? " in addition to weights of " + std::to_string((weights >> 10) + 1) + "K" : "") +
+                    ", which is more than the given memory",
+                "give at least " + std::to_string(((needed * options_.threads + weights) >> 10) + 1) + "K or use fewer " +
+                    option("threads")};
   }
 
   // At most half as many lanes: a multiple of 48 (whole groups of any kernel), or of 3 if that is too many.
@@ -1081,7 +1081,7 @@ Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const 
     for (const Backend& entry : kBackends) {
       if (entry.name == backend) return std::make_unique<HostExecutor>(entry.name, entry.compile, classifier, options);
     }
-    throw Error{ErrorCode::usage, "--device", "'" + std::string(backend) + "' is not a known device", "use cpu"};
+    throw Error{ErrorCode::usage, option("device"), "'" + std::string(backend) + "' is not a known device", "use cpu"};
   });
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "probust/graph/simplify.h"
 #include "probust/ops/build.h"
+#include "probust/passes/simplify.h"
 
 namespace probust {
 namespace {

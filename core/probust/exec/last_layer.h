@@ -32,7 +32,7 @@ Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& g
 /// The same points with target 0, for SplitClassifier::features.
 Points for_features(const Points& points);
 
-/// Linearizations of the margins from those of the features. Throws Error{usage, "interrupted"} once `stop` is set.
+/// Linearizations of the margins from those of the features. Throws Error{interrupted} once `stop` is set.
 std::vector<Linearization> through_last_layer(const std::shared_ptr<const LastLayer>& last, std::vector<Linearization> features,
                                               const Points& points, const std::atomic<bool>* stop);
 

@@ -65,7 +65,7 @@ class Program {
 
   /// Runs the graph. inputs[i] and outputs[i] are the graph's i-th input and output, laid out [elements][lanes]. An input has the
   /// lanes of its extent. All outputs have one lane per seed and example if any input is seeded, else one per example.
-  /// Throws Error{usage, "interrupted"} soon after workspace.stop is set.
+  /// Throws Error{interrupted} soon after workspace.stop is set.
   virtual void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs,
                    Workspace& workspace, Reuse reuse = Reuse::nothing) const = 0;
 };

@@ -3,6 +3,7 @@
 
 #include "probust/base/error.h"
 #include "probust/exec/program.h"
+#include "probust/ops/append.h"
 #include "probust/ops/op.h"
 
 namespace probust {

@@ -19,7 +19,7 @@ void StepwiseExecutor::resume(double milliseconds) {
   worked_ = interrupted_ = false;
   budget_ = std::chrono::duration<double, std::milli>(milliseconds);
   begun_ = Clock::now();
-  if (outside_ != nullptr) outside_->resume();
+  if (external_ != nullptr) external_->resume();
 }
 
 void StepwiseExecutor::forget() {
@@ -37,13 +37,13 @@ void StepwiseExecutor::begin_work() {
   worked_ = true;
 }
 
-// As many units as fit the time left at the pace so far, in whole groups of lanes; few at first. Requests to `outside` must be
+// As many units as fit the time left at the pace so far, in whole groups of lanes; few at first. Requests to `external` must be
 // the same in every attempt, so they do not depend on time.
 std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const {
   const std::int64_t lanes = std::max<std::int64_t>(1, lanes_a_unit);
   const std::int64_t threads = inner_.options().threads;
   const std::int64_t most = std::max<std::int64_t>(1, inner_.forward_batch().examples * threads / lanes);
-  if (outside_ != nullptr) return std::min(most, left);
+  if (external_ != nullptr) return std::min(most, left);
   const std::int64_t least = std::clamp<std::int64_t>(kLeastLanes * threads / lanes, 1, most);
   std::int64_t count = least;
   if (question.pace > 0) {
@@ -63,14 +63,14 @@ Result<T> StepwiseExecutor::ask(std::int64_t units, std::int64_t lanes_a_unit, P
   while (!question.begun || question.done < units) {
     if (out_of_time()) {
       interrupted_ = true;
-      return Error{ErrorCode::usage, "run", "interrupted", ""};
+      return interruption();
     }
     begin_work();
     const std::int64_t count = chunk(question, units - question.done, lanes_a_unit);
     const auto before = Clock::now();
     auto result = part(question.done, count);
     if (!result) {
-      interrupted_ = outside_ != nullptr && outside_->wanted() != nullptr;
+      interrupted_ = external_ != nullptr && external_->wanted() != nullptr;
       return result.error();
     }
     add(std::get<T>(question.answer), std::move(result).value(), question.done);

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "probust/exec/executor.h"
-#include "probust/exec/outside.h"
+#include "probust/exec/external_engine.h"
 
 namespace probust {
 
 /// An executor for callers that must not block, such as a page in a browser. It works for a while and then returns
-/// Error{usage, "interrupted"}, as a stopped one does. After the next `resume` the caller starts again from the beginning with
+/// Error{interrupted}, as a stopped one does. After the next `resume` the caller starts again from the beginning with
 /// the same questions. Earlier results are replayed, not recomputed, so it finishes after a few attempts. No result depends on
 /// where it was interrupted, because none depends on chunks.
 ///
@@ -23,10 +23,10 @@ class StepwiseExecutor final : public Executor {
     double logits = 0;
   };
 
-  /// `inner`, `pace` and `outside` must outlive it. Give `outside` if inner gets its logits there: an attempt then also ends when
-  /// logits are missing.
-  explicit StepwiseExecutor(Executor& inner, Outside* outside = nullptr, Pace* pace = nullptr)
-      : inner_(inner), outside_(outside), pace_(pace) {
+  /// `inner`, `pace` and `external` must outlive it. Give `external` if inner gets its logits there: an attempt then also ends
+  /// when logits are missing.
+  explicit StepwiseExecutor(Executor& inner, ExternalEngine* external = nullptr, Pace* pace = nullptr)
+      : inner_(inner), external_(external), pace_(pace) {
     resume(0);
   }
 
@@ -36,7 +36,7 @@ class StepwiseExecutor final : public Executor {
   /// Whether the attempt has used its time.
   bool out_of_time() const { return worked_ && Clock::now() >= deadline_; }
 
-  /// Whether the current attempt ended because time ran out or logits from `outside` were missing.
+  /// Whether the current attempt ended because time ran out or logits from `external` were missing.
   bool interrupted() const { return interrupted_; }
 
   /// Drops all earlier results: the next question is a new one.
@@ -90,7 +90,7 @@ class StepwiseExecutor final : public Executor {
   void begin_work();
 
   Executor& inner_;
-  Outside* outside_;
+  ExternalEngine* external_;
   Pace* pace_;
   std::vector<Question> questions_;
   std::size_t next_ = 0;

@@ -132,7 +132,7 @@ void Stretch::spoil() {
 }
 
 void stop_if_asked(const std::atomic<bool>* stop) {
-  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Error{ErrorCode::usage, "run", "interrupted", ""};
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw interruption();
 }
 
 }  // namespace probust

@@ -71,13 +71,13 @@ struct Workspace {
   Stretch packed;   ///< operands of a matrix product
   /// For tests: before every kernel, fill uninitialized memory with NaN; after it, check the guard zones.
   bool verify = false;
-  /// If given, a run ends with Error{usage, "interrupted"} soon after it becomes true.
+  /// If given, a run ends with Error{interrupted} soon after it becomes true.
   const std::atomic<bool>* stop = nullptr;
   /// If given, the time of each step of the program is added here: [steps] seconds.
   std::vector<double>* seconds = nullptr;
 };
 
-/// Throws Error{usage, "run", "interrupted"} if `stop` is given and set.
+/// Throws Error{interrupted} if `stop` is given and set.
 void stop_if_asked(const std::atomic<bool>* stop);
 
 }  // namespace probust

@@ -116,30 +116,10 @@ struct Graph {
   std::vector<ValueId> inputs() const;
 };
 
-/// Appends a node and returns its value; its shape and extent are inferred from the operands. Throws Error{unreadable} if the
-/// operands do not fit the operator.
-ValueId append(Graph& graph, Op op, std::vector<ValueId> inputs, Attributes attributes = {}, std::string name = {});
-
-/// Appends an input that takes one tensor of `shape` per example (or per seed and example).
-ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name);
-
-/// Appends a constant.
-ValueId append_constant(Graph& graph, Tensor value, std::string name = {});
-
-/// Appends the nodes of a function of one input and one output, with `x` as its input, and returns its output.
-ValueId append_function(Graph& graph, const Graph& function, ValueId x);
-
 /// The tensor of a `constant` node.
 const Tensor& constant_value(const Graph& graph, ValueId id);
 
 /// How many nodes and graph outputs read each value.
 std::vector<int> use_counts(const Graph& graph);
-
-/// Checks what every graph must satisfy: operands come first, and arities, attributes, shapes and extents agree with the
-/// operators' definitions. Throws Error{unreadable} naming the node. Run after every pass.
-void check(const Graph& graph);
-
-/// A readable line per node: "%4 = conv(%2, %3) stride=[1, 1] ... : [1, 8, 14, 14] example  # /conv1/Conv".
-std::string to_text(const Graph& graph);
 
 }  // namespace probust

@@ -8,14 +8,14 @@
 #include <set>
 
 #include "probust/base/text.h"
-#include "probust/graph/simplify.h"
-#include "probust/onnx/head.h"
+#include "probust/onnx/find_logits.h"
 #include "probust/onnx/input_shape.h"
 #include "probust/onnx/lower_graph.h"
 #include "probust/onnx/parameters.h"
 #include "probust/onnx/wire.h"
 #include "probust/ops/build.h"
 #include "probust/ops/op.h"
+#include "probust/passes/simplify.h"
 
 namespace probust {
 namespace {
@@ -79,9 +79,10 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
   std::erase_if(inputs, [&](const ValueInfo* input) { return needed.count(input->name) == 0; });
   if (inputs.size() == 1) return *inputs[0];
   if (inputs.empty()) throw Error{ErrorCode::unsupported, "model", "has outputs that rest on none of its inputs", ""};
-  throw Error{ErrorCode::unsupported, "model",
-              "has outputs that rest on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
-              "one input is supported: fix the others at export, or name an output that rests on one with --output-name"};
+  throw Error{
+      ErrorCode::unsupported, "model",
+      "has outputs that rest on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
+      "one input is supported: fix the others at export, or name an output that depends on one with " + option("output_name")};
 }
 
 // The model's one input if it leaves more open than the batch; empty if it does not, or if import fails for another reason.
@@ -134,7 +135,7 @@ class Importer {
     body_.emplace(target(), proto_.graph.nodes, proto_.opsets, std::move(values));
     choose_output();
     Graph& graph = model_.graph;
-    Head head = strip_head(graph, graph.outputs[0], options_.two_classes_of_one);
+    FoundLogits head = find_logits(graph, graph.outputs[0], options_.two_classes_of_one);
     model_.notes.insert(model_.notes.end(), head.notes.begin(), head.notes.end());
     model_.classes = element_count(graph[head.logits].shape);
     graph.outputs = {build::reshape(graph, head.logits, {model_.classes})};
@@ -165,7 +166,8 @@ class Importer {
   Named lower(const std::string& output) {
     Named value = body_->value(output);
     if (value.id == kNoValue)
-      throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed", "name another with --output-name"};
+      throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed",
+                  "name another with " + option("output_name")};
     const Shape shape = model_.graph[value.id].shape;
     output_shapes_.push_back(shape);
     if (batch_.treatment == FixedBatch::Treatment::copies && !shape.empty() && shape[0] == batch_.extent) {
@@ -181,7 +183,7 @@ class Importer {
       const bool listed = std::any_of(proto_.graph.outputs.begin(), proto_.graph.outputs.end(),
                                       [&](const ValueInfo& o) { return o.name == options_.output_name; });
       if (!listed && !body_->has(options_.output_name))
-        throw Error{ErrorCode::usage, "--output-name", "the model has no output '" + options_.output_name + "'",
+        throw Error{ErrorCode::usage, option("output_name"), "the model has no output '" + options_.output_name + "'",
                     "its outputs are " + output_names()};
       return take_output(options_.output_name, "output '" + options_.output_name + "' was asked for");
     }
@@ -208,7 +210,7 @@ class Importer {
     if (!single.empty()) return take_output(single, "output '" + single + "' is one number, not classes");
     if (!failures.empty()) throw failures.front();
     throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]",
-                "name one with --output-name; its outputs are " + output_names()};
+                "name one with " + option("output_name") + "; its outputs are " + output_names()};
   }
 
   void take_output(const std::string& name, const std::string& note) {
@@ -216,7 +218,7 @@ class Importer {
     if (!is_vector(model_.graph[id].shape)) {
       throw Error{ErrorCode::unsupported, "output '" + name + "'",
                   "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits",
-                  "name another with --output-name"};
+                  "name another with " + option("output_name")};
     }
     if (model_.graph[id].extent == Extent::constant)
       throw Error{ErrorCode::unsupported, "output '" + name + "'", "does not depend on the input", ""};

@@ -31,7 +31,7 @@ Shape given_shape(const ValueInfo& input, const Shape& given) {
     fits = fits && (!input.has_shape || is_open(input.shape[i]) || input.shape[i] == given[i]);
   }
   if (!fits) {
-    throw Error{ErrorCode::usage, "--input-shape", to_string(given) + " does not fit the input '" + input.name + "'",
+    throw Error{ErrorCode::usage, option("input_shape"), to_string(given) + " does not fit the input '" + input.name + "'",
                 input.has_shape ? "it takes " + open_shape_text(input.shape) : "give positive extents"};
   }
   return given;
@@ -127,13 +127,14 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
   const std::string where = "input '" + input.name + "'";
   const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
   if (!input.has_shape)
-    throw Error{ErrorCode::unsupported, where, "declares no shape", "give it, for instance --input-shape 1,3,224,224"};
+    throw Error{ErrorCode::unsupported, where, "declares no shape",
+                "give it, for example " + option("input_shape") + " 1,3,224,224"};
   if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
     throw Error{ErrorCode::unreadable, where, "takes " + shape + ", which points of shape " + points + " do not fit",
-                "give the data that the model was made for, or another --layout"};
+                "give the data that the model was made for, or another " + option("layout")};
   const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not settle it";
   throw Error{ErrorCode::unsupported, where, "leaves more open than the batch in its shape " + shape + unsettled,
-              "give the shape of one example, for instance --input-shape " + example_shape(input.shape)};
+              "give the shape of one example, for example " + option("input_shape") + " " + example_shape(input.shape)};
 }
 
 // The requested shape; else the declared one with batch 1, unless that leaves extents open or does not match the data.

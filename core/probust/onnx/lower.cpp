@@ -6,6 +6,7 @@
 
 #include "probust/base/error.h"
 #include "probust/onnx/lower_graph.h"
+#include "probust/ops/append.h"
 #include "probust/ops/op.h"
 
 namespace probust::onnx {

@@ -9,6 +9,7 @@
 #include "probust/base/error.h"
 #include "probust/graph/graph.h"
 #include "probust/onnx/wire.h"
+#include "probust/ops/append.h"
 
 // Lowering: each ONNX operator becomes nodes of the core's closed set.
 namespace probust::onnx {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "probust/base/error.h"
+#include "probust/ops/append.h"
 
 namespace probust::onnx {
 namespace {
@@ -161,9 +162,9 @@ void GraphLowering::lower_node(const NodeProto& node) {
       lower_operator(lowering);
     }
   } catch (const Error& error) {
-    // The core finds shapes that do not fit, but does not know the node's name.
-    if (error.where.rfind("node '", 0) == 0 && error.where.find(node.op_type) != std::string::npos) throw;
-    throw lowering.error(error.code, error.where + " " + error.what, error.hint);
+    // Operators find shapes that do not fit; they do not know the node's name.
+    if (error.op == node.op_type) throw;
+    throw lowering.error(error.code, error.where + " " + error.problem, error.hint);
   } catch (const std::out_of_range&) {
     lowering.malformed("has an empty operand");
   } catch (const std::bad_variant_access&) {
@@ -180,8 +181,9 @@ void GraphLowering::lower_operator(Lowering& lowering) {
   const OnnxOperator* known = find_operator(node.op_type, node.domain);
   if (known == nullptr) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
-    lowering.unsupported("operator " + domain + node.op_type + " is not supported",
-                         "docs/operators.md lists what is; try another opset, or take an earlier output with --output-name");
+    lowering.unsupported(
+        "operator " + domain + node.op_type + " is not supported",
+        "docs/operators.md lists what is; try another opset, or take an earlier output with " + option("output_name"));
   }
   known->lower(lowering);
 }

@@ -38,7 +38,7 @@ ValueId arrange(Graph& graph, ValueId x, Layout layout, const Shape& input_shape
   if (layout == Layout::automatic) layout = looks_like_nhwc(input_shape, data) ? Layout::nhwc : Layout::nchw;
   if (layout == Layout::nchw) return x;
   if (data.size() != 3)
-    throw Error{ErrorCode::usage, "--layout", "needs images [C, H, W], not points of shape " + to_string(data), ""};
+    throw Error{ErrorCode::usage, option("layout"), "needs images [C, H, W], not points of shape " + to_string(data), ""};
   if (layout == Layout::nhwc) return build::transpose(graph, x, {1, 2, 0});
   // Column-major over (H, W, C): H runs fastest, then W, then C, which is row-major over (C, W, H).
   return build::transpose(graph, x, {0, 2, 1});
@@ -65,12 +65,12 @@ Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, co
     Graph graph;
     ValueId x = append_input(graph, data_shape, Extent::example, "x");
     if (!preprocessing.mean.empty())
-      x = build::subtract(graph, x, append_constant(graph, per_channel(preprocessing.mean, data_shape, "--mean")));
+      x = build::subtract(graph, x, append_constant(graph, per_channel(preprocessing.mean, data_shape, option("mean"))));
     if (!preprocessing.std.empty()) {
-      const Tensor scale = per_channel(preprocessing.std, data_shape, "--std");
+      const Tensor scale = per_channel(preprocessing.std, data_shape, option("std"));
       for (const float value : scale.data) {
         if (!(value > 0))
-          throw Error{ErrorCode::usage, "--std", "holds a value that is not positive", "give standard deviations"};
+          throw Error{ErrorCode::usage, option("std"), "holds a value that is not positive", "give standard deviations"};
       }
       x = build::divide(graph, x, append_constant(graph, scale));
     }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "probust/graph/graph.h"
+#include "probust/ops/append.h"
 
 // Short names for appending nodes, so that derivative rules and lowerings read like their formulas. Each returns the value of the
 // new node; shapes are those of one example.

@@ -117,7 +117,7 @@ int device_count() { return 2; }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(precision)) {
   if (ordinal < 0 || ordinal >= device_count())
-    throw Error{ErrorCode::resources, "--device", "there is no device " + std::to_string(ordinal), "use cuda:0"};
+    throw Error{ErrorCode::resources, option("device"), "there is no device " + std::to_string(ordinal), "use cuda:0"};
 }
 
 Device::~Device() { state_->workspace = {}; }

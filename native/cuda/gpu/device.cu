@@ -171,7 +171,8 @@ const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t
     const bool precise = math != CUDNN_FMA_MATH || one.mathType == CUDNN_FMA_MATH;
     if (fits && precise && one.determinism == CUDNN_DETERMINISTIC) return one;
   }
-  throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model", "use --device cpu"};
+  throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model",
+              "use " + option("device") + " cpu"};
 }
 
 // Captures the stream work of `work` as a graph; null if something cannot be captured. None of the work has then been done, and
@@ -287,7 +288,7 @@ struct Device::State {
       bare->biased = false;
       return std::move(*bare);
     }
-    throw Error{ErrorCode::unsupported, "device", "cuBLASLt has no algorithm for a product", "use --device cpu"};
+    throw Error{ErrorCode::unsupported, "device", "cuBLASLt has no algorithm for a product", "use " + option("device") + " cpu"};
   }
 
   std::optional<PlannedProduct> planned_as(const Product& p) {
@@ -434,18 +435,19 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   (void)cudaGetLastError();
   if (status != cudaSuccess || count == 0) {
     throw Error{
-        ErrorCode::resources, "--device",
+        ErrorCode::resources, option("device"),
         std::string("no CUDA device was found (") + cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status) + ")",
-        "use --device cpu"};
+        "use " + option("device") + " cpu"};
   }
   if (ordinal < 0 || ordinal >= count)
-    throw Error{ErrorCode::resources, "--device", "there is no CUDA device " + std::to_string(ordinal),
+    throw Error{ErrorCode::resources, option("device"), "there is no CUDA device " + std::to_string(ordinal),
                 "the last one is cuda:" + std::to_string(count - 1)};
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "CUDA device");
   if (major < kOldest) {
-    throw Error{ErrorCode::resources, "--device", "CUDA device " + std::to_string(ordinal) + " is of an older kind than Ampere",
-                "use --device cpu"};
+    throw Error{ErrorCode::resources, option("device"),
+                "CUDA device " + std::to_string(ordinal) + " is of an older kind than Ampere",
+                "use " + option("device") + " cpu"};
   }
   state_->ordinal = ordinal;
   state_->precision = precision;

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "cuda/lowering.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 namespace probust::cuda {
 namespace {
@@ -13,20 +13,20 @@ bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
 
 }  // namespace
 
-void lower_move(Lowering& l, ValueId id) {
+void lower_move(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId input = node.inputs[0];
   if (node.op == Op::reshape) return l.alias(id, l.plain(input), Order::plain);
   const Shape& from = l.node(input).shape;
   const Order order = keeps_axes(node.op) ? l.order(input) : Order::plain;
-  const auto sources = sources_of(node.op, node.attributes, from, node.shape);
-  const std::int32_t* where = l.table(Lowering::offsets(sources, from, l.order(input), node.shape, order));
+  const auto sources = gather_offsets(node.op, node.attributes, from, node.shape);
+  const std::int32_t* where = l.table(DeviceLowering::offsets(sources, from, l.order(input), node.shape, order));
   const std::int64_t count = element_count(node.shape);
   l.emit(id, order, {l.as_it_lies(input)},
          [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); });
 }
 
-void lower_concat(Lowering& l, ValueId id) {
+void lower_concat(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const auto axis = static_cast<std::size_t>(std::get<AxisAttribute>(node.attributes).axis);
   struct Part {
@@ -56,12 +56,12 @@ void lower_concat(Lowering& l, ValueId id) {
 }
 
 // The targets of a sum are the sources of its transpose (a gather or broadcast).
-void lower_sum(Lowering& l, ValueId id) {
+void lower_sum(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId input = node.inputs[0];
   const Shape& from = l.node(input).shape;
-  const auto targets = node.op == Op::scatter_add ? sources_of(Op::gather, node.attributes, node.shape, from)
-                                                  : broadcast_sources(node.shape, from);
+  const auto targets = node.op == Op::scatter_add ? gather_offsets(Op::gather, node.attributes, node.shape, from)
+                                                  : broadcast_offsets(node.shape, from);
   const auto own = positions(from, l.order(input));
   std::vector<std::int64_t> begin(static_cast<std::size_t>(element_count(node.shape)) + 1, 0), source(targets.size());
   for (const std::int64_t target : targets) ++begin[target + 1];

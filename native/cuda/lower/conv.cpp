@@ -5,7 +5,7 @@
 
 #include "cuda/lowering.h"
 #include "probust/base/error.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 namespace probust::cuda {
 namespace {
@@ -48,7 +48,7 @@ Padded padded(const Window& window, const Shape& image) {
   return result;
 }
 
-void lower_by_library(Lowering& l, ValueId id, const Padded& image, const Convolution& convolution) {
+void lower_by_library(DeviceLowering& l, ValueId id, const Padded& image, const Convolution& convolution) {
   const Node& node = l.node(id);
   const Shape& unpadded = convolution.transposed ? node.shape : l.node(node.inputs[0]).shape;
   int from = l.in_order(node.inputs[0], Order::channels_last);
@@ -59,9 +59,10 @@ void lower_by_library(Lowering& l, ValueId id, const Padded& image, const Convol
     return [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); };
   };
   if (image.changed && !convolution.transposed) {
-    const auto sources = sources_of(Op::pad, image.pad, unpadded, image.shape);
-    from = l.emit_extra(l.node(node.inputs[0]).extent, element_count(image.shape), {from},
-                        move_by(Lowering::offsets(sources, unpadded, Order::channels_last, image.shape, Order::channels_last)));
+    const auto sources = gather_offsets(Op::pad, image.pad, unpadded, image.shape);
+    from = l.emit_extra(
+        l.node(node.inputs[0]).extent, element_count(image.shape), {from},
+        move_by(DeviceLowering::offsets(sources, unpadded, Order::channels_last, image.shape, Order::channels_last)));
   }
   const std::int64_t images = node.shape[0];
   const auto run = [=](const Call& call) {
@@ -71,9 +72,9 @@ void lower_by_library(Lowering& l, ValueId id, const Padded& image, const Convol
   if (!image.changed || !convolution.transposed) return l.emit(id, Order::channels_last, {from}, run);
   const int whole = l.emit_extra(extent, element_count(image.shape), {from}, run);
   const SliceAttributes inner{image.pad.low, unpadded, Shape(unpadded.size(), 1)};
-  const auto sources = sources_of(Op::slice, inner, image.shape, unpadded);
+  const auto sources = gather_offsets(Op::slice, inner, image.shape, unpadded);
   l.emit(id, Order::channels_last, {whole},
-         move_by(Lowering::offsets(sources, image.shape, Order::channels_last, unpadded, Order::channels_last)));
+         move_by(DeviceLowering::offsets(sources, image.shape, Order::channels_last, unpadded, Order::channels_last)));
 }
 
 DirectWindow direct(const Window& window, std::int64_t images, std::int64_t in_channels, std::int64_t out_channels) {
@@ -98,7 +99,7 @@ DirectWindow direct(const Window& window, std::int64_t images, std::int64_t in_c
   return w;
 }
 
-void lower_directly(Lowering& l, ValueId id, std::int64_t in_channels, std::int64_t out_channels) {
+void lower_directly(DeviceLowering& l, ValueId id, std::int64_t in_channels, std::int64_t out_channels) {
   const Node& node = l.node(id);
   const auto& window = std::get<Window>(node.attributes);
   if (window.image.size() > DirectWindow::kAxes) return lower_on_the_host(l, id);
@@ -113,7 +114,7 @@ void lower_directly(Lowering& l, ValueId id, std::int64_t in_channels, std::int6
 
 }  // namespace
 
-void lower_conv(Lowering& l, ValueId id) {
+void lower_conv(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const auto& window = std::get<Window>(node.attributes);
   const Shape &first = l.node(node.inputs[0]).shape, &second = l.node(node.inputs[1]).shape;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/lowering.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 namespace probust::cuda {
 namespace {
@@ -31,7 +31,7 @@ std::int8_t position_of(std::vector<ValueId>& operands, ValueId id) {
   return static_cast<std::int8_t>(found - operands.begin());
 }
 
-ChainPlan chain_of(Lowering& l, ValueId id) {
+ChainPlan chain_of(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   ChainPlan chain;
   ValueId before = kNoValue;
@@ -49,7 +49,7 @@ ChainPlan chain_of(Lowering& l, ValueId id) {
 }
 
 // Channels-last if any full-size operand that is not constant is stored that way.
-Order order_of(Lowering& l, const ChainPlan& chain, const Shape& shape) {
+Order order_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
   for (const ValueId operand : chain.operands) {
     if (l.node(operand).shape == shape && l.node(operand).op != Op::constant && l.order(operand) != Order::plain)
       return l.order(operand);
@@ -87,7 +87,7 @@ std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epi
   return absorbed_by;
 }
 
-void lower_elementwise(Lowering& l, ValueId id) {
+void lower_elementwise(DeviceLowering& l, ValueId id) {
   ChainPlan plan = chain_of(l, id);
   if (l.absorbed_by[id] != kNoValue) {
     l.pending[id] = std::move(plan);
@@ -100,7 +100,8 @@ void lower_elementwise(Lowering& l, ValueId id) {
   for (const ValueId operand : plan.operands) {
     const Shape& shape = l.node(operand).shape;
     reads.push_back(l.as_it_lies(operand));
-    const auto sources = Lowering::offsets(broadcast_sources(shape, node.shape), shape, l.order(operand), node.shape, order);
+    const auto sources =
+        DeviceLowering::offsets(broadcast_offsets(shape, node.shape), shape, l.order(operand), node.shape, order);
     chain.operands[chain.operand_count++].source = l.table(sources, element_count(shape));
   }
   std::copy(plan.steps.begin(), plan.steps.end(), chain.steps);

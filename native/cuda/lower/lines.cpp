@@ -10,7 +10,7 @@ std::int64_t axis_of(const Node& node) {
   return std::get<AxisExtent>(node.attributes).axis;
 }
 
-Lines lines_of(Lowering& l, const Shape& shape, std::int64_t axis) {
+Lines lines_of(DeviceLowering& l, const Shape& shape, std::int64_t axis) {
   const std::int64_t extent = shape[axis], stride = row_major_strides(shape)[axis];
   std::vector<std::int64_t> start(static_cast<std::size_t>(extent == 0 ? 0 : element_count(shape) / extent));
   for (std::size_t line = 0; line < start.size(); ++line) {
@@ -22,7 +22,7 @@ Lines lines_of(Lowering& l, const Shape& shape, std::int64_t axis) {
 
 }  // namespace
 
-void lower_lines(Lowering& l, ValueId id) {
+void lower_lines(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   std::vector<int> reads;
   std::vector<Lines> lines;

@@ -6,14 +6,14 @@
 #include <algorithm>
 
 #include "cuda/lowering.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 namespace probust::cuda {
 namespace {
 
 // For each matrix of the result, the matrix of an operand that it reads.
 std::vector<std::int64_t> matrices(const Shape& operand, const Shape& result) {
-  return broadcast_sources({operand.begin(), operand.end() - 2}, {result.begin(), result.end() - 2});
+  return broadcast_offsets({operand.begin(), operand.end() - 2}, {result.begin(), result.end() - 2});
 }
 
 bool one_by_one(const std::vector<std::int64_t>& which, std::int64_t available) {
@@ -58,7 +58,7 @@ std::vector<ValueId> only_readers(const Graph& graph) {
 
 // The bias that a constant adds to each of n columns; empty if it differs between rows.
 std::vector<float> bias_of_columns(const Tensor& constant, const Shape& shape, std::int64_t n) {
-  const auto sources = broadcast_sources(constant.shape, shape);
+  const auto sources = broadcast_offsets(constant.shape, shape);
   std::vector<float> bias;
   for (std::size_t e = 0; e < sources.size(); ++e) {
     if (sources[e] != sources[e % n]) return {};
@@ -102,7 +102,7 @@ std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph) {
   return epilogues;
 }
 
-void lower_matmul(Lowering& l, ValueId id) {
+void lower_matmul(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const auto attributes = std::get<MatmulAttributes>(node.attributes);
   const Shape &a_shape = l.node(node.inputs[0]).shape, &b_shape = l.node(node.inputs[1]).shape;

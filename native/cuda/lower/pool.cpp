@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "cuda/lowering.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 namespace probust::cuda {
 namespace {
@@ -45,7 +45,7 @@ Tables tables_of(const Window& window, const Shape& image, const Shape& output, 
 }
 
 // The storage of the cell chosen by each window of an image.
-int chosen(Lowering& l, int image, Extent extent, const Rows& cells) {
+int chosen(DeviceLowering& l, int image, Extent extent, const Rows& cells) {
   const std::int32_t *begin = l.table(cells.begin), *where = l.table(cells.items);
   const std::vector<std::int64_t> key{image, reinterpret_cast<std::intptr_t>(begin), reinterpret_cast<std::intptr_t>(where)};
   const auto known = l.made_once.find(key);
@@ -63,7 +63,7 @@ const std::int32_t* as_choices(const Operand& operand) { return reinterpret_cast
 
 }  // namespace
 
-void lower_pool(Lowering& l, ValueId id) {
+void lower_pool(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId first = node.inputs[0];
   const Order order = l.order(first);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "probust/exec/cpu/copy_ranges.h"
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/cpu/runs.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 namespace probust::cpu {
 namespace {
@@ -40,7 +40,7 @@ void expand(const Call& call, std::size_t operand, const float* from, std::int64
 
 Kernel make_moves(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
-  return [runs = to_runs(sources_of(node.op, node.attributes, from, node.shape))](const Call& call) {
+  return [runs = copy_ranges(gather_offsets(node.op, node.attributes, from, node.shape))](const Call& call) {
     copy_rows(runs, call.in[0].data, call.lanes, 0, element_count(*call.shape) * call.lanes, call.out);
   };
 }
@@ -48,8 +48,8 @@ Kernel make_moves(const Graph& graph, const Node& node) {
 // The targets of a sum are the gather offsets of its transpose (broadcast or gather).
 Kernel make_reduce_sum(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
-  if (node.op == Op::scatter_add) return accumulate(sources_of(Op::gather, node.attributes, node.shape, from));
-  return accumulate(broadcast_sources(node.shape, from));
+  if (node.op == Op::scatter_add) return accumulate(gather_offsets(Op::gather, node.attributes, node.shape, from));
+  return accumulate(broadcast_offsets(node.shape, from));
 }
 
 Kernel make_broadcast(const Graph& graph, const Node& node) { return make_moves(graph, node); }

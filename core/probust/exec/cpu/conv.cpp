@@ -8,9 +8,9 @@
 // The lanes of a pixel are contiguous, so a run of neighbouring pixels is one copy.
 #include <algorithm>
 
+#include "probust/exec/cpu/copy_ranges.h"
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/cpu/runs.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {
@@ -22,7 +22,7 @@ using Constant = std::shared_ptr<const Tensor>;
 struct Gather {
   std::vector<std::int64_t> cells;                      // destination pixel of each cell
   bool contiguous = true;                               // cells are 0, 1, 2, ...
-  std::vector<std::vector<Run>> taps;                   // per tap
+  std::vector<std::vector<CopyRange>> taps;             // per tap
   std::vector<std::shared_ptr<const Weights>> filters;  // per group: [(tap, channel), n]
 };
 
@@ -100,7 +100,7 @@ std::vector<Gather> plan_conv(const Window& window, const Constant& filter) {
       }
       sources.push_back(inside ? source : -1);
     });
-    gather.taps.push_back(to_runs(sources));
+    gather.taps.push_back(copy_ranges(sources));
   });
   gather.cells.resize(static_cast<std::size_t>(element_count(output)));
   arrange_filters(gather, filter, all_taps, window.groups, false);
@@ -138,7 +138,7 @@ Gather plan_phase(const Window& window, const Constant& filter, const Shape& pha
       }
       sources.push_back(inside ? source : -1);
     }
-    gather.taps.push_back(to_runs(sources));
+    gather.taps.push_back(copy_ranges(sources));
   });
   arrange_filters(gather, filter, taps, window.groups, true);
   return gather;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 #include "probust/ops/op.h"
 #include "probust/ops/unary.h"
 
@@ -52,7 +52,7 @@ Block sigmoid_block(const Block& x) {
 // Gather offsets of an operand that is broadcast to the output; empty if the elements correspond one to one.
 std::vector<std::int64_t> element_table(const Shape& operand, const Shape& output) {
   if (element_count(operand) == element_count(output)) return {};
-  return broadcast_sources(operand, output);
+  return broadcast_offsets(operand, output);
 }
 
 template <class F>

@@ -40,7 +40,7 @@ struct Call {
     return workspace->scratch.take(sizes);
   }
 
-  /// Kernels that may take long call this now and then. Throws Error{usage, "interrupted"}.
+  /// Kernels that may take long call this now and then. Throws Error{interrupted}.
   void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }
 };
 

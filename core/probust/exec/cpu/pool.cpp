@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {

@@ -61,7 +61,7 @@ async function prepared(load: Load, preparation: Preparation): Promise<Omit<Load
   }
 }
 
-async function loadOutside(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation) {
+async function loadExternal(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation) {
   const [{ createOrtModel }, probust] = await Promise.all([import('probust/ort'), engine.probust(side)]);
   return prepared((options) => createOrtModel(probust, bytes, options), preparation);
 }
@@ -84,7 +84,7 @@ export async function load(engine: Engine, side: Side, bytes: Uint8Array, prepar
 
 async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation, refusal: string) {
   try {
-    return { ...(await loadOutside(engine, side, bytes, preparation)), refusal };
+    return { ...(await loadExternal(engine, side, bytes, preparation)), refusal };
   } catch (error) {
     if (error instanceof Refused) throw error;
     const message = `Neither engine runs this model. probust: ${refusal.split(';')[0]}. ONNX Runtime Web: ${messageOf(error)}.`;

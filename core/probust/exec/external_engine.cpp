@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/outside.h"
+#include "probust/exec/external_engine.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "probust/base/error.h"
 #include "probust/base/transpose.h"
-#include "probust/graph/simplify.h"
+#include "probust/passes/simplify.h"
 
 namespace probust {
 namespace {
 
-bool same(const Outside::Inputs& a, const Outside::Inputs& b) {
+bool same(const ExternalEngine::Inputs& a, const ExternalEngine::Inputs& b) {
   return a.count == b.count && a.values.size() == b.values.size() &&
          std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 
-class OutsideProgram final : public Program {
+class ExternalProgram final : public Program {
  public:
-  OutsideProgram(Outside& outside, const Graph& preparation, std::int64_t classes)
-      : outside_(outside),
+  ExternalProgram(ExternalEngine& external, const Graph& preparation, std::int64_t classes)
+      : external_(external),
         prepare_(compile_cpu(simplify(preparation))),
         elements_(element_count(preparation[preparation.outputs[0]].shape)),
         classes_(classes) {}
@@ -33,26 +33,26 @@ class OutsideProgram final : public Program {
     std::vector<float> lanes(static_cast<std::size_t>(elements_ * batch.examples));
     float* prepared = lanes.data();
     prepare_->run(batch, inputs, std::span(&prepared, 1), workspace);
-    Outside::Inputs asked{batch.examples, std::vector<float>(lanes.size())};
+    ExternalEngine::Inputs asked{batch.examples, std::vector<float>(lanes.size())};
     transpose(prepared, elements_, batch.examples, asked.values.data());
-    transpose(outside_.logits(std::move(asked)).data(), batch.examples, classes_, outputs[0]);
+    transpose(external_.logits(std::move(asked)).data(), batch.examples, classes_, outputs[0]);
   }
 
  private:
-  Outside& outside_;
+  ExternalEngine& external_;
   std::unique_ptr<Program> prepare_;
   std::int64_t elements_, classes_;
 };
 
 }  // namespace
 
-void Outside::resume() {
+void ExternalEngine::resume() {
   if (wanting_) answers_.pop_back();  // not answered: it will be requested again
   wanting_ = false;
   for (Answer& answer : answers_) answer.used = false;
 }
 
-void Outside::answer(std::vector<float> logits, std::int64_t classes) {
+void ExternalEngine::answer(std::vector<float> logits, std::int64_t classes) {
   if (!wanting_) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
   const std::int64_t count = answers_.back().inputs.count;
   if (static_cast<std::int64_t>(logits.size()) != count * classes)
@@ -63,7 +63,7 @@ void Outside::answer(std::vector<float> logits, std::int64_t classes) {
   passes_ += count;
 }
 
-const std::vector<float>& Outside::logits(Inputs inputs) {
+const std::vector<float>& ExternalEngine::logits(Inputs inputs) {
   for (Answer& answer : answers_) {
     if (!same(answer.inputs, inputs)) continue;
     answer.used = true;
@@ -73,11 +73,11 @@ const std::vector<float>& Outside::logits(Inputs inputs) {
   std::erase_if(answers_, [](const Answer& answer) { return !answer.used; });
   answers_.push_back({std::move(inputs), {}, true});
   wanting_ = true;
-  throw Error{ErrorCode::usage, "run", "interrupted", ""};
+  throw interruption();
 }
 
-std::unique_ptr<Program> outside_program(Outside& outside, const Graph& preparation, std::int64_t classes) {
-  return std::make_unique<OutsideProgram>(outside, preparation, classes);
+std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes) {
+  return std::make_unique<ExternalProgram>(external, preparation, classes);
 }
 
 }  // namespace probust

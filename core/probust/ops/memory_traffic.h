@@ -7,6 +7,6 @@ namespace probust {
 
 /// Bytes of float32 that a graph's operators read and write for one example if each runs separately, without constants, inputs
 /// and reshapes.
-double traffic(const Graph& graph);
+double memory_traffic(const Graph& graph);
 
 }  // namespace probust

@@ -13,7 +13,7 @@ namespace probust {
 /// Forward passes that run elsewhere and cannot be waited for, such as in another inference engine on a web page. When unknown
 /// logits are needed, the attempt ends with an Error. The caller fetches them and tries again; the new attempt requests the same
 /// inputs in the same order (stepwise.h). For executors with one thread.
-class Outside {
+class ExternalEngine {
  public:
   /// Inputs whose logits are needed.
   struct Inputs {
@@ -33,7 +33,7 @@ class Outside {
   /// Inputs answered so far.
   std::int64_t passes() const { return passes_; }
 
-  /// The logits of `inputs`. Throws Error{usage, "interrupted"} if they are not known yet.
+  /// The logits of `inputs`. Throws Error{interrupted} if they are not known yet.
   const std::vector<float>& logits(Inputs inputs);
 
  private:
@@ -48,8 +48,8 @@ class Outside {
   std::int64_t passes_ = 0;
 };
 
-/// A program whose logits [classes] come from `outside`. Its input first goes through `preparation` (one input, one output).
-/// `outside` must outlive it.
-std::unique_ptr<Program> outside_program(Outside& outside, const Graph& preparation, std::int64_t classes);
+/// A program whose logits [classes] come from `external`. Its input first goes through `preparation` (one input, one output).
+/// `external` must outlive it.
+std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
 
 }  // namespace probust

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Forward passes that come from outside: the answers are those of an executor that makes them itself, to the bit.
-#include "probust/exec/outside.h"
+#include "probust/exec/external_engine.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "probust/estimators/run.h"
+#include "probust/estimators/estimate_run.h"
+#include "probust/ops/append.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -20,26 +21,26 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// A network that is asked through Outside, by another executor.
+// A network that is asked through ExternalEngine, by another executor.
 struct Asked {
   explicit Asked(std::int64_t batch) {
     ExecutorOptions options;
     options.batch = batch;
-    executor =
-        make_forward_executor("elsewhere", outside_program(outside, identity({1, 8, 8}), kClasses), {1, 8, 8}, kClasses, options);
+    executor = make_forward_executor("elsewhere", external_program(external, identity({1, 8, 8}), kClasses), {1, 8, 8}, kClasses,
+                                     options);
   }
 
   // Answers what is wanted until `step` says that it is done; it may also end for want of time.
   template <class Step>
   void until(Step step) {
     while (!step()) {
-      if (outside.wanted() == nullptr) continue;
-      const Tensor x({outside.wanted()->count, 1, 8, 8}, outside.wanted()->values);
-      outside.answer(network->logits(x).value().data, kClasses);
+      if (external.wanted() == nullptr) continue;
+      const Tensor x({external.wanted()->count, 1, 8, 8}, external.wanted()->values);
+      external.answer(network->logits(x).value().data, kClasses);
     }
   }
 
-  Outside outside;
+  ExternalEngine external;
   std::unique_ptr<Executor> network = make_executor("cpu", test::small_cnn(kClasses), {}).value();
   std::unique_ptr<Executor> executor;
 };
@@ -55,11 +56,11 @@ EstimateRequest request_of(const std::vector<std::string>& estimators) {
   return request;
 }
 
-TEST(Outside, EstimatesAreThoseOfAnExecutorThatRunsTheNetworkItself) {
+TEST(ExternalEngine, EstimatesAreThoseOfAnExecutorThatRunsTheNetworkItself) {
   const EstimateRequest request = request_of({"mc:300", "probit:40", "probit:40:pooled", "mc:±0.1", "mc:p>0.5", "softmax"});
   for (const std::int64_t batch : {1, 7, 64}) {
     Asked asked(batch);
-    EstimateRun expected(*asked.network, request), run(*asked.executor, request, &asked.outside);
+    EstimateRun expected(*asked.network, request), run(*asked.executor, request, &asked.external);
     while (!expected.step(1e6)) {
     }
     asked.until([&] { return run.step(0); });
@@ -76,20 +77,20 @@ TEST(Outside, EstimatesAreThoseOfAnExecutorThatRunsTheNetworkItself) {
   }
 }
 
-TEST(Outside, NoPassIsAskedForTwice) {
+TEST(ExternalEngine, NoPassIsAskedForTwice) {
   const EstimateRequest request = request_of({"mc:100", "probit:40"});
   Asked asked(16);
-  EstimateRun run(*asked.executor, request, &asked.outside);
+  EstimateRun run(*asked.executor, request, &asked.external);
   asked.until([&] { return run.step(0); });
-  EXPECT_EQ(asked.outside.passes(), run.planned());
+  EXPECT_EQ(asked.external.passes(), run.planned());
 }
 
-TEST(Outside, WhatWouldLikeGradientsDoesWithout) {
+TEST(ExternalEngine, WhatWouldLikeGradientsDoesWithout) {
   const EstimateRequest request = request_of({"auto:60", "subset:400", "mc:60:stratified"});
   EstimateRequest gaussian = request;
   gaussian.noises.pop_back();
   Asked asked(64);
-  EstimateRun run(*asked.executor, gaussian, &asked.outside);
+  EstimateRun run(*asked.executor, gaussian, &asked.external);
   asked.until([&] { return run.step(0); });
   for (const Row& row : run.rows()) {
     EXPECT_TRUE(std::isfinite(row.estimate.p)) << row.estimator << ": " << row.estimate.status;
@@ -97,7 +98,7 @@ TEST(Outside, WhatWouldLikeGradientsDoesWithout) {
   }
 }
 
-TEST(Outside, WhatNeedsGradientsIsRefusedWithThoseThatDoNot) {
+TEST(ExternalEngine, WhatNeedsGradientsIsRefusedWithThoseThatDoNot) {
   Asked asked(64);
   for (const EstimatorDefinition& definition : all_estimators()) {
     if (!definition.needs_gradients) continue;
@@ -118,22 +119,22 @@ TEST(Outside, WhatNeedsGradientsIsRefusedWithThoseThatDoNot) {
   EXPECT_EQ(linear.error().code, ErrorCode::unsupported);
 }
 
-TEST(Outside, RefusesAnswersOfAnotherNumber) {
+TEST(ExternalEngine, RefusesAnswersOfAnotherNumber) {
   Asked asked(64);
-  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.outside);
+  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
   EXPECT_FALSE(run.step(0));
-  ASSERT_NE(asked.outside.wanted(), nullptr);
-  EXPECT_THROW(asked.outside.answer({1, 2, 3}, kClasses), Error);
-  ASSERT_NE(asked.outside.wanted(), nullptr);  // still
+  ASSERT_NE(asked.external.wanted(), nullptr);
+  EXPECT_THROW(asked.external.answer({1, 2, 3}, kClasses), Error);
+  ASSERT_NE(asked.external.wanted(), nullptr);  // still
 }
 
-TEST(Outside, AnEstimateWithoutAnAnswerAsksAgain) {
+TEST(ExternalEngine, AnEstimateWithoutAnAnswerAsksAgain) {
   Asked asked(64);
-  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.outside);
+  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
   EXPECT_FALSE(run.step(0));
-  const std::vector<float> first = asked.outside.wanted()->values;
+  const std::vector<float> first = asked.external.wanted()->values;
   EXPECT_FALSE(run.step(0));
-  EXPECT_EQ(asked.outside.wanted()->values, first);
+  EXPECT_EQ(asked.external.wanted()->values, first);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/derived.h"
+#include "probust/exec/gradient_graphs.h"
 
 #include <array>
 
 #include "probust/autodiff/vjp.h"
-#include "probust/graph/simplify.h"
 #include "probust/moments/moments.h"
+#include "probust/passes/simplify.h"
 
 namespace probust {
 

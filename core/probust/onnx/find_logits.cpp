@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/onnx/head.h"
+#include "probust/onnx/find_logits.h"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ ValueId argmax_behind(const Graph& graph, ValueId id) {
 }
 
 // softmax(f) and log_softmax(f) over all classes have the argmax of f, but saturated margins: use f.
-bool strip_softmax(const Graph& graph, Head& head) {
+bool strip_softmax(const Graph& graph, FoundLogits& head) {
   const ValueId id = behind_reshapes(graph, head.logits);
   const Op op = graph[id].op;
   if (op != Op::softmax && op != Op::log_softmax) return false;
@@ -39,7 +39,7 @@ bool strip_softmax(const Graph& graph, Head& head) {
 }
 
 // P(second class) = sigmoid(s) is the second entry of softmax([0, s]).
-void strip_sigmoid(Graph& graph, Head& head, bool two_classes) {
+void strip_sigmoid(Graph& graph, FoundLogits& head, bool two_classes) {
   const ValueId id = behind_reshapes(graph, head.logits);
   if (graph[id].op != Op::sigmoid) return;
   if (element_count(graph[id].shape) > 1) {
@@ -63,8 +63,8 @@ bool is_vector(const Shape& shape) {
 
 bool is_argmax(const Graph& graph, ValueId id) { return argmax_behind(graph, id) != kNoValue; }
 
-Head strip_head(Graph& graph, ValueId output, bool two_classes) {
-  Head head{output, {}};
+FoundLogits find_logits(Graph& graph, ValueId output, bool two_classes) {
+  FoundLogits head{output, {}};
   if (const ValueId argmax = argmax_behind(graph, output); argmax != kNoValue) {
     head.logits = graph[argmax].inputs[0];
     head.notes.emplace_back("the final ArgMax is left out: margins need what it compares");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/cpu/runs.h"
+#include "probust/exec/cpu/copy_ranges.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace probust::cpu {
 
-std::vector<Run> to_runs(const std::vector<std::int64_t>& sources) {
-  std::vector<Run> runs;
+std::vector<CopyRange> copy_ranges(const std::vector<std::int64_t>& sources) {
+  std::vector<CopyRange> runs;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const bool continues =
         !runs.empty() && (runs.back().source < 0 ? sources[i] < 0 : sources[i] == runs.back().source + runs.back().length);
@@ -20,9 +20,10 @@ std::vector<Run> to_runs(const std::vector<std::int64_t>& sources) {
   return runs;
 }
 
-void copy_rows(const std::vector<Run>& runs, const float* from, std::int64_t lanes, std::int64_t begin, std::int64_t end,
+void copy_rows(const std::vector<CopyRange>& runs, const float* from, std::int64_t lanes, std::int64_t begin, std::int64_t end,
                float* to) {
-  auto run = std::partition_point(runs.begin(), runs.end(), [&](const Run& r) { return (r.first + r.length) * lanes <= begin; });
+  auto run =
+      std::partition_point(runs.begin(), runs.end(), [&](const CopyRange& r) { return (r.first + r.length) * lanes <= begin; });
   for (std::int64_t row = begin; row < end; ++run) {
     const std::int64_t stop = std::min(end, (run->first + run->length) * lanes), count = stop - row;
     if (run->source < 0) {

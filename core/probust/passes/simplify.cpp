@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/graph/simplify.h"
+#include "probust/passes/simplify.h"
 
 #include <algorithm>
 #include <optional>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "probust/estimators/rows.h"
+#include "probust/estimators/row.h"
 #include "probust/exec/stepwise.h"
 
 namespace probust {
@@ -27,11 +27,11 @@ struct EstimateRequest {
 /// Estimates in steps, for callers that must not block. The rows equal those of `probust estimate`, wherever steps end.
 class EstimateRun {
  public:
-  /// `executor` must outlive this, and so must `outside`, the source of its logits, if any. Throws Error if noise, points or
+  /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws Error if noise, points or
   /// estimators are missing or an estimator needs gradients that the executor does not have.
-  EstimateRun(Executor& executor, EstimateRequest request, Outside* outside = nullptr);
+  EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external = nullptr);
 
-  /// Works for about `milliseconds`, or until `outside` needs logits. Returns true when all rows are done. Throws Error, also if
+  /// Works for about `milliseconds`, or until `external` needs logits. Returns true when all rows are done. Throws Error, also if
   /// points or targets do not fit the model. If only one of several estimators cannot answer, its rows say why instead
   /// (refused_estimates).
   bool step(double milliseconds);

@@ -9,7 +9,7 @@
 namespace probust::onnx {
 
 /// A classifier with its final softmax, sigmoid or argmax removed: the logits, and one sentence for each removal.
-struct Head {
+struct FoundLogits {
   ValueId logits;
   std::vector<std::string> notes;
 };
@@ -22,6 +22,6 @@ bool is_argmax(const Graph& graph, ValueId id);
 
 /// The logits before a final ArgMax, Softmax or LogSoftmax over all classes. With `two_classes`, a single output after a Sigmoid
 /// becomes the logits [0, s] of two classes, whose margin is s.
-Head strip_head(Graph& graph, ValueId output, bool two_classes);
+FoundLogits find_logits(Graph& graph, ValueId output, bool two_classes);
 
 }  // namespace probust::onnx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/several.h"
+#include "cuda/multi_gpu.h"
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 namespace probust::cuda {
 namespace {
 
-class SeveralExecutors final : public Executor {
+class MultiGpuExecutor final : public Executor {
  public:
-  SeveralExecutors(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) : options_(options) {
+  MultiGpuExecutor(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) : options_(options) {
     const int count = std::max(1, device_count());  // without devices, the first one throws the error
     cuda.progress = &progress;
     for (int ordinal = 0; ordinal < count; ++ordinal) {
@@ -142,8 +142,9 @@ class SeveralExecutors final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_several(const Graph& classifier, const ExecutorOptions& options, const CudaOptions& cuda) {
-  return std::make_unique<SeveralExecutors>(classifier, options, cuda);
+std::unique_ptr<Executor> make_multi_gpu_executor(const Graph& classifier, const ExecutorOptions& options,
+                                                  const CudaOptions& cuda) {
+  return std::make_unique<MultiGpuExecutor>(classifier, options, cuda);
 }
 
 }  // namespace probust::cuda

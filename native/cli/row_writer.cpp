@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/rows.h"
+#include "cli/row_writer.h"
 
 #include <fmt/format.h>
 

@@ -12,10 +12,10 @@ namespace probust {
 
 /// For an operator of one operand that only moves elements: the operand's element for each element of the result, -1 for zeros.
 /// Found by running the operator's reference evaluation on the element numbers.
-std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const Shape& from, const Shape& to);
+std::vector<std::int64_t> gather_offsets(Op op, const Attributes& attributes, const Shape& from, const Shape& to);
 
 /// The operand's element for each element of the shape that it is broadcast to.
-std::vector<std::int64_t> broadcast_sources(const Shape& from, const Shape& to);
+std::vector<std::int64_t> broadcast_offsets(const Shape& from, const Shape& to);
 
 /// The image cells of each window, window by window, in the order of the taps, without cells in the padding.
 struct Windows {

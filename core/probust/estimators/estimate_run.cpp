@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/estimators/run.h"
+#include "probust/estimators/estimate_run.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,8 +15,8 @@ std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
   return pools ? kBlock : kFew;
 }
 
-EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, Outside* outside)
-    : executor_(executor, outside), request_(std::move(request)), block_(block_size(request_.estimators)) {
+EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external)
+    : executor_(executor, external), request_(std::move(request)), block_(block_size(request_.estimators)) {
   if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "give for example gaussian:0.1"};
   if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "holds no points", ""};
   if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "give for example taylor"};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "probust/estimators/rows.h"
+#include "probust/estimators/row.h"
 
 namespace probust::cli {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "probust/graph/graph.h"
+#include "probust/ops/print.h"
+
 #include "probust/ops/op.h"
 
 namespace probust {

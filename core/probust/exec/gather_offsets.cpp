@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/sources.h"
+#include "probust/exec/gather_offsets.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ Tensor digits(const Shape& shape, std::int64_t unit) {
 
 }  // namespace
 
-std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const Shape& from, const Shape& to) {
+std::vector<std::int64_t> gather_offsets(Op op, const Attributes& attributes, const Shape& from, const Shape& to) {
   std::vector<std::int64_t> sources(static_cast<std::size_t>(element_count(to)), -1);
   Tensor moved(to);
   for (std::int64_t unit = 1; unit <= element_count(from); unit *= kDigit) {
@@ -31,8 +31,8 @@ std::vector<std::int64_t> sources_of(Op op, const Attributes& attributes, const 
   return sources;
 }
 
-std::vector<std::int64_t> broadcast_sources(const Shape& from, const Shape& to) {
-  return sources_of(Op::broadcast, ShapeAttribute{to}, from, to);
+std::vector<std::int64_t> broadcast_offsets(const Shape& from, const Shape& to) {
+  return gather_offsets(Op::broadcast, ShapeAttribute{to}, from, to);
 }
 
 Windows windows_of(const Window& window) {

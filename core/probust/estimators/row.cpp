@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/estimators/rows.h"
+#include "probust/estimators/row.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "probust/ops/traffic.h"
+#include "probust/ops/memory_traffic.h"
 
 namespace probust {
 
-double traffic(const Graph& graph) {
+double memory_traffic(const Graph& graph) {
   const auto bytes_of = [](const Node& node) { return 4.0 * static_cast<double>(element_count(node.shape)); };
   double bytes = 0;
   for (const Node& node : graph.nodes) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "probust/model.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace probust {
+namespace {
+
+Shape shape_of_points(const Model& model, const Shape& given) {
+  if (!given.empty()) return given;
+  return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
+}
+
+}  // namespace
+
+Tensor LoadedModel::batched(const Tensor& x) const {
+  if (x.shape != point_shape()) return x;
+  Tensor one = x;
+  one.shape.insert(one.shape.begin(), 1);
+  return one;
+}
+
+Tensor LoadedModel::logits(const Tensor& x) { return executor_->logits(batched(x)).value(); }
+
+Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& targets) {
+  const Tensor all = logits(x);
+  const Points points = points_of(batched(x), targets.empty() ? predicted_classes(all) : targets, 0, 0);
+  check(*executor_, points);
+  Tensor result({points.size(), classes() - 1});
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const Eigen::VectorXd margins = margins_of(all.row(i), points.target[i]);
+    std::copy(margins.begin(), margins.end(), result.row(i).begin());
+  }
+  return result;
+}
+
+EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::string>& noises,
+                                        const std::vector<std::string>& estimators, const EstimateOptions& options) {
+  EstimateRequest request{batched(x), options.targets, options.first_index, options.seed, {}, {}};
+  for (const std::string& noise : noises) request.noises.push_back(parse_noise(noise, options.noise_source));
+  for (const std::string& estimator : estimators) request.estimators.push_back(parse_estimator(estimator));
+  return {*executor_, std::move(request)};
+}
+
+std::vector<Row> LoadedModel::estimate(const Tensor& x, const std::vector<std::string>& noises,
+                                       const std::vector<std::string>& estimators, const EstimateOptions& options) {
+  constexpr double kForever = 1e11;  // milliseconds
+  EstimateRun run = start_estimate(x, noises, estimators, options);
+  while (!run.step(kForever)) continue;
+  return run.rows();
+}
+
+LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options) {
+  ImportOptions import;
+  import.output_name = options.output_name;
+  import.two_classes_of_one = true;
+  import.input_shape = options.input_shape;
+  import.data_shape = options.point_shape;
+  import.layout = options.preprocessing.layout;
+  import.external = options.external_files;
+  Model model = import_onnx(bytes, import).value();
+  const Graph graph = with_preprocessing(model, shape_of_points(model, options.point_shape), options.preprocessing).value();
+  auto executor = make_executor(options.backend, graph, options.execution).value();
+  return {std::move(model), std::move(executor)};
+}
+
+}  // namespace probust

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that the directories of core/probust include only those below them (docs/architecture.md), and that the core includes
+nothing from native/, wasm/ or tests/. Prints each offending include; exit status 1 if there is one."""
+import pathlib
+import re
+import sys
+
+MAY_INCLUDE = {
+    "base": [],
+    "graph": ["base"],
+    "ops": ["base", "graph"],
+    "passes": ["base", "graph", "ops"],
+    "autodiff": ["base", "graph", "ops"],
+    "moments": ["base", "graph", "ops"],
+    "onnx": ["base", "graph", "ops", "passes"],
+    "noise": ["base"],
+    "normal": ["base"],
+    "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise", "normal"],
+    "estimators": ["base", "graph", "ops", "noise", "normal", "exec"],
+    "analysis": ["base", "noise", "normal", "exec", "estimators"],
+    "data": ["base", "noise"],
+    "train": ["base", "graph", "ops", "autodiff", "noise", "exec"],
+}
+CORE = pathlib.Path(__file__).resolve().parents[2] / "core"
+
+wrong = checked = 0
+for source in sorted(CORE.glob("probust/**/*")):
+    if source.suffix not in (".h", ".cpp"):
+        continue
+    folder = source.relative_to(CORE / "probust").parts[0] if source.parent != CORE / "probust" else None
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        include = re.match(r'\s*#\s*include "([^"]+)"', line)
+        if not include:
+            continue
+        checked += 1
+        path = include[1].split("/")
+        inside = path[0] == "probust"
+        if inside and (folder is None or len(path) < 3 or path[1] == folder or path[1] in MAY_INCLUDE.get(folder, [])):
+            continue
+        wrong += 1
+        below = ", ".join(MAY_INCLUDE.get(folder, [])) or "nothing"
+        print(f'{source.relative_to(CORE.parent)}:{number}: {folder}/ may include {below}, but not "{include[1]}"')
+print(f"{checked} includes, {wrong} against the order of the directories")
+sys.exit(1 if wrong or not checked else 0)
