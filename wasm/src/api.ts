@@ -34,7 +34,7 @@ import type {
 } from './types.js';
 import { compared, uniformPoints } from './verify.js';
 
-/** What every release of a model needs, without the model itself: a registry may not hold on to it. */
+/** What is needed to release a model. It does not refer to the Model, which the registry must not keep alive. */
 interface Lease {
   pool: Pool;
   model: Everywhere;
@@ -56,7 +56,7 @@ const forgotten = new FinalizationRegistry<Lease>(release);
 
 const elementsOf = ({ pointShape }: ModelInfo): number => pointShape.reduce((product, extent) => product * extent, 1);
 
-/** What calls of a model are asked with: each takes those of the others too, so that they can share an object of options. */
+/** Options of a model's calls. Each call accepts those of the others, so that they can share one options object. */
 const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & SliceOptions & CloudOptions> = {
   ...callNames,
   ...{ arrays: true, categories: true, clip: true, levels: true },
@@ -64,7 +64,7 @@ const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & Slic
   ...{ samples: true, sigmas: true, smooth: true, reach: true, resolution: true, count: true },
 };
 
-/** ... but not the one for the other: it would be ignored, and another estimator would answer. */
+/** But not `estimator` for `estimators`, or vice versa: it would be ignored, and another estimator would answer. */
 function notFor(where: string, options: object, name: string, other: string): void {
   if (name in options || !(other in options)) return;
   throw usage(`${where}: '${other}' is for another call`, `write ${name}`);
@@ -77,12 +77,12 @@ const modelNames: Names<ModelOptions> = {
 };
 
 /**
- * A classifier. All its methods are asynchronous: long ones work in steps, and the page lives on between them. They reject with
- * a {@link ProbustError}: `usage` for wrong arguments (x of another length or with NaN, an unknown estimator), `aborted`,
- * `disposed`, `resources`.
+ * A classifier. All its methods are asynchronous: long ones work in steps, and the page stays responsive between them. They
+ * reject with a {@link ProbustError}: `usage` for wrong arguments (x of another length or with NaN, an unknown estimator),
+ * `aborted`, `disposed`, `resources`.
  */
 export class Model {
-  /** What is known of it. */
+  /** Facts about the model. */
   readonly info: ModelInfo;
   readonly #lease: Lease;
   #disposed = false;
@@ -99,7 +99,7 @@ export class Model {
     return (await this.#call('logits', x, optionsOf('logits', options, askedNames))) as Float32Array;
   }
 
-  /** Rows for points x [N, ...]: for each point, each noise and each estimator, in that order. */
+  /** One row for each point of x [N, ...], noise and estimator, nested in that order. */
   async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
     this.#live();
     const { args, watch } = divided(optionsOf('estimate', options, askedNames));
@@ -116,7 +116,7 @@ export class Model {
     return holding(this, () => pool.estimate(model, elementsOf(this.info), request, { ...watch, forward: external?.forward }));
   }
 
-  /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that they pose. */
+  /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that follows from them. */
   async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
     const given = optionsOf('linearize', options, askedNames);
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
@@ -130,21 +130,21 @@ export class Model {
   }
 
   /**
-   * Decision regions on the plane through x along u and v [d], which are made orthonormal. Without them: the plane of the
-   * gradients of the two smallest margins.
+   * Decision regions on the plane through x along u and v [d], which are orthonormalised. Without them: the plane spanned by
+   * the gradients of the two smallest margins.
    */
   async slice(x: Numbers, u?: Numbers | null, v?: Numbers | null, options: SliceOptions = {}): Promise<Slice> {
     return (await this.#call('slice', x, { ...optionsOf('slice', options, askedNames), u, v })) as Slice;
   }
 
-  /** Noisy copies of one point x with the class of each: the very ones that the estimator "mc:N" counts. */
+  /** Noisy copies of one point x with the class of each: exactly those that the estimator "mc:N" counts. */
   async cloud(x: Numbers, options: CloudOptions): Promise<Cloud> {
     return (await this.#call('cloud', x, optionsOf('cloud', options, askedNames))) as Cloud;
   }
 
   /**
-   * The nearest point with another answer, from one point x: along gradients where the model has them; otherwise by a search at
-   * random, which `seed` and `index` key.
+   * The nearest point to x with another answer: found along gradients if the model has them, otherwise by a random search
+   * keyed by `seed` and `index`.
    */
   async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target'> = {}): Promise<NearestBoundary> {
     const given = optionsOf('nearestBoundary', options, askedNames);
@@ -152,8 +152,8 @@ export class Model {
   }
 
   /**
-   * Compares its logits with another's, such as one of `probust/ort`, at points x [N, ...]; without x at eight points whose
-   * elements are uniform in [0, 1].
+   * Compares its logits with those of another model, such as one of `probust/ort`, at points x [N, ...]; without x, at eight
+   * points whose elements are uniform in [0, 1].
    */
   async verify(other: Pick<Model, 'info' | 'logits'>, options: VerifyOptions = {}): Promise<Verification> {
     const { x, ...watched } = optionsOf('verify', options, verifyNames);
@@ -167,7 +167,7 @@ export class Model {
     return compared(own, others, this.info.classes);
   }
 
-  /** Frees its memory. Calls after that reject with code `disposed`; those under way do so too, or come to their end. */
+  /** Frees its memory. Later calls reject with code `disposed`; calls under way do the same or complete. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -196,13 +196,13 @@ export class Model {
 /** The library: one WebAssembly instance, or one in each of several workers. */
 export class Probust {
   readonly version: string;
-  /** Whether the module that runs has SIMD. */
+  /** Whether the running module uses SIMD. */
   readonly simd: boolean;
-  /** Workers; 0 where everything runs in this thread. */
+  /** Number of workers; 0 if everything runs in this thread. */
   readonly workers: number;
-  /** Every estimator that there is. */
+  /** All estimators. */
   readonly estimators: readonly EstimatorInfo[];
-  /** Data to train with and look at. */
+  /** Generators of data. */
   readonly data: Data;
   readonly #pool: Pool;
 
@@ -217,8 +217,8 @@ export class Probust {
   }
 
   /**
-   * Loads an ONNX classifier. Rejects with code `unreadable` (not a model, damaged, not to be had), `unsupported` (names `op` and
-   * `node`), `usage` (options that do not fit), `resources` or `aborted`.
+   * Loads an ONNX classifier. Rejects with code `unreadable` (not a model, damaged, cannot be fetched), `unsupported` (names
+   * `op` and `node`), `usage` (options that do not fit), `resources` or `aborted`.
    */
   async loadModel(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
     const { signal, ...given } = optionsOf('loadModel', options, modelNames);
@@ -234,7 +234,7 @@ export class Probust {
   }
 
   /**
-   * P(X <= z), X ~ N(0, R): z [m], and R [m, m] row-major; or { U } for R = U Uᵀ, U [m, k] row-major with rows of length 1.
+   * P(X <= z), X ~ N(0, R): z [m] and R [m, m] row-major, or { U } for R = U Uᵀ with U [m, k] row-major, rows of length 1.
    * Infinities in z are allowed.
    */
   async mvn(z: Numbers, R: Numbers | { U: Numbers }, options: MvnOptions = {}): Promise<MvnResult> {
@@ -245,8 +245,8 @@ export class Probust {
   }
 
   /**
-   * Begins to train a network of full layers on points x [N, ...] with their labels: no step is made yet. Rejects with code `usage`
-   * (labels or options that do not fit) or `resources`.
+   * Sets up the training of a fully connected network on points x [N, ...] with labels; makes no step yet. Rejects with code
+   * `usage` (labels or options that do not fit) or `resources`.
    */
   async train(data: LabelledPoints, options: TrainOptions = {}): Promise<Training> {
     return begin(this.#pool, data, options, (onnx) => this.loadModel(onnx));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What callers give, checked before it goes anywhere: its kinds and its names. What values mean is for the module to check.
+// Checks the types and names of callers' arguments before they are used. The module checks the values.
 import { ProbustError } from './errors.js';
 import type { CallOptions, Numbers } from './types.js';
 
-/** Every name that options of type T may have, each with `true`: the compiler sees to it that none is forgotten. */
+/** Every option name of type T, each with `true`: the compiler reports a missing one. */
 export type Names<T> = Record<keyof T, true>;
 
 export const callNames: Names<CallOptions> = { signal: true, onProgress: true };
@@ -14,7 +14,7 @@ export function usage(message: string, hint?: string, cause?: unknown): ProbustE
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : value === null ? 'null' : typeof value);
 
-/** The options of `where`. A misspelt name is an error: what it stands for would be ignored otherwise. */
+/** The options of the call `where`, checked. A misspelt name is an error; otherwise it would be silently ignored. */
 export function optionsOf<T extends object>(where: string, given: T, names: Readonly<Record<string, true>>): T {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
     throw usage(`${where}: its options are ${shown(given)}`, 'give an object, as { seed: 1 }');
@@ -33,7 +33,7 @@ export function optionsOf<T extends object>(where: string, given: T, names: Read
   return given;
 }
 
-/** Numbers as the module takes points, with nothing around them: plain arrays cost a conversion, parts of a whole a copy. */
+/** Points as the module takes them, in a buffer of their own: plain arrays are converted, views of larger buffers copied. */
 export function floats(name: string, given: Numbers): Float32Array {
   if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
   const plain = Array.isArray(given);
@@ -49,13 +49,13 @@ export function floats(name: string, given: Numbers): Float32Array {
   }
 }
 
-/** Of what cannot be copied: it is too large, or no longer there, or not made of numbers. */
+/** The error for a value that cannot be copied: too large, detached, or not made of numbers. */
 export function unfit(name: string, hint: string, cause: unknown): ProbustError {
   if (!(cause instanceof RangeError)) return usage(`${name}: cannot be copied (${String(cause)})`, hint, cause);
   return new ProbustError({ code: 'resources', message: `${name}: there is no memory for a copy` }, { cause });
 }
 
-/** A copy that is nobody else's, with nothing around its numbers. */
+/** A deep copy that shares no buffer with the original; each array gets a buffer of its own. */
 export function copied<T>(value: T): T {
   try {
     return copyOf(value) as T;
@@ -71,7 +71,7 @@ function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copyOf(each)]));
 }
 
-/** A list of its own, if any is given; a number alone stands for a list of one nowhere. */
+/** A copy as a plain array; undefined if nothing was given. A single number is refused. */
 export function list(name: string, given: Numbers | null | undefined): number[] | undefined {
   if (given == null) return undefined;
   if (Array.isArray(given) || (ArrayBuffer.isView(given) && !(given instanceof DataView))) return Array.from(given);
@@ -80,7 +80,7 @@ export function list(name: string, given: Numbers | null | undefined): number[] 
 
 export const texts = (given: string | readonly string[]): readonly string[] => (typeof given === 'string' ? [given] : given);
 
-/** The options that go with the request, and those that watch it. */
+/** Splits options into arguments of the request and `watch` (signal and progress). */
 export function divided<T extends CallOptions>(options: T) {
   const { signal, onProgress, ...args } = options;
   return { args, watch: { signal, onProgress } };
@@ -88,7 +88,7 @@ export function divided<T extends CallOptions>(options: T) {
 
 const busy = new Set<object>();
 
-/** Keeps `owner` from being forgotten while it works: nobody else may hold it, and what is forgotten is released. */
+/** Keeps `owner` alive while it works: if nothing else refers to it, it would be collected and its memory released. */
 export async function holding<T>(owner: object, work: () => Promise<T>): Promise<T> {
   const hold = { owner };
   busy.add(hold);

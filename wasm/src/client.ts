@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The near end of a worker.
+// The page's side of a worker.
 import { aborted, disposed, ProbustError, toRecord } from './errors.js';
 import { unlessAborted, type Port } from './platform.js';
 import type { Endpoint, Forward, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
@@ -13,7 +13,7 @@ interface Pending {
 
 export interface StartOptions {
   threads?: number;
-  /** What to do where the worker does not start. */
+  /** Advice for the error message if the worker does not start. */
   hint?: string;
   signal?: AbortSignal | undefined;
 }
@@ -28,7 +28,7 @@ export class WorkerEndpoint implements Endpoint {
     this.#port = port;
   }
 
-  /** Starts the engine in the worker with a module that was compiled here. */
+  /** Starts the engine in the worker, with a module compiled in this thread. */
   static start(
     port: Port,
     module: WebAssembly.Module,
@@ -103,7 +103,7 @@ export class WorkerEndpoint implements Endpoint {
     else pending.reject(new ProbustError(message.error));
   }
 
-  /** What the caller's own function throws ends the call. */
+  /** If the caller's onProgress throws, the call ends with that error. */
   #report(id: number, { watch, reject }: Pending, progress: Progress): void {
     try {
       watch.onProgress?.(progress);

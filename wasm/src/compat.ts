@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust/compat`: the module is part of the script, for bundlers and servers that lose files beside it.
+// `probust/compat`: the module is part of the script, for bundlers and servers that lose the files next to it.
 import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
@@ -17,7 +17,7 @@ async function unpacked(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
-/** As createProbust of `probust`, with nothing to download; there is no module without SIMD here, other than by `wasmUrl`. */
+/** Like createProbust of `probust`, without a download. The module needs SIMD, unless `wasmUrl` names another one. */
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {

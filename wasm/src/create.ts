@@ -10,10 +10,10 @@ import type { Endpoint } from './protocol.js';
 import type { ModuleFactory } from './raw.js';
 import type { ProbustOptions } from './types.js';
 
-/** How long a page may stand still: most of a frame. */
+/** How long the page may be blocked: most of a frame. */
 const stepMilliseconds = 12;
 
-/** What an entry of the package brings along. */
+/** What each entry point of the package provides. */
 export interface Assets {
   factory: ModuleFactory;
   /** The compiled module, with SIMD or without. */
@@ -21,10 +21,10 @@ export interface Assets {
   spawn(url: string | URL | undefined): Promise<Port>;
 }
 
-/** More would be a mistake: each takes memory of its own. */
+/** More must be a mistake: each thread takes memory of its own. */
 const mostThreads = 256;
 
-/** A number of threads, if it is one. */
+/** Returns `threads` if it is a valid number of threads; otherwise throws `usage`. */
 export function countOf(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= mostThreads) return threads;
   const hint = `give a whole number from 1 to ${mostThreads}`;
@@ -38,7 +38,7 @@ function workersOf({ worker, threads }: ProbustOptions): number {
   return threads == null ? Number(worker ?? false) : countOf(threads);
 }
 
-/** The library around engines that have started. */
+/** The library on top of started engines. */
 export async function assemble(endpoints: readonly Endpoint[], facts: { simd: boolean; workers: number }): Promise<Probust> {
   const pool = new Pool(endpoints);
   try {
@@ -55,7 +55,7 @@ export function requireWebAssembly(): void {
   throw new ProbustError({ code: 'environment', message: 'WebAssembly: is not available here' });
 }
 
-/** All of them, or none. */
+/** Waits for all endpoints. If one fails, closes the others and rethrows. */
 async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoint[]> {
   try {
     return await Promise.all(starting);
@@ -70,7 +70,7 @@ async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoin
   }
 }
 
-/** What a browser throws becomes an error of `environment`. */
+/** Turns a browser's error into a ProbustError `environment`. */
 function typed(what: string, hint: string): (error: unknown) => never {
   return (cause) => {
     if (cause instanceof ProbustError) throw cause;

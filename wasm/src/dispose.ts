@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** Newer than some browsers; a symbol of our own does no harm where nobody asks for it. */
+/** Some browsers do not have Symbol.dispose yet; there, a symbol of our own does no harm. */
 export const dispose: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);

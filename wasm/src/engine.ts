@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Answers requests with a WebAssembly instance in the thread it runs in. Long calls go in steps, between which the thread is free.
+// Answers requests with a WebAssembly instance in this thread. Long calls run in steps; the thread is free between them.
 import { usage } from './arguments.js';
 import { aborted, disposed, ProbustError, type ProbustErrorCode } from './errors.js';
 import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
 import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule, RawTraining } from './raw.js';
 
-// The core's numbers are the command line's exit statuses.
+// The core's error codes are the command line's exit statuses.
 const codes: Record<number, ProbustErrorCode> = {
   2: 'usage',
   3: 'unreadable',
@@ -21,7 +21,7 @@ function valueOf<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-/** Resolves once the thread has done what waits for it: timers would wait for four milliseconds. */
+/** Resolves after the thread's pending tasks. Timers would wait for at least four milliseconds. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -33,7 +33,7 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** Why a module that was compiled does not start. */
+/** The error for a compiled module that does not start. */
 function notOurs(error: unknown): ProbustError {
   const hint = 'set wasmUrl to the probust.wasm of this version';
   const message = `the WebAssembly module does not start (${String(error)}); ${hint}`;
@@ -47,8 +47,8 @@ const isTrap = (error: unknown): boolean =>
   /BindingError|UnboundTypeError/.test((error as Error | undefined)?.name ?? '');
 
 /**
- * What is no fault of the module. While it reads arguments JavaScript complains of those that do not convert, or throws what their
- * getters throw; later of results that do not fit. Either way the module is left as by any error.
+ * The error, if it is not the module's fault: while it reads arguments, JavaScript throws if one does not convert or if a
+ * getter throws; later, if a result does not fit into memory. The module stays usable, as after any other error.
  */
 function complaint(error: unknown, reading: boolean): ProbustError | undefined {
   if (isTrap(error)) return undefined;
@@ -59,9 +59,9 @@ function complaint(error: unknown, reading: boolean): ProbustError | undefined {
 
 /** How an engine works. */
 export interface Pace {
-  /** How long its thread may be kept busy at a time. */
+  /** How long one step may keep the thread busy. */
   stepMilliseconds: number;
-  /** How many threads work on a model; above 1 only where the module was built for it. */
+  /** How many threads work on a model; more than 1 only if the module was built for it. */
   threads: number;
 }
 
@@ -88,7 +88,7 @@ export class Engine implements Endpoint {
           .catch(reject);
         return {};
       };
-      // What the glue resolves to has a `then` in some versions of Emscripten: it must not be awaited twice.
+      // In some versions of Emscripten the glue's result has a `then` of its own: it must not be awaited twice.
       factory({ instantiateWasm, threads: pace.threads }).then((made) => resolve(made), reject);
     });
     return new Engine(raw, pace);
@@ -180,12 +180,12 @@ export class Engine implements Endpoint {
     }
   }
 
-  /** Where the module has failed, so would this. */
+  /** Skipped after a trap, because it would trap again. */
   #delete(handle: { delete(): void }): void {
     if (!this.#fault) handle.delete();
   }
 
-  /** A trap leaves the instance's memory in an unknown state: nothing more is asked of it. */
+  /** A trap leaves the instance's memory in an unknown state, so the instance is not used again. */
   #guarded<T>(body: () => T, reading = false): T {
     if (this.#fault) throw this.#fault;
     try {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What went wrong, by who can mend it:
+ * What went wrong:
  * - `usage`: an argument is wrong;
- * - `unreadable`: the bytes are no model, or damaged, or do not fit;
- * - `unsupported`: the model uses something that probust does not do (see `op` and `node`);
+ * - `unreadable`: the bytes are not a model, are damaged, or do not fit;
+ * - `unsupported`: the model uses something that probust does not support (see `op` and `node`);
  * - `resources`: not enough memory;
  * - `numerical`: no number could be computed;
  * - `aborted`: an AbortSignal ended the call;
  * - `disposed`: the model or the library was disposed;
  * - `environment`: the WebAssembly module or a worker could not be started here;
- * - `internal`: a fault of probust's own; create a new instance.
+ * - `internal`: a bug in probust; create a new instance.
  */
 export type ProbustErrorCode =
   'usage' | 'unreadable' | 'unsupported' | 'resources' | 'numerical' | 'aborted' | 'disposed' | 'environment' | 'internal';
 
-/** An error as it crosses from a worker. */
+/** An error as a worker sends it. */
 export interface ErrorRecord {
   code: ProbustErrorCode;
   message: string;
@@ -24,15 +24,15 @@ export interface ErrorRecord {
   node?: string | undefined;
 }
 
-/** Everything that probust throws. `message` is one line: where, what is wrong, what would be right. */
+/** Everything that probust throws. `message` is one line: where, what is wrong, what to do. */
 export class ProbustError extends Error {
   override readonly name = 'ProbustError';
   readonly code: ProbustErrorCode;
-  /** What would be right, where that is known. */
+  /** What to do, if that is known. */
   readonly hint: string | undefined;
-  /** The ONNX operator that it is about, as in "Conv". */
+  /** The ONNX operator concerned, such as "Conv". */
   readonly op: string | undefined;
-  /** The name of the ONNX node that it is about. */
+  /** The name of the ONNX node concerned. */
   readonly node: string | undefined;
 
   constructor(record: ErrorRecord, options?: { cause?: unknown }) {
@@ -44,7 +44,7 @@ export class ProbustError extends Error {
   }
 }
 
-/** A ProbustError as plain data, for postMessage; anything else is a fault of our own. */
+/** A ProbustError as plain data, for postMessage; any other error becomes `internal`. */
 export function toRecord(error: unknown): ErrorRecord {
   if (!(error instanceof ProbustError)) return { code: 'internal', message: String(error) };
   const { code, message, hint, op, node } = error;

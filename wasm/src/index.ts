@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust`: probust.wasm lies beside this file, where bundlers that know new URL(..., import.meta.url) find it.
+// `probust`: probust.wasm is next to this file. Bundlers that support new URL(..., import.meta.url) find it there.
 import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
@@ -10,8 +10,8 @@ import type { ProbustOptions } from './types.js';
 export * from './public.js';
 
 /**
- * Loads the WebAssembly module: with SIMD where there is SIMD.
- * Rejects with a ProbustError: `environment` where the module or a worker cannot be started, `aborted`, `usage`.
+ * Loads the WebAssembly module, with SIMD if it is supported.
+ * Rejects with a ProbustError: `environment` if the module or a worker cannot be started, `aborted`, `usage`.
  */
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(

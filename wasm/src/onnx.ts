@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Edits of ONNX models for another engine: their output becomes the logits, their batch becomes open.
+// Edits ONNX models for another engine: the output becomes the logits, the batch becomes open.
 import { ProbustError } from './errors.js';
 import { all, edited, encode, integerIn, messageIn, message, parse, text, texts, type Field } from './protobuf.js';
 
-// The fields of ONNX's messages that are touched.
+// The field numbers of ONNX's messages that are used here.
 const modelProto = { graph: 7 };
 const graphProto = { node: 1, initializer: 5, input: 11, output: 12, valueInfo: 13 };
 const nodeProto = { input: 1, output: 2, opType: 4, attribute: 5 };
@@ -41,7 +41,7 @@ function nodesOf(graph: readonly Field[]): Map<string, Node> {
 const unreadable = (cause: unknown) =>
   new ProbustError({ code: 'unreadable', message: `model: is no ONNX model, or damaged: ${String(cause)}` }, { cause });
 
-/** The model with its graph edited. */
+/** The model with its graph edited. Throws ProbustError `unreadable` if it cannot be parsed. */
 function withGraph(bytes: Uint8Array, edit: (graph: Field[]) => Field[]): Uint8Array {
   try {
     const model = parse(bytes);
@@ -57,9 +57,9 @@ export interface Cut {
   bytes: Uint8Array;
   /** The model's own output. */
   output: string;
-  /** What was left out, a sentence each. */
+  /** What was removed, one sentence each. */
   notes: string[];
-  /** Where the output is behind a Sigmoid: what is before it. */
+  /** The input of the final Sigmoid, if the output comes from one. */
   beforeSigmoid: string | undefined;
 }
 
@@ -79,7 +79,7 @@ function chosenOutput(graph: readonly Field[], wanted: string | undefined): stri
   return names[Math.max(0, outputs.findIndex(isFloat))] ?? '';
 }
 
-/** Leaves out a last Softmax, LogSoftmax or ArgMax: margins need logits. */
+/** Removes a final Softmax, LogSoftmax or ArgMax: margins need logits. */
 export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
   const cut: Cut = { bytes, output: '', notes: [], beforeSigmoid: undefined };
   cut.bytes = withGraph(bytes, (graph) => {
@@ -105,7 +105,7 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
   return cut;
 }
 
-/** The model that ends in this value. */
+/** The model with this value as its only output. */
 export const endedIn = (bytes: Uint8Array, value: string): Uint8Array => withGraph(bytes, (graph) => endingIn(graph, value));
 
 function endingIn(graph: readonly Field[], value: string): Field[] {
@@ -118,8 +118,8 @@ function endingIn(graph: readonly Field[], value: string): Field[] {
 }
 
 /**
- * The same model with a batch of any size in place of one: its input's first dimension is open, its constant shapes copy theirs,
- * and what was said of inner shapes is dropped. Whether that is the same function is for whoever runs it to see.
+ * The same model with a batch of any size instead of 1: the input's first dimension becomes open, constant shapes of Reshape
+ * copy it, and declared inner shapes are dropped. The caller must check that the function is still the same.
  */
 export function withOpenBatch(bytes: Uint8Array): Uint8Array {
   return withGraph(bytes, (graph) => {
@@ -148,14 +148,14 @@ function openPort(field: Field, constants: ReadonlySet<string>): Field {
   return message(field.number, edited(port, valueInfoProto.type, openType));
 }
 
-/** The value of a Constant node that is the shape of a Reshape. */
+/** Opens the batch in the value of a Constant node that is the shape of a Reshape. */
 function openConstant(fields: Field[], shapes: ReadonlySet<string>): Field[] {
   const isShape = texts(fields, nodeProto.opType)[0] === 'Constant' && shapes.has(texts(fields, nodeProto.output)[0]!);
   if (!isShape) return fields;
   return edited(fields, nodeProto.attribute, (value) => edited(value, attributeProto.t, copyingFirst));
 }
 
-/** A shape [1, ...] as [0, ...], which copies the first dimension of what is reshaped. */
+/** A shape [1, ...] as [0, ...]: 0 copies the first dimension of the reshaped tensor. */
 function copyingFirst(tensor: Field[]): Field[] {
   if (integerIn(tensor, tensorProto.dataType) !== int64) return tensor;
   const raw = all(tensor, tensorProto.raw)[0];
@@ -163,7 +163,7 @@ function copyingFirst(tensor: Field[]): Field[] {
   const values = raw ?? packed;
   const first = raw ? raw[0] === 1 && raw.subarray(1, 8).every((byte) => byte === 0) : packed?.[0] === 1;
   if (!values || !first) return tensor;
-  const copy = Uint8Array.from(values); // a Buffer of node would not be copied by slice
+  const copy = Uint8Array.from(values); // slice() of a node Buffer does not copy
   copy[0] = 0;
   return tensor.map((field) => (field.value === values ? { ...field, value: copy } : field));
 }

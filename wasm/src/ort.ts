@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `probust/ort`: models that ONNX Runtime Web runs, operators unknown to probust included. Noise, counting and statistics stay
-// with probust, which asks for the logits of noisy inputs.
+// `probust/ort`: models run by ONNX Runtime Web, including operators that probust does not support. Noise, counting and
+// statistics stay in probust, which requests the logits of noisy inputs.
 import { Model, type Probust } from './api.js';
 import { optionsOf, usage, type Names } from './arguments.js';
 import { aborted, disposed, ProbustError } from './errors.js';
@@ -10,18 +10,18 @@ import type { Forward, Wants } from './protocol.js';
 import type { ModelOptions, ModelSource } from './types.js';
 import { uniformPoints } from './verify.js';
 
-/** What is used of the module `onnxruntime-web`. */
+/** The part of the module `onnxruntime-web` that is used. */
 export interface OrtModule {
   InferenceSession: { create(bytes: Uint8Array, options?: object): Promise<unknown> };
   Tensor: new (type: 'float32', data: Float32Array, dims: readonly number[]) => unknown;
 }
 
 export interface OrtOptions extends ModelOptions {
-  /** The module to use, as `await import('onnxruntime-web/webgpu')`; `onnxruntime-web` by default. */
+  /** The module to use, such as `await import('onnxruntime-web/webgpu')`; `onnxruntime-web` by default. */
   ort?: OrtModule;
-  /** 'webgpu' where there is an adapter and 'wasm' otherwise, by default; `model.info.engine` says which runs. */
+  /** 'auto' (the default) is 'webgpu' if there is an adapter, else 'wasm'; `model.info.engine` says which one runs. */
   provider?: 'auto' | 'webgpu' | 'wasm';
-  /** Inputs a run; by default up to 64, as their size allows. */
+  /** Inputs per run; by default up to 64, fewer if they are large. */
   batch?: number;
   /** Further options of InferenceSession.create. */
   session?: object;
@@ -50,13 +50,13 @@ interface OrtSession {
 
 const reason = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!;
 
-/** Of an extent; one without a name is -1, which some versions show as an unsigned number. */
+/** Whether an extent is fixed. One without a name is -1, which some versions show as an unsigned number. */
 const isGiven = (extent: number | string | undefined): extent is number =>
   typeof extent === 'number' && extent > 0 && extent < 2 ** 31;
 
 const elementCount = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1);
 
-const mostElements = 1 << 20; // of a batch: activations take many times that
+const mostElements = 1 << 20; // per batch; activations take many times that
 const mostInputs = 64;
 
 async function importOrt(): Promise<OrtModule> {
@@ -88,9 +88,9 @@ async function providersOf(wanted: OrtOptions['provider'] = 'auto'): Promise<Pro
 
 /** An ONNX Runtime session with one input and one output of numbers. */
 class Session {
-  /** Of one input, at batch one. */
+  /** Shape of one input, with a batch of 1. */
   readonly shape: number[];
-  /** Inputs that a run takes; undefined where any number. */
+  /** Inputs per run; undefined if any number is allowed. */
   readonly group: number | undefined;
   readonly #ort: OrtModule;
   readonly #session: OrtSession;
@@ -121,7 +121,7 @@ class Session {
   static async create(ort: OrtModule, bytes: Uint8Array, provider: Provider, options: OrtOptions): Promise<Session> {
     let session: OrtSession | undefined;
     try {
-      // Runtimes may take the buffer for themselves.
+      // The runtime may take ownership of the buffer.
       const given = { ...options.session, executionProviders: [provider] };
       session = (await ort.InferenceSession.create(bytes.slice(), given)) as OrtSession;
       return new Session(ort, session, options.inputShape && Array.from(options.inputShape));
@@ -134,7 +134,7 @@ class Session {
     }
   }
 
-  /** The output at inputs [count, d]. Sessions run one after the other. */
+  /** The output at inputs [count, d]. Runs of one session are sequential. */
   run(wants: Wants): Promise<Float32Array> {
     const result = this.#last.then(() => {
       if (this.#released) throw disposed('the model');
@@ -208,7 +208,7 @@ function concatenated(parts: readonly Float32Array[]): Float32Array {
   return whole;
 }
 
-/** A session whose output is logits, and how they were come by. */
+/** A session whose output is logits, and how they were obtained. */
 interface Logits {
   session: Session;
   provider: Provider;
@@ -222,7 +222,7 @@ const probe = (session: Session, count: number): Wants => ({
   values: uniformPoints(count, elementCount(session.shape)),
 });
 
-/** Whether a batch gives what its inputs give one by one. */
+/** Whether a batch gives the same as its inputs one by one. */
 async function sameInBatches(alone: Session, together: Session): Promise<boolean> {
   const wants = probe(alone, 3);
   const [expected, actual] = [await alone.run(wants), await together.run(wants)];
@@ -230,7 +230,7 @@ async function sameInBatches(alone: Session, together: Session): Promise<boolean
   return actual.length === expected.length && actual.every((value, i) => Math.abs(value - expected[i]!) <= 1e-4 * scale);
 }
 
-/** The same with an open batch, where the model has a batch of one and can do without; itself otherwise. */
+/** The session with an open batch if the model has a fixed batch of 1 that can be opened; otherwise the session itself. */
 async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8Array) => Promise<Session>, notes: string[]) {
   if (session.group === undefined) return session;
   let open: Session | undefined;
@@ -242,7 +242,7 @@ async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8
       return open;
     }
   } catch {
-    // What the edit broke, the model as it is does not need.
+    // The edited model does not work; the original is used.
   }
   open?.release();
   notes.push(`its batch is fixed at ${session.group}: inputs are run ${session.group === 1 ? 'one by one' : 'in such groups'}`);
@@ -289,7 +289,7 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions): Pro
   throw new ProbustError({ code: 'environment', message: 'provider: none is there' });
 }
 
-/** Inputs a run. */
+/** Inputs per run. */
 function batchOf(batch: number | undefined, elements: number): number {
   if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
   if (Number.isInteger(batch) && batch > 0) return batch;
@@ -297,10 +297,11 @@ function batchOf(batch: number | undefined, elements: number): number {
 }
 
 /**
- * Loads a classifier that ONNX Runtime Web runs. It answers what needs logits alone: `logits`, `estimate` and `sweep` by `mc`,
- * `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. What needs gradients rejects with `unsupported`.
+ * Loads a classifier that ONNX Runtime Web runs. It supports what needs only logits: `logits`, `estimate` and `sweep` with
+ * `mc`, `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. Calls that need gradients reject with
+ * `unsupported`.
  *
- * Rejects as `Probust.loadModel` does, and with `environment` where onnxruntime-web is not installed.
+ * Rejects as `Probust.loadModel` does, and with `environment` if onnxruntime-web is not installed.
  */
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
   const { mean, std, layout, shape, memory, signal } = optionsOf('createOrtModel', options, names);

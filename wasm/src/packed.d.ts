@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// base64 of a gzipped module, which build.mjs puts in.
+// The gzipped module in base64; build.mjs inserts it.
 declare module 'probust.wasm.gz' {
   const packed: string;
   export default packed;

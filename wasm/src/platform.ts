@@ -28,7 +28,7 @@ interface NodeUrls {
 const nodeProcess = (globalThis as { process?: NodeProcess }).process;
 export const isNode = typeof nodeProcess?.versions?.node === 'string';
 
-/** A module of node's own, asked for by name at run time, so that no bundler looks for it. */
+/** A built-in module of node, imported by name at run time so that bundlers do not look for it. */
 export const builtin = async <T>(name: string): Promise<T> =>
   (await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as T;
 
@@ -44,7 +44,7 @@ const unreachable = (what: string, cause: unknown) => {
   return new ProbustError({ code: 'unreadable', message: `${what}: cannot be loaded (${reason}); is it there?` }, { cause });
 };
 
-/** What `work` comes to, or code `aborted` as soon as the signal says so, after `stop`. */
+/** The result of `work`. If the signal aborts first, rejects with code `aborted` and calls `stop`. */
 export async function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal, stop?: () => void): Promise<T> {
   if (!signal) return work;
   let abort!: () => void;
@@ -83,14 +83,14 @@ async function bodyOf(body: Response | Blob, what: string, signal?: AbortSignal)
   return new Uint8Array(await unlessAborted(read, signal));
 }
 
-/** The caller may go on with its own. */
+/** A copy, because the caller may change its own buffer. */
 function copyOf(bytes: ArrayBuffer | ArrayBufferView): Uint8Array {
   const view =
     bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return view.slice();
 }
 
-/** Paths and file URLs, which fetch refuses there. */
+/** In node, a path or file URL, which fetch refuses; undefined otherwise. */
 function nodePath(source: string | URL): string | URL | undefined {
   if (!isNode) return undefined;
   const text = String(source);
@@ -124,7 +124,7 @@ export async function readModel(source: ModelSource, signal?: AbortSignal): Prom
   throw usage('model: is neither bytes, nor a URL, nor a Response, nor a File');
 }
 
-/** Compiles while it downloads, where the server says application/wasm; after the download otherwise. */
+/** Compiles during the download if the server sends application/wasm, otherwise after it. */
 export async function compile(
   source: string | URL,
   signal?: AbortSignal,
@@ -146,16 +146,16 @@ export async function compile(
   }
 }
 
-/** A worker, wherever it runs. */
+/** A worker, in a browser or in node. */
 export interface Port {
   post(message: ToWorker): void;
   listen(receive: (message: FromWorker) => void, fail: (error: unknown) => void): void;
-  /** Whether the process has to wait for it. */
+  /** Whether the process must wait for it before it exits. */
   hold(on: boolean): void;
   stop(): void;
 }
 
-/** Around a browser's worker. */
+/** Wraps a browser's worker. */
 export function browserPort(worker: Worker): Port {
   return {
     post: (message) => worker.postMessage(message),
@@ -168,7 +168,7 @@ export function browserPort(worker: Worker): Port {
   };
 }
 
-/** A worker thread of node: without node's own options of this process, which may say that scripts are no files. */
+/** A worker thread of node. It does not inherit this process's execArgv, which may say that the script is not a file. */
 export async function nodePort(url: string | URL): Promise<Port> {
   const { Worker } = await builtin<NodeThreads>('node:worker_threads');
   const { pathToFileURL } = await builtin<NodeUrls>('node:url');

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// One engine or several that hold the same models. Calls go to the one with least to do; estimates are spread over all.
+// One or several engines with the same models. A call goes to the least busy engine; estimates are spread over all.
 import { copied } from './arguments.js';
 import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
 import type { ModelInfo, Progress, Row } from './types.js';
 
-/** A model in every engine: its number in each. */
+/** A model in every engine: its handle in each. */
 export type Everywhere = readonly number[];
 
-/** What lives in one engine: which one, and its number there. */
+/** Something that exists in one engine only: the engine, and its handle there. */
 export interface OneOf {
   engine: number;
   id: number;
 }
 
-/** What an estimate asks, in a form that can be divided. */
+/** Arguments of an estimate, in a form that can be divided. */
 export interface EstimateArguments {
   x: Float32Array;
   estimators: readonly string[];
@@ -22,14 +22,14 @@ export interface EstimateArguments {
   target?: readonly number[] | undefined;
 }
 
-/** A part of an estimate: points first .. first + count - 1, by one estimator. */
+/** A part of an estimate: points first .. first + count - 1, one estimator. */
 interface Part {
   first: number;
   count: number;
   estimator: number;
 }
 
-/** Adds up what several calls report. */
+/** Adds up the progress of several calls. */
 function total(onProgress: ((progress: Progress) => void) | undefined): () => ((progress: Progress) => void) | undefined {
   const parts: Progress[] = [];
   return () => {
@@ -61,13 +61,13 @@ export class Pool {
     return this.#endpoints.length;
   }
 
-  /** Asks the engine with least to do. */
+  /** Sends a request to the least busy engine. */
   async ask<K extends Kind>(request: (engine: number) => RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
     const engine = this.#idlest();
     return this.askOne<K>(engine, request(engine), watch);
   }
 
-  /** Asks one engine. */
+  /** Sends a request to a given engine. */
   async askOne<K extends Kind>(engine: number, request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
     this.#load[engine]! += 1;
     try {
@@ -77,7 +77,7 @@ export class Pool {
     }
   }
 
-  /** Begins a training in the engine with least to do. */
+  /** Starts a training in the least busy engine. */
   async train(args: object): Promise<OneOf> {
     const engine = this.#idlest();
     return { engine, id: await this.askOne<'train'>(engine, { kind: 'train', args }) };
@@ -93,7 +93,7 @@ export class Pool {
   }
 
   releaseOne({ engine, id }: OneOf): void {
-    // An engine that was closed has released everything already.
+    // A closed engine has already released everything.
     void this.#endpoints[engine]!.send<'release'>({ kind: 'release', handle: id }).catch(() => undefined);
   }
 
@@ -109,16 +109,16 @@ export class Pool {
     return this.ask<'call'>((engine) => ({ kind: 'call', model: model[engine]!, operation, args }), watch);
   }
 
-  /** The rows of one call, from as many engines as there are. */
+  /** The rows of one call, computed by all engines. */
   async estimate(model: Everywhere, elements: number, args: EstimateArguments, watch: Watch): Promise<Row[]> {
     const points = args.x.length / elements;
     const divisible = Number.isInteger(points) && (args.target === undefined || args.target.length === points);
     if (this.size === 1 || !divisible) return (await this.call(model, 'estimate', args, watch)) as Row[];
-    const own = copied(args); // the caller may go on with its own
+    const own = copied(args); // the caller may change its own
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: { estimators: own.estimators } }));
     const parts = divide(points, together, own.estimators.length);
     const report = total(watch.onProgress);
-    // The first part that fails ends the others.
+    // If one part fails, the others are aborted.
     const stop = new AbortController();
     const { signal } = stop;
     const forward = () => stop.abort();
@@ -146,7 +146,7 @@ export class Pool {
   }
 }
 
-/** Points that belong together stay together. */
+/** Parts of `together` points and one estimator: points that an estimator pools stay together. */
 function divide(points: number, together: number, estimators: number): Part[] {
   const parts: Part[] = [];
   for (let first = 0; first < points; first += together) {
@@ -167,7 +167,7 @@ function partOf(args: EstimateArguments, { first, count, estimator }: Part, elem
   };
 }
 
-/** For each point, each noise and each estimator, in that order. */
+/** Rows ordered by point, then noise, then estimator. */
 function inOrder(parts: readonly Part[], rows: readonly Row[][], points: number, args: EstimateArguments): Row[] {
   const noises = args.noise.length;
   const estimators = args.estimators.length;

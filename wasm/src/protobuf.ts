@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The wire format of protocol buffers, as far as models are edited: a message is a list of fields, most of which stay as they are.
+// The protobuf wire format, as far as editing models needs it: a message is a list of fields, most of which are not changed.
 
 export interface Field {
   number: number;
@@ -62,7 +62,7 @@ export function encode(fields: readonly Field[]): Uint8Array {
   return bytes;
 }
 
-/** Every field of this number replaced by what `edit` makes of its message. */
+/** The fields, with `edit` applied to the message of every field with this number. */
 export const edited = (fields: readonly Field[], number: number, edit: (message: Field[]) => Field[]): Field[] =>
   fields.map((field) => (field.number === number ? message(number, edit(parse(field.value as Uint8Array))) : field));
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What an engine can be asked, in the same thread or through a worker's messages.
+// The requests to an engine, in the same thread or through a worker's messages.
 import type { ErrorRecord } from './errors.js';
 import type { Dataset, EstimatorInfo, ModelInfo, Progress } from './types.js';
 
-/** Each request with its answer. */
+/** Each request with its reply. */
 export interface Protocol {
   describe: { request: object; reply: { version: string; estimators: EstimatorInfo[] } };
-  /** `external`: the model's forward passes are run by the watch's `forward`. */
-  load: { request: { bytes: Uint8Array; options: object; external?: boolean }; reply: { model: number; info: ModelInfo } };
-  /** Of a model or a training. */
+  /** `external`: `Watch.forward` runs the model's forward passes. */
+  load: { request: { bytes: Uint8Array; options: object; outside?: boolean }; reply: { model: number; info: ModelInfo } };
+  /** Releases a model or a training. */
   release: { request: { handle: number }; reply: undefined };
   call: { request: { model: number; operation: string; args: object }; reply: unknown };
   data: { request: { args: object }; reply: Dataset };
-  /** The reply is the training's number. */
+  /** The reply is the training's handle. */
   train: { request: { args: object }; reply: number };
   training: { request: { training: number; operation: string; args: object }; reply: unknown };
   mvn: { request: { args: object }; reply: unknown };
@@ -24,16 +24,16 @@ export type Request = { [K in Kind]: { kind: K } & Protocol[K]['request'] }[Kind
 export type RequestOf<K extends Kind> = { kind: K } & Protocol[K]['request'];
 export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
 
-/** Inputs [count, d], each as the model takes it, whose logits somebody else has to give. */
+/** Inputs [count, d], each as the model takes it, for which another engine must compute the logits. */
 export interface Wants {
   count: number;
   values: Float32Array;
 }
 
-/** Runs another engine: logits [count, C]. */
+/** Runs another engine; returns logits [count, C]. */
 export type Forward = (wants: Wants) => Promise<Float32Array>;
 
-/** What a caller watches a request with. */
+/** The caller's callbacks and signal for a request. */
 export interface Watch {
   forward?: Forward | undefined;
   signal?: AbortSignal | undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The module as Embind shows it (bindings.cpp). Nothing of it leaves this package.
+// The module's interface through Embind (bindings.cpp). Internal to this package.
 import type { Wants } from './protocol.js';
 import type { EstimatorInfo, ModelInfo } from './types.js';
 
@@ -13,7 +13,7 @@ export interface RawError {
 
 export type Outcome<T> = { value: T; error?: undefined } | { error: RawError };
 
-/** What a step says: where neither value nor error is there, there is more to do, once what it wants was answered. */
+/** Result of a step. With neither value nor error there is more to do; if `wants` is set, it must be answered first. */
 export interface Report {
   passes: number;
   planned: number;
@@ -57,6 +57,6 @@ export type ModuleFactory = (overrides: {
     imports: WebAssembly.Imports,
     receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
   ): object;
-  /** Only the module with threads asks. */
+  /** Used only by the module with threads. */
   threads: number;
 }) => Promise<RawModule>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The far end of a worker: an engine that answers messages. Between its steps it sees those that abort.
+// The worker's side: an engine that answers messages. It receives aborts between its steps.
 import { Engine } from './engine.js';
 import { ProbustError, toRecord } from './errors.js';
 import { builtin, isNode } from './platform.js';
@@ -8,7 +8,7 @@ import type { ModuleFactory } from './raw.js';
 
 const stepMilliseconds = 40;
 
-/** A request under way, and who waits for the logits that it wants. */
+/** A request under way, and the callback that waits for its logits. */
 interface Running {
   controller: AbortController;
   answer?: (message: Extract<ToWorker, { type: 'answer' }>) => void;
@@ -19,7 +19,7 @@ interface NodePort {
   postMessage(message: FromWorker): void;
 }
 
-/** This worker's side of the messages. */
+/** This worker's message port, in node or in a browser. */
 async function near(): Promise<{ post: (message: FromWorker) => void; listen: (receive: (message: ToWorker) => void) => void }> {
   if (isNode) {
     const port = (await builtin<{ parentPort: NodePort }>('node:worker_threads')).parentPort;

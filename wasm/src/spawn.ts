@@ -2,7 +2,7 @@
 import { usage } from './arguments.js';
 import { browserPort, isNode, nodePort, type Port } from './platform.js';
 
-/** Beside this file; not written as bundlers look for it, who would take it for one file more. */
+/** This file's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle worker.mjs as an asset. */
 const here = (): string => import.meta.url;
 const beside = (): URL => new URL('worker.mjs', here());
 
@@ -16,7 +16,7 @@ function addressOf(url: string | URL): URL {
 
 const isElsewhere = ({ protocol, origin }: URL): boolean => /^https?:$/.test(protocol) && origin !== globalThis.location.origin;
 
-/** Scripts of other origins, such as a content delivery network, do not start as workers; a script of our own may import them. */
+/** Scripts of other origins, such as a CDN, cannot be started as workers, but a script of our own may import them. */
 function importing(url: URL): Worker {
   const script = new Blob([`import ${JSON.stringify(url.href)};`], { type: 'text/javascript' });
   const own = URL.createObjectURL(script);
@@ -25,7 +25,7 @@ function importing(url: URL): Worker {
   return worker;
 }
 
-/** Bundlers know the words new Worker(new URL(...)). */
+/** The last line is literally new Worker(new URL(...)), which bundlers recognise. */
 function started(given: string | URL | undefined): Worker {
   const url = given === undefined ? beside() : addressOf(given);
   if (isElsewhere(url)) return importing(url);
@@ -33,7 +33,7 @@ function started(given: string | URL | undefined): Worker {
   return new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module' });
 }
 
-/** A worker from worker.mjs, which lies beside this file. */
+/** Starts a worker from worker.mjs, by default the one next to this file. */
 export async function spawn(url: string | URL | undefined): Promise<Port> {
   return isNode ? nodePort(url ?? beside()) : browserPort(started(url));
 }

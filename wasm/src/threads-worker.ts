@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// threads/worker.mjs: as worker.ts, around the module with threads, whose glue lies beside it.
+// threads/worker.mjs: like worker.ts, with the module with threads, whose glue is next to it.
 import createModule from './threads-glue.mjs';
 import { serve } from './serve.js';
 

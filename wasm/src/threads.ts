@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `probust/threads`: one module whose models run on several threads that share its memory. Its files lie in threads/ and go to a
-// server as they are: threads start from scripts by name, which bundlers would tear apart.
+// `probust/threads`: one module whose models run on several threads with shared memory. Copy its files in threads/ to the server
+// unchanged: threads are started from scripts by name, and bundlers would break that.
 import type { Probust } from './api.js';
 import { optionsOf, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
@@ -29,7 +29,7 @@ function requireShared(): void {
   if (!hasSimd()) throw missing('SIMD is not available here', "use 'probust', which goes without");
 }
 
-/** Where this script is; not written as bundlers look for it, who would take the whole folder apart. */
+/** This script's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle the whole folder. */
 const here = (): string => import.meta.url;
 
 interface Places {
@@ -55,13 +55,13 @@ function started(worker: URL): Port {
   try {
     return browserPort(new Worker(worker, { type: 'module' }));
   } catch (error) {
-    throw missing(`${String(worker)} may not be started from here`, hint, error); // it is of another origin
+    throw missing(`${String(worker)} may not be started from here`, hint, error); // it has another origin
   }
 }
 
 /**
- * As createProbust of `probust`, for pages that are cross-origin isolated: always in a worker, with `threads` threads for each
- * call. Rejects with a ProbustError: `environment` where memory cannot be shared or a file is missing, `aborted`, `usage`.
+ * Like createProbust of `probust`, for cross-origin isolated pages: always in a worker, with `threads` threads for each call.
+ * Rejects with a ProbustError: `environment` if memory cannot be shared or a file is missing, `aborted`, `usage`.
  */
 export async function createProbust(options: ThreadsOptions = {}): Promise<Probust> {
   const { signal } = optionsOf('createProbust', options, names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Made data, and trainings: each lives in one engine.
+// Generated data, and trainings. Each training exists in one engine.
 import type { Model } from './api.js';
 import { callNames, divided, holding, optionsOf, usage, type Names } from './arguments.js';
 import { dispose } from './dispose.js';
@@ -26,8 +26,8 @@ const trainNames: Names<TrainOptions> = {
 };
 
 /**
- * Data that are made from a seed: point i is of class i modulo the classes, and the same wherever it is made. All reject with a
- * ProbustError: `usage` for a count, noise, side or number of classes that cannot be, `resources` for too many points.
+ * Data generated from a seed. Point i has class i modulo the number of classes, and is the same on every machine. All methods
+ * reject with a ProbustError: `usage` for an invalid count, noise, side or number of classes, `resources` for too many points.
  */
 export class Data {
   readonly #pool: Pool;
@@ -37,22 +37,22 @@ export class Data {
     this.#pool = pool;
   }
 
-  /** Two half circles that reach into each other; noise 0.1 by default. */
+  /** Two interleaved half circles; noise 0.1 by default. */
   moons(options?: DataOptions): Promise<Dataset> {
     return this.#make('moons', options);
   }
 
-  /** Normal clouds around 2 to 6 places (3 by default) on the unit circle; noise 0.25 by default. */
+  /** Normal clouds around 2 to 6 points (3 by default) on the unit circle; noise 0.25 by default. */
   blobs(options?: DataOptions): Promise<Dataset> {
     return this.#make('blobs', options);
   }
 
-  /** 2 to 6 arms (2 by default) of one turn around the origin; noise 0.03 by default. */
+  /** 2 to 6 spiral arms (2 by default), each one turn around the origin; noise 0.03 by default. */
   spirals(options?: DataOptions): Promise<Dataset> {
     return this.#make('spirals', options);
   }
 
-  /** A square whose opposite quarters belong together; noise 0.05 by default. */
+  /** A square whose opposite quarters have the same class; noise 0.05 by default. */
   xor(options?: DataOptions): Promise<Dataset> {
     return this.#make('xor', options);
   }
@@ -73,7 +73,7 @@ export class Data {
   }
 }
 
-/** What every release of a training needs, without the training itself: a registry may not hold on to it. */
+/** What is needed to release a training. It does not refer to the Training, which the registry must not keep alive. */
 interface Lease {
   pool: Pool;
   place: OneOf;
@@ -82,9 +82,9 @@ interface Lease {
 const forgotten = new FinalizationRegistry<Lease>(({ pool, place }) => pool.releaseOne(place));
 
 /**
- * A network under training. It is deterministic: the same data, options and runs give the same network. Methods reject with a
- * ProbustError: `usage` for options that cannot be, or a run while another is under way; `numerical` where the loss is no longer
- * finite; `aborted`; `disposed`.
+ * A network in training. It is deterministic: the same data, options and runs give the same network. Methods reject with a
+ * ProbustError: `usage` for invalid options or a run while another is under way; `numerical` if the loss is no longer finite;
+ * `aborted`; `disposed`.
  */
 export class Training {
   readonly #lease: Lease;
@@ -102,8 +102,8 @@ export class Training {
   }
 
   /**
-   * Trains so many epochs more, 1 by default, and scores the network on all points, without noise. What `options` leave out is as
-   * `train` was given it. An aborted run leaves the network as far as it came.
+   * Trains for `epochs` more epochs and scores the network on all points, without noise. Options left out are as given to
+   * `train`. An aborted run keeps the steps that were made.
    */
   async run(epochs = 1, options: RunOptions = {}): Promise<Score> {
     this.#live();
@@ -132,18 +132,18 @@ export class Training {
     }
   }
 
-  /** The present network as the bytes of an ONNX model: input "x" [batch, ...pointShape], output "logits" [batch, classes]. */
+  /** The current network as the bytes of an ONNX model: input "x" [batch, ...pointShape], output "logits" [batch, classes]. */
   async save(): Promise<Uint8Array> {
     this.#live();
     return (await this.#ask('save', {}, {})) as Uint8Array;
   }
 
-  /** The present network as a model, which further training does not change. */
+  /** The current network as a model, which further training does not change. */
   async model(): Promise<Model> {
     return this.#load(await this.save());
   }
 
-  /** Ends a run under way and frees its memory; calls after that reject with code `disposed`. */
+  /** Ends a run under way and frees the memory; later calls reject with code `disposed`. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -168,7 +168,7 @@ export class Training {
   }
 }
 
-/** Begins a training in the engine with least to do. */
+/** Starts a training in the least busy engine. */
 export async function begin(
   pool: Pool,
   data: LabelledPoints,

@@ -13,15 +13,15 @@ export type Numbers =
   | Int32Array
   | Uint32Array;
 
-/** How far a call is. */
+/** Progress of a call. */
 export interface Progress {
   /** Forward and backward passes done. */
   passes: number;
-  /** Passes that the call takes, as far as that is known beforehand. */
+  /** Passes that the call will take, as far as that is known in advance. */
   planned: number;
 }
 
-/** What every call that may take long understands. */
+/** Options of every call that may take long. */
 export interface CallOptions {
   /** Ends the call with a ProbustError of code `aborted`; the model stays usable. */
   signal?: AbortSignal;
@@ -30,44 +30,44 @@ export interface CallOptions {
 }
 
 export interface ProbustOptions {
-  /** Where probust.wasm is; beside the script by default. Give it if your bundler or server moves the file. */
+  /** Where probust.wasm is; by default next to the script. Set it if your bundler or server moves the file. */
   wasmUrl?: string | URL;
-  /** Run in a Web Worker (node: a worker thread), so that the page never waits. */
+  /** Run in a Web Worker (node: a worker thread), so that the page never blocks. */
   worker?: boolean;
-  /** Run in so many workers; points and estimators are spread over them. */
+  /** Run in this many workers; points and estimators are spread over them. */
   threads?: number;
-  /** Where worker.mjs is; beside the script by default. */
+  /** Where worker.mjs is; by default next to the script. */
   workerUrl?: string | URL;
   /** Ends the download, and the start of workers. */
   signal?: AbortSignal;
 }
 
-/** Of `probust/threads`. */
+/** Options of `probust/threads`. */
 export interface ThreadsOptions {
-  /** Threads for each call, 1 to 256; one a core by default. */
+  /** Threads for each call, 1 to 256; by default one per core. */
   threads?: number;
-  /** Where threads/worker.mjs is served, with the other files of that folder beside it; beside the script by default. */
+  /** Where threads/worker.mjs is served, with the other files of that folder next to it; by default next to the script. */
   workerUrl?: string | URL;
-  /** Where probust-threads.wasm is; beside the worker by default. */
+  /** Where probust-threads.wasm is; by default next to the worker. */
   wasmUrl?: string | URL;
   /** Ends the download, and the start of workers. */
   signal?: AbortSignal;
 }
 
-/** An ONNX model: its bytes, where they are, a response that brings them, or a file that somebody chose. */
+/** An ONNX model: its bytes, its path or URL, a response with it, or a file that the user chose. */
 export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Response | Blob;
 
-/** How data become the model's input. x, noise, gradients and distances are all in units of the data before mean and std. */
+/** How data become the model's input. x, noise, gradients and distances are in units of the data before mean and std. */
 export interface ModelOptions {
-  /** Subtracted from x: one number for all, or one a channel. */
+  /** Subtracted from x: one number for all channels, or one per channel. */
   mean?: Numbers;
-  /** x is then divided by it: likewise. */
+  /** x is then divided by it: one number for all channels, or one per channel. */
   std?: Numbers;
-  /** The order the model's input wants, if x is stored as [C, H, W]; told from the shapes by default. */
+  /** The order of the model's input, if x is stored as [C, H, W]; by default derived from the shapes. */
   layout?: 'auto' | 'nchw' | 'nhwc' | 'whcn';
-  /** The shape of one point of x, as [3, 32, 32]; that of the model's input without its batch by default. */
+  /** The shape of one point of x, such as [3, 32, 32]; by default that of the model's input without its batch. */
   shape?: Numbers;
-  /** The input's shape for one example, where the model leaves more of it open than the batch. */
+  /** The input's shape for one example, if the model leaves more of it open than the batch. */
   inputShape?: Numbers;
   /** The name of the output to take as logits. */
   output?: string;
@@ -78,9 +78,9 @@ export interface ModelOptions {
 
 export interface Port {
   name: string;
-  /** As "float32". */
+  /** Such as "float32". */
   type: string;
-  /** -1 where it is symbolic. */
+  /** -1 for a symbolic extent. */
   shape: number[];
 }
 
@@ -92,33 +92,33 @@ export interface OperatorUse {
   differentiable: boolean;
 }
 
-/** What is known of a model. */
+/** Facts about a model. */
 export interface ModelInfo {
-  /** What runs it: "probust", or as "onnxruntime-web (webgpu)". */
+  /** The engine that runs it: "probust", or for example "onnxruntime-web (webgpu)". */
   engine: string;
   producer: string;
   graph: string;
   opset: number;
   /** Elements of floating-point weights. */
   parameters: number;
-  /** Floating-point operations of one forward pass of one example; NaN where another engine runs it. */
+  /** Floating-point operations of one forward pass of one example; NaN if another engine runs it. */
   flops: number;
   /** C, the number of logits. */
   classes: number;
   /** The shape of one point of x. */
   pointShape: number[];
-  /** The ONNX input's shape at batch one. */
+  /** The ONNX input's shape with a batch of 1. */
   inputShape: number[];
   /** The name of the output taken as logits. */
   logits: string;
   inputs: Port[];
   outputs: Port[];
   operators: OperatorUse[];
-  /** What was decided on the way, one sentence each. */
+  /** Decisions made while loading, one sentence each. */
   notes: string[];
 }
 
-/** Numbers that a noise text names, as in "gaussian:cov=mine". */
+/** Numbers that a noise text refers to by name, as in "gaussian:cov=mine". */
 export interface NamedArray {
   /** Row-major. */
   data: Numbers;
@@ -130,36 +130,36 @@ export interface NamedArray {
 export interface CategoryGroup {
   /** The k columns. */
   columns: Numbers;
-  /** [k, k] row-major: the probability of each value, given the present one. */
+  /** [k, k] row-major: the probability of each value (column), given the current one (row). */
   transitions: Numbers;
 }
 
-/** What noise is, beside its text. */
+/** Options of the noise, in addition to its text. */
 export interface NoiseOptions {
-  /** What the noise text names in place of a file. */
+  /** Arrays that the noise text names instead of files. */
   arrays?: Record<string, NamedArray>;
-  /** What "categorical:NAME" names. */
+  /** Groups that "categorical:NAME" names. */
   categories?: Record<string, CategoryGroup[]>;
   /** Noisy copies are clipped to [low, high], in the units of x. */
   clip?: readonly [number, number];
-  /** ... and rounded to so many evenly spaced values of that range. */
+  /** ... and rounded to this many evenly spaced values in that range. */
   levels?: number;
 }
 
-/** What is asked at points of the data. */
+/** Options of calls about points of the data. */
 export interface PointOptions extends CallOptions {
-  /** Of the noise, a whole number: the same seed gives the same noise here and on the command line. 0 by default. */
+  /** Seed of the noise, a whole number; 0 by default. The same seed gives the same noise here and on the command line. */
   seed?: number;
-  /** The position of the (first) point in its data, which keys its noise too. 0 by default. */
+  /** The position of the (first) point in its data, which also keys its noise; 0 by default. */
   index?: number;
-  /** The class whose survival is asked for, one a point; the predicted one by default. */
+  /** The class whose survival is estimated, one per point; by default the predicted one. */
   target?: Numbers;
 }
 
 export interface EstimateOptions extends NoiseOptions, PointOptions {
-  /** As "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4"; several make a row each. */
+  /** Such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4"; several give a row each. */
   noise: string | readonly string[];
-  /** As "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
+  /** Such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
   estimators?: string | readonly string[];
 }
 
@@ -169,13 +169,13 @@ export interface Row {
   index: number;
   /** Always null here: labels stay with the caller. */
   label: number | null;
-  /** argmax of the logits at x, the lowest index on a tie. */
+  /** argmax of the logits at x; on a tie, the lowest index. */
   predicted: number;
   /** The class whose survival is estimated. */
   target: number;
   /** Canonical text. */
   noise: string;
-  /** The scale, for noise of one parameter. */
+  /** The scale, for noise with one parameter. */
   sigma: number | null;
   /** Canonical text. */
   estimator: string;
@@ -196,11 +196,11 @@ export interface Row {
 }
 
 export interface LinearizeOptions extends NoiseOptions, PointOptions {
-  /** 0 (the default): linearise at x. Otherwise average margins and gradients over so many noisy copies. */
+  /** 0 (the default): linearise at x. N > 0: average margins and gradients over N noisy copies. */
   samples?: number;
 }
 
-/** The classifier seen as linear around a point. Rivals are the classes other than the target, in order: m = C - 1. */
+/** The classifier linearised around a point. Rivals are the classes other than the target, in order: m = C - 1. */
 export interface Linearization {
   target: number;
   /** The noise's scale, sigma. */
@@ -209,13 +209,13 @@ export interface Linearization {
   margins: Float64Array;
   /** [m, d] row-major: their gradients. */
   gradients: Float32Array;
-  /** [m, m] row-major: the covariance of the linearised margins at unit scale; sigma² times it at the noise's. */
+  /** [m, m] row-major: the covariance of the linearised margins at unit scale; times sigma² for the noise's scale. */
   gram: Float64Array;
-  /** [k] the rows of the boundaries that noise can cross; z and R are theirs. */
+  /** [k] rows (of `margins`) of the boundaries that noise can cross; z and R are about these. */
   rivals: Int32Array;
   /** [k] margins in standard deviations. */
   z: Float64Array;
-  /** [k, k] row-major: correlations. p = Phi_R(z), which Probust.mvn computes. */
+  /** [k, k] row-major: correlations. Probust.mvn computes p = Phi_R(z). */
   R: Float64Array;
 }
 
@@ -246,56 +246,56 @@ export interface Curve {
 export interface SliceOptions extends PointOptions {
   /** s and t of x + s u + t v run from -reach to reach, in the units of x; 1 by default. */
   reach?: number;
-  /** Points a side, 2 to 4096; 64 by default. */
+  /** Points per side, 2 to 4096; 64 by default. */
   resolution?: number;
 }
 
-/** Decision regions on a plane through x: element [row * resolution + column] is at t by row, s by column. */
+/** Decision regions on a plane through x. Element [row * resolution + column]: t depends on the row, s on the column. */
 export interface Slice {
   resolution: number;
   reach: number;
   /** [d] orthonormal directions. */
   u: Float64Array;
   v: Float64Array;
-  /** [resolution²] classes; -1 where logits are NaN. */
+  /** [resolution²] classes; -1 if logits are NaN. */
   predicted: Int32Array;
-  /** [resolution²] of the target over its strongest rival: zero on the boundary. */
+  /** [resolution²] margin of the target over its strongest rival: zero on the boundary. */
   margin: Float64Array;
 }
 
 export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target'> {
-  /** As "gaussian:0.1". */
+  /** Such as "gaussian:0.1". */
   noise: string;
   /** How many copies; 1000 by default. */
   count?: number;
 }
 
-/** Noisy copies of a point: the very ones that "mc:N" counts at the same seed and index. */
+/** Noisy copies of a point: exactly those that "mc:N" counts with the same seed and index. */
 export interface Cloud {
   /** [n, d] row-major, in the units of the data. */
   x: Float32Array;
-  /** [n] argmax of the logits, the lowest index on a tie; -1 where they are NaN. */
+  /** [n] argmax of the logits; on a tie, the lowest index; -1 if they are NaN. */
   predicted: Int32Array;
 }
 
-/** The nearest point with another answer that was found: exact for linear models, otherwise an upper bound. */
+/** The nearest point found with another answer: exact for linear models, otherwise an upper bound. */
 export interface NearestBoundary {
-  /** Euclidean, in the units of the data; Infinity where none was found, NaN where logits are. */
+  /** Euclidean, in the units of the data; Infinity if none was found, NaN if logits are NaN. */
   distance: number;
-  /** The class there; -1 where none was found. */
+  /** The class there; -1 if none was found. */
   rival: number;
-  /** [d] from x to just beyond the boundary; zeros where none was found. */
+  /** [d] from x to just beyond the boundary; zeros if none was found. */
   step: Float32Array;
   /** Passes spent. */
   forwards: number;
   backwards: number;
 }
 
-/** What made data shall be. */
+/** Options of generated data. */
 export interface DataOptions extends CallOptions {
   /** Points; 500 by default. */
   count?: number;
-  /** Where the kind leaves a choice. */
+  /** Number of classes, for kinds that leave a choice. */
   classes?: number;
   /** Standard deviation of normal noise on every element. */
   noise?: number;
@@ -303,9 +303,9 @@ export interface DataOptions extends CallOptions {
   seed?: number;
 }
 
-/** Of data that are pictures. */
+/** Options of generated pictures. */
 export interface PictureOptions extends DataOptions {
-  /** Pixels a side, 8 to 256; 28 by default. */
+  /** Pixels per side, 8 to 256; 28 by default. */
   side?: number;
 }
 
@@ -321,54 +321,54 @@ export interface LabelledPoints {
   pointShape?: Numbers | undefined;
 }
 
-/** Made data. */
+/** Generated data. */
 export interface Dataset extends LabelledPoints {
   /** [N, ...pointShape] row-major. */
   x: Float32Array;
   /** [N] */
   labels: Int32Array;
   classes: number;
-  /** [2], or [1, side, side] of digits. */
+  /** [2], or [1, side, side] for digits. */
   pointShape: number[];
 }
 
-/** What may change from run to run of a training. */
+/** Options that may change between runs of a training. */
 export interface TrainingRates {
-  /** The optimiser's; 0.005 by default. */
+  /** Learning rate; 0.005 by default. */
   rate?: number | undefined;
-  /** Standard deviation of Gaussian noise that is added to every input afresh, in the units of x; 0 by default. */
+  /** Standard deviation of the Gaussian noise, drawn anew for every input, in the units of x; 0 by default. */
   sigma?: number | undefined;
-  /** Of the mean squared gradient norm ||grad_x loss||², which is added to the loss; 0 by default. */
+  /** Weight of the mean squared gradient norm ||grad_x loss||² that is added to the loss; 0 by default. */
   lambda?: number | undefined;
-  /** Of weights; 0 by default. */
+  /** Weight decay; 0 by default. */
   decay?: number | undefined;
 }
 
 export interface TrainOptions extends TrainingRates {
-  /** Widths of the hidden layers; [32] by default. None: a linear classifier. */
+  /** Widths of the hidden layers; [32] by default. [] gives a linear classifier. */
   hidden?: Numbers;
-  /** Between the layers; 'relu' by default. */
+  /** Activation between the layers; 'relu' by default. */
   activation?: 'relu' | 'tanh' | 'gelu';
   /** 'adam' by default. */
   optimizer?: 'adam' | 'sgd';
-  /** Points a step; 32 by default. */
+  /** Points per step; 32 by default. */
   batch?: number;
-  /** Of initial weights, the order of points and noise; 0 by default. */
+  /** Seed of initial weights, order of points, and noise; 0 by default. */
   seed?: number;
-  /** Bytes that weights and their gradients may take, and as many for activations; 1 GiB by default. */
+  /** Bytes for weights and their gradients, and the same again for activations; 1 GiB by default. */
   memory?: number;
 }
 
-/** Progress counts steps, and batches to be scored. */
+/** Progress counts training steps and scored batches. */
 export interface RunOptions extends TrainingRates, CallOptions {}
 
-/** How a network does on the points that it is trained on, without noise. */
+/** Loss and accuracy of a network on its training points, without noise. */
 export interface Score {
-  /** Epochs of training so far; a fraction after an aborted run. */
+  /** Epochs trained so far; not a whole number after an aborted run. */
   epoch: number;
   /** Mean cross-entropy. */
   loss: number;
-  /** The share of points whose label has the largest logit. */
+  /** Fraction of points whose label has the largest logit. */
   accuracy: number;
 }
 
@@ -377,15 +377,15 @@ export interface VerifyOptions extends CallOptions {
   x?: Numbers;
 }
 
-/** How far two models' logits are apart. */
+/** Difference between two models' logits. */
 export interface Verification {
   /** Points compared. */
   points: number;
-  /** The largest absolute difference of two logits; Infinity where one of them is NaN. */
+  /** The largest absolute difference of two logits; Infinity if one of them is NaN. */
   largest: number;
-  /** The same over the largest absolute logit. */
+  /** `largest` divided by the largest absolute logit. */
   relative: number;
-  /** Where the differences are largest: the worst class of the worst points, at most five, worst first. */
+  /** The largest differences: the worst class of each of the worst points, at most five, worst first. */
   worst: { point: number; class: number; own: number; other: number; difference: number }[];
   /** Whether the predicted classes are the same everywhere. */
   argmaxAgrees: boolean;
@@ -394,9 +394,9 @@ export interface Verification {
 }
 
 export interface MvnOptions {
-  /** Wanted absolute error of p; 1e-4 by default. */
+  /** Requested absolute error of p; 1e-4 by default. */
   abs?: number;
-  /** Wanted relative error of 1 - p; 1e-2 by default. */
+  /** Requested relative error of 1 - p; 1e-2 by default. */
   relFail?: number;
   seed?: number;
 }
@@ -415,8 +415,8 @@ export interface MvnResult {
 
 export interface EstimatorInfo {
   name: string;
-  /** How it is written, as "mmse:N". */
+  /** How it is written, such as "mmse:N". */
   form: string;
-  /** One line for people. */
+  /** A one-line description. */
   summary: string;
 }

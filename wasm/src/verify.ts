@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Two engines' logits of the same points, side by side.
+// Compares two engines' logits at the same points.
 import type { Verification } from './types.js';
 
-/** Points whose elements are uniform in [0, 1], always the same: Weyl's sequence of the golden ratio. */
+/** Always the same points with elements uniform in [0, 1]: the Weyl sequence of the golden ratio. */
 export const uniformPoints = (count: number, elements: number): Float32Array =>
   Float32Array.from({ length: count * elements }, (_, i) => ((i + 1) * 0.6180339887498949) % 1);
 
@@ -20,7 +20,7 @@ const apart = (a: number, b: number): number => {
   return Number.isNaN(difference) ? Infinity : difference;
 };
 
-/** Logits [N, C] of both. */
+/** Compares logits [N, C] of two models. */
 export function compared(own: Float32Array, other: Float32Array, classes: number): Verification {
   const points = own.length / classes;
   const worst: Verification['worst'] = [];

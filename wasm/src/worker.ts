@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The script of a worker. The page sends it the compiled module.
+// The worker's script. The page sends it the compiled module.
 import createModule from './glue.mjs';
 import { serve } from './serve.js';
 
