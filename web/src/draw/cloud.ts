@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points on the picture: noisy copies, data, and the way to the nearest boundary.
+// Points on the picture: noisy copies, data, and the arrow to the nearest boundary.
 import { css, letter, mix, type Palette } from './palette.js';
 import { toPixel, type Pair, type View } from './view.js';
 
@@ -10,7 +10,7 @@ export interface Copies {
   predicted: ArrayLike<number>;
 }
 
-/** Copies with the answer are soft dots in its colour, the others rings in the colour of text: legible without any colour. */
+/** Copies that keep the answer are soft dots in its colour, others rings in the text colour: readable without colours. */
 export function drawCloud(
   ctx: CanvasRenderingContext2D,
   size: number,
@@ -40,9 +40,9 @@ export interface Labelled {
   labels: ArrayLike<number>;
 }
 
-/** Data are small squares, so that nobody takes them for noise. */
+/** Data are small squares, so that they are not mistaken for noise. */
 export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View, { x, labels }: Labelled, palette: Palette) {
-  // Many are drawn small; the few that somebody clicked in are the subject.
+  // Large data sets are drawn small; the user's own few points are drawn larger.
   const half = (size < 420 ? 1.6 : 2.1) * (labels.length < 60 ? 2 : 1);
   ctx.save();
   ctx.lineWidth = 1;
@@ -56,7 +56,7 @@ export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View
   ctx.restore();
 }
 
-/** From the point to the nearest place with another answer. */
+/** An arrow from the point to the nearest boundary. */
 export function drawArrow(
   ctx: CanvasRenderingContext2D,
   size: number,
@@ -91,7 +91,7 @@ export function drawArrow(
   ctx.restore();
 }
 
-/** Names the regions: a letter where a class is furthest from any other. */
+/** Labels the regions: each letter where its class is furthest from any other. */
 export function drawLetter(ctx: CanvasRenderingContext2D, [x, y]: Pair, of: number, palette: Palette) {
   ctx.save();
   ctx.font = '650 17px system-ui, sans-serif';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Logits on a square grid. They are the network's own; between grid points pictures interpolate them, so that a dragged point
-// needs no answer from a worker to be drawn.
+// The network's logits on a square grid. Pictures interpolate between grid points, so that a dragged point can be drawn
+// without waiting for a worker.
 import type { View } from './view.js';
 
 export interface Field {
@@ -8,16 +8,16 @@ export interface Field {
   x0: number;
   y0: number;
   step: number;
-  /** Grid points a side. */
+  /** Grid points per side. */
   size: number;
   classes: number;
-  /** [size, size, classes], row by row from below. */
+  /** [size, size, classes], rows from the bottom up. */
   logits: Float32Array;
 }
 
 export type Grid = Omit<Field, 'classes' | 'logits'>;
 
-/** Noise leaves the picture: a grid reaches further than its view. */
+/** The grid reaches beyond the view, because noise leaves it. */
 export function gridOf({ cx, cy, reach }: View, size: number, beyond = 2): Grid {
   const half = reach * beyond;
   return { x0: cx - half, y0: cy - half, step: (2 * half) / (size - 1), size };
@@ -36,7 +36,7 @@ export function gridPoints({ x0, y0, step, size }: Grid): Float32Array {
 
 const clamp = (value: number, high: number) => (value < 0 ? 0 : value > high ? high : value);
 
-/** The class at (x, y), by logits interpolated between the four grid points around it. */
+/** The class at (x, y), from logits interpolated between the four grid points around it. */
 export function classAt({ x0, y0, step, size, classes, logits }: Field, x: number, y: number): number {
   const column = clamp((x - x0) / step, size - 1.000001);
   const row = clamp((y - y0) / step, size - 1.000001);
@@ -58,7 +58,7 @@ export function classAt({ x0, y0, step, size, classes, logits }: Field, x: numbe
   return best;
 }
 
-/** [size, size] of a class over its strongest rival: zero on the boundary of its region. */
+/** [size, size] margins of a class over its strongest rival: zero on the boundary of its region. */
 export function marginsOf({ size, classes, logits }: Field, of: number): Float32Array {
   const margins = new Float32Array(size * size);
   for (let at = 0; at < margins.length; ++at) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The classifier as an estimator sees it: a straight line for each rival class, and the part of the plane between all of them.
+// The linearised classifier: a straight line for each rival class, and the intersection of their half-planes.
 import { css, letter, type Palette, type Rgb } from './palette.js';
 import { toPixel, type Pair, type View } from './view.js';
 
 export interface Line {
-  /** The class beyond it. */
+  /** The class on the other side. */
   rival: number;
-  /** Where it comes nearest to the point. */
+  /** Its nearest point to x. */
   foot: Pair;
-  /** Along it, of length one. */
+  /** Unit vector along the line. */
   along: Pair;
-  /** Towards the side where the answer is kept. */
+  /** Unit normal towards the side where the answer is kept. */
   kept: Pair;
 }
 
@@ -32,7 +32,7 @@ export function linesOf(at: Pair, target: number, margins: Float64Array, gradien
 export interface LineStyle {
   dashed: boolean;
   opacity: number;
-  /** The class whose line is lit. */
+  /** The class whose line is highlighted. */
   lit: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export function drawLines(
     const lit = style.lit === rival;
     ctx.globalAlpha = style.opacity * (style.lit === undefined || lit ? 1 : 0.25);
     const ends = [-far, far].map((t) => toPixel(view, size, foot[0] + t * along[0], foot[1] + t * along[1]));
-    // A halo in the colour of the paper keeps the line apart from the region that it has the colour of.
+    // A halo in the background colour separates the line from the region of the same colour.
     stroke(ctx, ends as [Pair, Pair], [], lit ? 6 : 4.5, css(palette.paper, 0.8));
     stroke(ctx, ends as [Pair, Pair], style.dashed ? [9, 6] : [], lit ? 3.5 : 2.25, css(strong(palette, rival)));
   }
@@ -68,13 +68,13 @@ function stroke(ctx: CanvasRenderingContext2D, [from, to]: [Pair, Pair], dash: n
   ctx.setLineDash([]);
 }
 
-/** The class's colour, nearer to the ink: thin lines need more contrast than areas. */
+/** The class's colour, mixed with the text colour: thin lines need more contrast than areas. */
 export const strong = (palette: Palette, of: number): Rgb => {
   const colour = palette.classes[of % palette.classes.length]!;
   return colour.map((value, i) => Math.round(value * 0.78 + palette.ink[i]! * 0.22)) as Rgb;
 };
 
-/** Names each line where it is nearest to the point, as far as that is in the picture. */
+/** Labels each line near its nearest point to x, if that is in the picture. */
 export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: View, lines: readonly Line[], palette: Palette) {
   ctx.save();
   ctx.font = '600 12px system-ui, sans-serif';
@@ -97,7 +97,7 @@ export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: Vi
   ctx.restore();
 }
 
-/** The square cut by every half-plane: what the estimator believes keeps the answer. */
+/** The view's square cut by every half-plane: the region where, for the estimator, the answer is kept. */
 function intersection(view: View, lines: readonly Line[]): Pair[] {
   const { cx, cy, reach } = view;
   let corners: Pair[] = [
@@ -119,7 +119,7 @@ function intersection(view: View, lines: readonly Line[]): Pair[] {
   return corners;
 }
 
-/** Hatches what the estimator believes is lost. */
+/** Hatches the region where, for the estimator, the answer changes. */
 export function drawHalfPlanes(
   ctx: CanvasRenderingContext2D,
   size: number,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Colours as pictures need them: read from the custom properties of the element that they are drawn in, so that a page's own
-// theme reaches canvases too.
+// Colours for canvases, read from the custom properties of the element that they are drawn in, so that a page's theme applies
+// to them too.
 
 export type Rgb = [number, number, number];
 
@@ -9,11 +9,11 @@ export interface Palette {
   ink: Rgb;
   muted: Rgb;
   accent: Rgb;
-  /** One a class. */
+  /** One per class. */
   classes: Rgb[];
 }
 
-/** Classes are named by letters, so that nobody has to tell colours apart. */
+/** Classes are named by letters, so that nobody has to rely on colours. */
 export const letter = (of: number): string => String.fromCharCode(65 + of);
 
 const hex = (text: string): Rgb => {
@@ -36,6 +36,6 @@ export function paletteOf(element: Element): Palette {
 
 export const css = ([r, g, b]: Rgb, alpha = 1): string => `rgb(${r} ${g} ${b} / ${alpha})`;
 
-/** `share` of `over` on `under`. */
+/** Blends `share` of `over` onto `under`. */
 export const mix = (under: Rgb, over: Rgb, share: number): Rgb =>
   under.map((value, i) => Math.round(value + (over[i]! - value) * share)) as Rgb;

@@ -5,11 +5,11 @@ import { classAt, marginsOf, type Field } from './field.js';
 import { mix, type Palette } from './palette.js';
 import { toData, toPixel, type View } from './view.js';
 
-/** How much of a class's colour its region and its pattern have; dark paper swallows more. */
+/** Opacity of a class's colour in its region and its pattern; dark backgrounds need more. */
 const strength = { light: 0.18, dark: 0.27 };
 const patternStrength = { light: 0.3, dark: 0.4 };
 
-/** Whether a pattern marks the pixel: regions stay apart without their colours. Distances are in CSS pixels. */
+/** Whether the pattern covers the pixel; patterns distinguish regions without colours. Distances are in CSS pixels. */
 const patterns: ((x: number, y: number) => boolean)[] = [
   () => false,
   (x, y) => (x + y) % 14 < 1,
@@ -19,7 +19,7 @@ const patterns: ((x: number, y: number) => boolean)[] = [
   (x) => x % 12 < 1,
 ];
 
-/** `size` pixels a side, `density` of them for each CSS pixel. */
+/** `size` pixels per side, `density` pixels per CSS pixel. */
 export function paintRegions(field: Field, view: View, size: number, density: number, palette: Palette): ImageData {
   const image = new ImageData(size, size);
   const words = new Uint32Array(image.data.buffer);
@@ -41,12 +41,12 @@ export function paintRegions(field: Field, view: View, size: number, density: nu
 export function boundaries(field: Field, view: View, size: number): Path2D {
   const path = new Path2D();
   const zero = contours().size([field.size, field.size]);
-  // With two classes the second has the same boundary.
+  // With two classes, both have the same boundary.
   const count = field.classes === 2 ? 1 : field.classes;
   for (let c = 0; c < count; ++c) {
     for (const ring of zero.contour(Array.from(marginsOf(field, c)), 0).coordinates.flat()) {
       ring.forEach(([column, row], i) => {
-        // d3-contour counts from the corners of cells whose middles are the grid points.
+        // d3-contour measures from cell corners; the grid points are the cells' centres.
         const [px, py] = toPixel(view, size, field.x0 + (column! - 0.5) * field.step, field.y0 + (row! - 0.5) * field.step);
         if (i === 0) path.moveTo(px, py);
         else path.lineTo(px, py);
@@ -56,7 +56,7 @@ export function boundaries(field: Field, view: View, size: number): Path2D {
   return path;
 }
 
-/** Places for the names of classes: for each that is in view, the grid point furthest from where it ends. */
+/** Label positions: for each visible class, the grid point furthest from the edge of its region. */
 export function namePlaces(field: Field, view: View): { of: number; x: number; y: number }[] {
   const side = 25;
   const at = (i: number) => -view.reach + ((i + 0.5) / side) * 2 * view.reach;

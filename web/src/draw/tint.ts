@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The share of the noise that changes the answer, as a tint: each cell is as strong as the noise is dense there. The picture is
-// itself the sum that its counter shows, over cells of the noise's own coordinates; so anybody may check it against 1 - p.
+// The share of the noise that changes the answer, as a tint: each cell's opacity grows with the noise density there. The counter
+// shows the sum over the same cells, which lie in the noise's own coordinates, so that it can be checked against 1 - p.
 import { classAt, type Field } from './field.js';
 import type { Palette } from './palette.js';
 import { axes, type Ellipse, type Pair } from './view.js';
 
-/** Cells a side, and how many standard deviations they reach: outside are 2e-4 of the noise. */
+/** Cells per side, and how many standard deviations they reach; 2e-4 of the noise is outside. */
 const cells = 176;
 const reach = 4.1;
 
@@ -15,11 +15,11 @@ export interface Tint {
   mass: number;
 }
 
-/** The middle of each cell in standard deviations, and the density there, the largest being one. */
+/** The centre of each cell in standard deviations, and the density there relative to its maximum. */
 const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
 const density = place.map((at) => Math.exp(-0.5 * at ** 2));
 
-/** How strong a cell is drawn: faint noise stays visible, and fades out before the cells end. */
+/** Opacity of a cell, 0 to 255: thin noise stays visible, and fades out before the edge of the cells. */
 const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 * weight ** 0.75);
 
 export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number, palette: Palette): Tint {
@@ -47,7 +47,7 @@ export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number
   return { image, mass: other / all };
 }
 
-/** Puts the cells where they lie in the plane. `scale` is pixels for one unit of the data. */
+/** Draws the cells at their place in the plane. `scale` is pixels per unit of the data. */
 export function drawTint(ctx: CanvasRenderingContext2D, tint: CanvasImageSource, middle: Pair, noise: Ellipse, scale: number) {
   const { long, short } = axes(noise);
   const k = (scale * reach) / (cells / 2);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The square of the plane that a picture shows, and the way from data to pixels and back.
+// The square of the plane that a picture shows, and the conversion between data and pixels.
 
 export interface View {
   cx: number;
   cy: number;
-  /** Half of its side. */
+  /** Half the side of the square. */
   reach: number;
 }
 
 export type Pair = [number, number];
 
-/** Pixels of a picture of `size` a side; y points up in the data and down on the screen. */
+/** Pixel position in a picture of `size` pixels per side; y points up in the data and down on the screen. */
 export const toPixel = ({ cx, cy, reach }: View, size: number, x: number, y: number): Pair => [
   ((x - cx + reach) / (2 * reach)) * size,
   ((cy + reach - y) / (2 * reach)) * size,
@@ -21,21 +21,21 @@ export const toData = ({ cx, cy, reach }: View, size: number, px: number, py: nu
   cy + reach - (py / size) * 2 * reach,
 ];
 
-/** The nearest point that the picture shows. */
+/** The nearest point inside the picture. */
 export const inside = ({ cx, cy, reach }: View, [x, y]: Pair): Pair => [
   Math.min(cx + reach, Math.max(cx - reach, x)),
   Math.min(cy + reach, Math.max(cy - reach, y)),
 ];
 
-/** Half axes of the noise's ellipse at one standard deviation, and the directions that they have. */
+/** The noise's ellipse at one standard deviation. */
 export interface Ellipse {
   sigma: number;
   ratio: number;
-  /** Degrees. */
+  /** Direction of the long axis, in degrees. */
   angle: number;
 }
 
-/** The columns of L with L Lᵀ the noise's covariance: the long half axis and the short one. sigma is their root mean square. */
+/** The long and the short half axis: the columns of L, L Lᵀ the noise's covariance. sigma is their root mean square. */
 export function axes({ sigma, ratio, angle }: Ellipse): { long: Pair; short: Pair } {
   const short = sigma * Math.sqrt(2 / (1 + ratio * ratio));
   const turn = (angle * Math.PI) / 180;
@@ -46,18 +46,18 @@ export function axes({ sigma, ratio, angle }: Ellipse): { long: Pair; short: Pai
 const largestRatio = 8;
 const bounded = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
-/** The ellipse with the end of one of its half axes at `away` from the middle; the other keeps its length. */
+/** The ellipse with the end of one half axis moved to `away` (from the centre); the other half axis keeps its length. */
 export function shapeTo(noise: Ellipse, end: 'long' | 'short', away: Pair): Ellipse {
   const half = axes(noise);
   const length = Math.hypot(...away);
   const other = Math.hypot(...half[end === 'long' ? 'short' : 'long']);
-  // A round ellipse stays round while its size is pulled: only the other handle, or turning it, makes it long.
+  // The `long` handle only scales a circle: the `short` handle or the angle makes it an ellipse.
   if (end === 'long' && noise.ratio === 1) return { ...noise, sigma: bounded(length, 0.02, 1.6) };
   const ratio = bounded(end === 'long' ? length / other : other / length, 1, largestRatio);
   const short = end === 'long' ? length / ratio : other / ratio;
   const sigma = bounded(short * Math.sqrt((1 + ratio * ratio) / 2), 0.02, 1.6);
   if (end === 'short') return { ...noise, sigma, ratio };
   const angle = (Math.atan2(away[1], away[0]) * 180) / Math.PI;
-  // Either end of an axis may be held: directions are those of the right half.
+  // Either end of an axis may be dragged; angles are reduced to the right half.
   return { sigma, ratio, angle: angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle };
 }

@@ -7,13 +7,13 @@ const stateKeys = ['lab', 'theme', 'x', 'sigma', 'model', 'data', 'estimators', 
 
 export const attributesOf: PropertyDeclarations = {
   ...Object.fromEntries(stateKeys.map((key) => [key, { attribute: key }])),
-  /** Only the lab, without tabs. */
+  /** Shows only the lab, without tabs. */
   embed: { type: Boolean },
-  /** Keeps the state in the address of the page. */
+  /** Keeps the state in the page's URL. */
   hash: { type: Boolean },
 };
 
-/** With `lab="image"` these are about the image lab. */
+/** With `lab="image"` these set the state of the image lab. */
 const ofImageLab: Partial<Record<(typeof stateKeys)[number], keyof State>> = {
   sigma: 'imageSigma',
   model: 'imageModel',
@@ -22,7 +22,7 @@ const ofImageLab: Partial<Record<(typeof stateKeys)[number], keyof State>> = {
 
 const parsed = (key: keyof State, value: unknown): unknown => (typeof value === 'string' ? codecs[key].read(value) : value);
 
-/** The state that changed attributes ask for. */
+/** The parts of the state that the changed attributes set. */
 export function stateOf(element: object, changed: PropertyValues): Partial<State> {
   const values = element as Record<string, unknown>;
   const given = stateKeys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file that pages load: defines <probust-explorer>.
+// The script that pages load: defines <probust-explorer>.
 import { ProbustExplorer } from './probust-explorer.js';
 
 if (!customElements.get('probust-explorer')) customElements.define('probust-explorer', ProbustExplorer);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a newcomer needs, on one card.
+// The help card for newcomers.
 import { css, html } from 'lit';
 
 const close = (event: Event): void => (event.target as Element).closest('dialog')!.close();
 
-/** A click beside the card closes it. */
+/** A click outside the card closes it. */
 const beside = (event: Event): void => {
   if (event.target instanceof HTMLDialogElement) event.target.close();
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every lab is: an element with the state and the engine of the explorer around it, which it does not own.
+// Base class of the labs: an element with the explorer's state and engine, which it does not own.
 import { LitElement, type PropertyValues } from 'lit';
 import { paletteOf, type Palette } from '../draw/palette.js';
 import type { Engine } from '../engine/engine.js';
@@ -20,12 +20,12 @@ export abstract class LabElement extends LitElement {
     return this.store.state;
   }
 
-  /** Whether it has begun: before, and after it was removed, there is nothing to draw and nobody to ask. */
+  /** Whether the lab has started. Before that, and after removal, there is nothing to draw and no engine. */
   protected get begun(): boolean {
     return this.#unsubscribe !== undefined;
   }
 
-  /** The colours of the theme, as canvases need them. */
+  /** The theme's colours for canvases. */
   protected get palette(): Palette {
     return (this.#palette ??= paletteOf(this));
   }
@@ -48,7 +48,7 @@ export abstract class LabElement extends LitElement {
     this.#unsubscribe = undefined;
   }
 
-  /** It begins with each engine that it is given: an explorer that is put back into a page brings a new one. */
+  /** The lab restarts when it gets a new engine: an explorer that is put back into a page brings a new one. */
   protected override updated(changed: PropertyValues): void {
     super.updated(changed);
     if (!this.engine || this.engine === this.#listened || !this.isConnected) return;
@@ -64,10 +64,10 @@ export abstract class LabElement extends LitElement {
     this.requestUpdate();
   }
 
-  /** Called when the state changes, and once at the beginning with what it is. */
+  /** Called when the state changes, and once at the start, without `before`. */
   protected abstract stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void;
 
-  /** Tells the page: `ready`, `progress`, `result` or `error`; it bubbles out of all shadow roots. */
+  /** Dispatches an event to the page; it bubbles out of all shadow roots. */
   protected report(type: 'ready' | 'progress' | 'result' | 'error', detail: unknown): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }

@@ -83,7 +83,7 @@ export class ProbustExplorer extends LitElement {
   declare loaded: Lab | undefined;
   declare message: string;
 
-  /** The state; setting parts of it is what controls and attributes do. */
+  /** The state. Controls and attributes set parts of it. */
   readonly store = new Store();
   #engine: Engine | undefined;
   #started = false;
@@ -97,7 +97,7 @@ export class ProbustExplorer extends LitElement {
     this.hash = false;
   }
 
-  /** What is on screen, as `statechange` reports it. */
+  /** The current state, as `statechange` reports it. */
   get state(): Readonly<State> {
     return this.store.state;
   }
@@ -109,7 +109,7 @@ export class ProbustExplorer extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
-    // Nothing is downloaded or computed for what nobody sees.
+    // Nothing is downloaded or computed before the element is visible.
     if (this.hash) this.#bindHash();
     this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());
     this.#watcher.observe(this);
@@ -135,7 +135,7 @@ export class ProbustExplorer extends LitElement {
     this.#started = true;
     this.#watcher?.disconnect();
     this.#engine = new Engine();
-    // The module comes while the lab's own script does. What fails is told by the first question.
+    // Loads the module in parallel with the lab's script. The first request reports an error.
     this.#engine.probust('quick').catch(() => undefined);
     void this.#open();
   }
@@ -167,7 +167,7 @@ export class ProbustExplorer extends LitElement {
     read();
   }
 
-  /** Browsers refuse more than some hundred changes of an address in half a minute: one when things rest is enough. */
+  /** Browsers allow about a hundred address changes in half a minute, so the address is written only after a pause. */
   #pending = 0;
   #bound = false;
   #writeHash(): void {
@@ -175,7 +175,7 @@ export class ProbustExplorer extends LitElement {
     this.#pending = window.setTimeout(() => history.replaceState(history.state, '', this.shareUrl()), 250);
   }
 
-  /** The address that shows this state. */
+  /** The URL of this state. */
   shareUrl(): string {
     return `${location.href.replace(/#.*$/, '')}#${toHash(this.state)}`;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The look of everything, as custom properties. Pages change it by the --probust-... ones.
+// Colours and fonts as custom properties. Pages override them with the --probust-... properties.
 import { css, unsafeCSS } from 'lit';
 
 const okabeIto = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00'];
 const classes = unsafeCSS(okabeIto.map((colour, i) => `--class-${i}: var(--probust-class-${i}, ${colour});`).join(' '));
 
-/** Lines of charts, apart from the colours of classes; dashes tell them apart too. */
+/** Colours of chart lines, different from those of classes. Dashes distinguish the lines too. */
 const linesOf = (colours: string[]) => colours.map((colour, i) => `--line-${i}: ${colour};`).join(' ');
 
 const light = unsafeCSS(`
@@ -34,7 +34,7 @@ const dark = unsafeCSS(`
   --cold: #67bdf0;
   ${linesOf(['#ee88bb', '#66cc88', '#a2abb5', '#aaaaff', '#ddcc77', '#88ccee', '#dd99dd', '#ff8866'])}`);
 
-/** For the host: everything below inherits it. */
+/** For the host element: all descendants inherit it. */
 export const themeStyles = css`
   :host {
     ${classes}
@@ -51,7 +51,7 @@ export const themeStyles = css`
   }
 `;
 
-/** What every shadow root repeats: text, controls, focus. */
+/** Styles that every shadow root must repeat: text, controls, focus. */
 export const sharedStyles = css`
   :host,
   * {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two workers of probust: `quick` answers at every frame, `patient` does what takes longer, and neither waits for the other.
+// Two workers: `quick` answers every frame, `patient` does longer work. Neither waits for the other.
 import { createProbust, type Model, type ModelOptions, type Probust } from 'probust';
 
 export type Side = 'quick' | 'patient';
@@ -8,7 +8,7 @@ export class Engine {
   readonly #created: Partial<Record<Side, Promise<Probust>>> = {};
   readonly #controller = new AbortController();
 
-  /** Started when it is first asked for, so that the second does not slow the first answer down. */
+  /** Workers start on first use, so that the second does not slow down the first answer. */
   probust(side: Side): Promise<Probust> {
     return (this.#created[side] ??= createProbust({ worker: true, signal: this.#controller.signal }));
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Two ways not to answer questions that nobody asks any more.
+// Two ways to drop outdated requests.
 
-/** An answer, and the key of what was asked. */
+/** An answer, and the key of its request. */
 export interface Kept<T> {
   key: string;
   value: T;
 }
 
-/** Waits, or rejects once it is not wanted any more. */
+/** Waits; rejects if aborted. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
@@ -16,13 +16,13 @@ export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> 
 
 type Job = (signal: AbortSignal) => Promise<void>;
 
-/** Whether it was wanted, and is nothing to tell. */
+/** Whether the error comes from an intended abort or disposal, and need not be reported. */
 export const isAborted = (error: unknown): boolean => {
   const code = (error as { code?: string } | null)?.code;
   return code === 'aborted' || code === 'disposed' || (error as { name?: string } | null)?.name === 'AbortError';
 };
 
-/** Long work: a new job ends the one before it. */
+/** For long work: a new job aborts the one before it. */
 export class Replacing {
   #controller: AbortController | undefined;
 
@@ -43,8 +43,8 @@ export class Replacing {
 }
 
 /**
- * Short work, asked for at every frame: one job runs, the newest waits, those between are dropped. Ending the one that runs
- * instead would leave a dragged point without any answer until it rests.
+ * For short work, requested every frame: one job runs, the newest waits, those in between are dropped. Aborting the running
+ * job instead would leave a dragged point without any answer until it stops.
  */
 export class Newest {
   #controller = new AbortController();

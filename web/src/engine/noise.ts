@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The noise of the plane in the words of the package.
+// The 2-D lab's noise as options of the package.
 import type { NamedArray } from 'probust';
 import { axes, type Ellipse } from '../draw/view.js';
 
@@ -8,7 +8,7 @@ export interface Noise {
   arrays?: Record<string, NamedArray>;
 }
 
-/** Full covariance where the ellipse is not a circle. */
+/** A full covariance if the ellipse is not a circle. */
 export function noiseOf({ sigma, ratio, angle }: Ellipse): Noise {
   if (ratio === 1) return { noise: `gaussian:${sigma}` };
   const { long, short } = axes({ sigma: 1, ratio, angle });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The look of the one number that a lab is about.
+// Styles of the value of p.
 import { css } from 'lit';
 
 export const bigStyles = css`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The frame that every chart stands in: axes with words, a plot area, and what is drawn there.
+// The frame of every chart: labelled axes and a plot area.
 import { svg, type SVGTemplateResult } from 'lit';
 
 export interface Scale {
@@ -39,7 +39,7 @@ const yAxis = ({ scale, ticks, format, label }: Axis) => svg`
     <text class="label" transform="translate(12 ${(inner.y[0] + inner.y[1]) / 2}) rotate(-90)" text-anchor="middle">${label}</text>
   </g>`;
 
-/** `title` is what a screen reader says of it. */
+/** `title` is the text for screen readers. */
 export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult) => svg`
   <svg class="chart" viewBox="0 0 ${plot.width} ${plot.height}" role="img" aria-label=${title}>
     ${xAxis(x)} ${yAxis(y)}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How error falls with cost: many seeds of each estimator, and their root mean square.
+// Error against cost: many seeds of each estimator, and their root mean square.
 import { scaleLog } from 'd3-scale';
 import { line } from 'd3-shape';
 import { svg } from 'lit';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the normal CDF sees: how far each boundary is in standard deviations, and how alike the boundaries' directions are.
+// The inputs of the normal CDF: each boundary's distance in standard deviations, and the correlations of their directions.
 import { html, svg } from 'lit';
 import type { Linearization } from 'probust';
 import { letter } from '../draw/palette.js';

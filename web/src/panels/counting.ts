@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same two numbers z and R, counted in four ways, beside the truth.
+// 1 - p from the same z and R, computed in four ways, next to the truth.
 import { scaleLinear } from 'd3-scale';
 import { svg } from 'lit';
 import type { Counted } from '../labs/plane/answers.js';
@@ -23,7 +23,7 @@ const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];
 
-/** Behind its bar, and not across the mark of the truth. */
+/** Position of the label: after its bar, but not across the mark of the truth. */
 const labelAt = (end: number, truth: number) => (end < truth && end > truth - 52 ? truth : end);
 
 export function countingFigure(counted: Counted) {

@@ -16,12 +16,12 @@ import { percent, power, tidy } from './words.js';
 export interface CurvesView {
   curves: Curves;
   sigma: number;
-  /** Whether 1 - p is drawn, on a logarithmic axis. */
+  /** Whether to draw 1 - p on a logarithmic axis. */
   failure: boolean;
   hovered: string | undefined;
 }
 
-/** Below this nothing is told apart on the logarithmic axis. */
+/** Lower end of the logarithmic axis. */
 const least = 1e-6;
 
 const valueOf = ({ p, pFail }: Row, failure: boolean) => (failure ? pFail : p);
@@ -56,7 +56,7 @@ export function curvesFigure(view: CurvesView) {
   const { drawn, band } = paths(view, x, vertical.scale);
   const forms = [...curves.byEstimator.keys()];
   const [truth, ...others] = forms;
-  // The band is that of the estimator pointed at, or of plain counting.
+  // The band belongs to the hovered estimator, or to plain counting.
   const banded = others.includes(hovered ?? '') ? hovered! : (others.find((form) => form.startsWith('mc:')) ?? truth!);
   const ticks = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].filter(
     (tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01,
@@ -82,13 +82,13 @@ export const dashOf = (i: number): string => dashes[i % dashes.length]!;
 
 export interface Key {
   form: string;
-  /** Position among the lines; undefined for the truth. */
+  /** Index of the line; undefined for the truth. */
   line: number | undefined;
-  /** What it is called, where that is not its form. */
+  /** Its label, if that is not its form. */
   name?: string;
 }
 
-/** Names beside samples of their lines; pointing at one brings it forward. */
+/** The legend; hovering over an entry highlights its line. */
 export const keyOfLines = (keys: readonly Key[], hovered: string | undefined, onHover: (form: string | undefined) => void) =>
   html`<div class="keys">
     ${keys.map(({ form, line: at, name = at === undefined ? 'true p' : form }) => {
@@ -127,11 +127,11 @@ export const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
     ),
   );
 
-/** What a lab has for it. */
+/** The lab's inputs to the panel. */
 export interface CurvesPanelView {
   store: Store;
   curves: Kept<Curves> | undefined;
-  /** Of what is asked now. */
+  /** Key of the current request. */
   key: string;
   keys: readonly Key[];
   sigma: number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of estimators: each beside the truth, with its mark, its interval and its cost.
+// The list of estimators: each next to the truth, with its mark, its interval and its cost.
 import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { Row } from 'probust';
@@ -8,19 +8,19 @@ import { describe, estimatorNames, kindOf, marks, nameOf, percentOf } from './wo
 
 export interface EstimatorList {
   rows: readonly Row[];
-  /** The forms that were asked for, which name the rows. */
+  /** The requested forms, which name the rows. */
   forms: readonly string[];
   truth: Row | undefined;
-  /** What the others are compared with; "the truth" by default. */
+  /** What the estimators are compared with; "the truth" by default. */
   against?: string;
   stale: boolean;
   hovered: string | undefined;
   onHover(form: string | undefined): void;
-  /** Other forms are wanted; none are the usual ones. */
+  /** The user chose other forms; an empty list means the defaults. */
   onChoose(forms: string[]): void;
 }
 
-/** The part of [0, 1] that holds all estimates and the truth. */
+/** The interval that contains all estimates and the truth, with a margin. */
 function span({ rows, truth }: EstimatorList): [number, number] {
   const values = [...rows, ...(truth ? [truth] : [])].flatMap(({ p }) => (p === null ? [] : [p]));
   const ends = rows.flatMap(({ ciLow, ciHigh }) => [ciLow, ciHigh].filter((end) => end !== null));

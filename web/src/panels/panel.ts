@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A panel: a title, two plain sentences, a figure, where its formula is from, and files to take along.
+// A panel: a title, two plain sentences, a figure, the source of its formula, and files to save.
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { saveSvg, saveText } from './save.js';
 
 export interface Panel {
-  /** As the attribute `panels` names it. */
+  /** Its name in the attribute `panels`. */
   id: string;
   title: string;
-  /** What is seen, in two sentences. */
+  /** A description in two sentences. */
   words: string | TemplateResult;
   figure: unknown;
   source: string | TemplateResult;
   stale?: boolean;
   controls?: unknown;
-  /** The numbers of a chart, as rows of a table; they and the chart can be saved. */
+  /** The chart's numbers as CSV. If given, numbers and chart can be saved. */
   csv?: (() => string) | undefined;
 }
 
@@ -47,7 +47,7 @@ export const panel = ({ id, title, words, figure, source, stale = false, control
   </section>
 `;
 
-/** Stands where a figure will be. */
+/** Placeholder for a figure. */
 export const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
 
 export const panelStyles = css`

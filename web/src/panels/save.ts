@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that a reader takes along.
+// Saves figures and tables as files.
 
 export function saveBlob(blob: Blob, name: string): void {
   const link = document.createElement('a');
@@ -13,7 +13,7 @@ export const saveText = (text: string, name: string, type: string): void => save
 
 const drawn = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family', 'font-weight'];
 
-/** The figure by itself: styles that a page's sheets gave are written into it. */
+/** A standalone SVG: computed styles from the page's style sheets are written into it. */
 export function svgText(figure: SVGSVGElement): string {
   const copy = figure.cloneNode(true) as SVGSVGElement;
   const from = [figure, ...figure.querySelectorAll<SVGElement>('*')];
@@ -36,7 +36,7 @@ export function savePng(canvas: HTMLCanvasElement, name: string): void {
   canvas.toBlob((blob) => blob && saveBlob(blob, name));
 }
 
-/** Rows of a table as text that spreadsheets read. */
+/** Rows of a table as CSV. */
 export function csvOf(rows: readonly object[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const cell = (value: unknown) => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Numbers and estimators in words.
+// Text for numbers and estimators.
 import type { Row } from 'probust';
 
-/** What a number is worth. */
+/** How reliable a number is. */
 export type Kind = 'exact' | 'analytical' | 'sampled' | 'invalid';
 
 export const marks: Record<Kind, { sign: string; words: string }> = {
@@ -33,19 +33,19 @@ const plain: Record<string, string> = {
   auto: 'Chooses an estimator for the budget.',
 };
 
-/** Those that can be asked for. */
+/** Estimators that can be requested. */
 export const estimatorNames = Object.keys(plain);
 
-/** One sentence on an estimator, for people. */
+/** A one-sentence description of an estimator. */
 export const describe = (form: string): string => plain[form.split(':')[0]!] ?? '';
 
-/** Its name without its number of copies, and that number. */
+/** The estimator's name, and separately its number of copies. */
 export const nameOf = (form: string): { name: string; detail: string } => {
   const [name, ...rest] = form.split(':');
   return { name: name!.replace('_mvs', ' (mv-sigmoid)'), detail: name === 'softmax' ? '' : rest.join(':') };
 };
 
-/** A share in percent: more digits where they tell something, near 0 and 1. */
+/** A share in percent, with more digits near 0 and 1. */
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {
   if (share === null || Number.isNaN(share)) return '–';
   const small = Math.min(share, rest);
@@ -54,12 +54,12 @@ export function percent(share: number | null, rest = share === null ? NaN : 1 - 
   return `${(100 * share).toFixed(Math.min(4, digits))} %`;
 }
 
-/** p that is not rounded up to certainty. */
+/** p in percent, never rounded to 0 or 100 % if it is neither. */
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
 
 export const tidy = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));
 
-/** Small powers of ten as such. */
+/** Values below 0.01 as powers of ten. */
 export const power = (value: number): string => (value >= 0.01 ? tidy(value) : `10${superscript(Math.round(Math.log10(value)))}`);
 
 const superscript = (whole: number): string =>

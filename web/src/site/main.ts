@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page: the component with its state in the address. With ?embed=1 it is the component alone, for frames of other pages;
-// ?panel=picture,number shows only these.
+// The page: the component with its state in the URL. With ?embed=1 only the component is shown, for frames in other pages;
+// ?panel=picture,number shows only these panels.
 import '../element/define.js';
 import type { ProbustExplorer } from '../element/probust-explorer.js';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How values are written in a URL, and read from one that anybody may have edited: undefined where it makes no sense.
+// Writes values to a URL, and reads them. Anybody may have edited the URL, so invalid values give undefined.
 
 export interface Codec<T> {
   write(value: T): string;
@@ -10,7 +10,7 @@ export interface Range {
   digits: number;
   low: number;
   high: number;
-  /** How many numbers there must be. */
+  /** Required number of values. */
   length?: number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// State <-> the part of a URL behind "#". Only what differs from the initial state is written, so that links stay short.
+// State <-> the part of a URL after "#". Only what differs from the initial state is written, so that links stay short.
 import { codecs, initial, type State } from './state.js';
 
 const keys = Object.keys(codecs) as (keyof State)[];
@@ -11,11 +11,11 @@ function entry<K extends keyof State>(key: K, state: Readonly<State>, base: Read
 
 export function toHash(state: Readonly<State>, base: Readonly<State> = initial): string {
   const entries = keys.map((key) => entry(key, state, base)).filter((each) => each !== undefined);
-  // Commas and colons are allowed in a fragment, and easier to read than %2C.
+  // Commas and colons are allowed in a fragment and easier to read than %2C.
   return new URLSearchParams(entries).toString().replaceAll('%2C', ',').replaceAll('%3A', ':');
 }
 
-/** The parts of the state that `hash` gives and that make sense. */
+/** The parts of the state that `hash` sets to valid values. */
 export function fromHash(hash: string): Partial<State> {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
   const read = <K extends keyof State>(key: K): [K, State[K]] | undefined => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one state of the explorer. Whoever knows it can draw the same screen again: it is what a shared URL holds.
+// The explorer's state. It determines the whole screen, and a shared URL contains it.
 import { bool, choice, list, number, numbers, text, type Codec } from './codec.js';
 
 export const labs = ['plane', 'image'] as const;
@@ -23,41 +23,41 @@ export interface State {
   x: number[];
   /** Root mean square of the noise over directions. */
   sigma: number;
-  /** Long over short axis of the noise's ellipse. */
+  /** Ratio of the long to the short axis of the noise's ellipse. */
   ratio: number;
-  /** Of its long axis, in degrees, counter-clockwise from the right. */
+  /** Angle of its long axis, in degrees counter-clockwise from the right. */
   angle: number;
-  /** Of the noise. */
+  /** Seed of the noise. */
   seed: number;
-  /** What answers in the 2-D lab: the name of a pretrained state, "trained", or the URL of an ONNX file. */
+  /** The network of the 2-D lab: the name of a pretrained state, "trained", or the URL of an ONNX file. */
   model: string;
   data: DataSet;
-  /** Of data sets that leave a choice. */
+  /** Number of classes, for data sets that leave a choice. */
   classes: number;
-  /** Points that were clicked in: x, y, class, x, y, class, ... */
+  /** Points added by clicks: x, y, class, x, y, class, ... */
   points: number[];
   /** Widths of the hidden layers. */
   hidden: number[];
   activation: Activation;
-  /** Weight of the squared norm of the loss's input gradient. */
+  /** Weight of the squared norm of the loss's gradient with respect to the input. */
   lambda: number;
   /** Standard deviation of the noise that training adds to its data. */
   augmentation: number;
-  /** Of data, weights and the order of training. */
+  /** Seed of data, weights and the order of training. */
   trainSeed: number;
-  /** Epochs trained; a shared URL is trained again up to here, which gives the same weights. */
+  /** Epochs trained; a shared URL trains again up to here, which gives the same weights. */
   epochs: number;
-  /** Estimators listed beside the truth. */
+  /** Estimators listed next to the truth. */
   estimators: string[];
-  /** Panels shown; empty shows all. */
+  /** Visible panels; empty shows all. */
   panels: string[];
   /** Layers of the picture. */
   show: string[];
   /** Whether p against sigma is drawn as log(1 - p). */
   failure: boolean;
-  /** What answers in the image lab: "digits", "own" for a file of the reader's, or the URL of an ONNX file. */
+  /** The network of the image lab: "digits", "own" for the user's file, or the URL of an ONNX file. */
   imageModel: string;
-  /** Subtracted from pixels in [0, 1], which are then divided by `imageStd`: one for all, or one a channel. */
+  /** Subtracted from pixels in [0, 1], which are then divided by `imageStd`: one for all, or one per channel. */
   imageMean: number[];
   imageStd: number[];
   imageLayout: Layout;
@@ -65,15 +65,15 @@ export interface State {
   imageDigit: number;
   /** and how: the seed of its pose. */
   imageVariant: number;
-  /** A drawn or opened image instead, as picture.ts writes it; empty for the generator's. */
+  /** A drawn or opened image instead, as encoded by picture.ts; empty for the generator's. */
   imagePixels: string;
-  /** Of the noise, in units of pixels in [0, 1]. */
+  /** Scale of the noise, in units of pixels in [0, 1]. */
   imageSigma: number;
-  /** Noisy copies that are counted. */
+  /** Number of noisy copies. */
   imageCopies: number;
-  /** Whether copies are clipped to [0, 1], as those of a camera are. */
+  /** Whether copies are clipped to [0, 1], as a camera does. */
   imageClip: boolean;
-  /** Estimators listed beside the count. */
+  /** Estimators listed next to the count. */
   imageEstimators: string[];
 }
 

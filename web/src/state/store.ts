@@ -3,7 +3,7 @@ import { initial, type State } from './state.js';
 
 export type Listener = (state: Readonly<State>, before: Readonly<State>) => void;
 
-/** Holds the state, and tells who listens when a part of it changes. */
+/** Holds the state, and notifies subscribers when a part of it changes. */
 export class Store {
   #state: Readonly<State>;
   readonly #listeners = new Set<Listener>();
@@ -24,7 +24,7 @@ export class Store {
     for (const listener of this.#listeners) listener(this.#state, before);
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that unsubscribes. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

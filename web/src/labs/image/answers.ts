@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the image lab asks of probust, and the answers. Every function here is one question; the numbers are the core's.
+// The image lab's requests to probust. Every function is one request; all numbers come from the core.
 import type { Cloud, Linearization, Model, ModelInfo, NearestBoundary, NoiseOptions, Row, Slice } from 'probust';
 import type { State } from '../../state/state.js';
 import type { Loaded } from './models.js';
 import type { Picture } from './picture.js';
 
-/** What every question is about. */
+/** Parameters of every request. */
 export interface Asked {
   x: Float32Array;
   sigma: number;
@@ -26,16 +26,16 @@ type NoiseOf = NoiseOptions & { seed: number; signal: AbortSignal };
 
 const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed, signal, ...(clip && { clip: [0, 1] }) });
 
-/** Whatever the size of an image, its copies have to fit into memory. */
+/** Copies must fit into memory, whatever the size of the image. */
 const mostValues = 4 << 20;
 const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
 
-/** What every move of the pen or the slider asks: the count, and the very copies that were counted. */
+/** The answer to every move of the pen or the slider: the count, and exactly the copies that were counted. */
 export interface Quick {
   asked: Asked;
   row: Row;
   cloud: Cloud;
-  /** Absent without gradients. */
+  /** Undefined for models without gradients. */
   linear: Linearization | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function askQuick({ model, refusal }: Loaded, asked: Asked, signal:
   return { asked, row: rows[0]!, cloud, linear };
 }
 
-/** What the core refuses to do with this model is no failure of the page. */
+/** Whether the core refuses the request for this model, which is not an error of the page. */
 const isRefusal = (error: unknown): error is Error =>
   ['unsupported', 'usage'].includes((error as { code?: string } | null)?.code ?? '');
 
@@ -65,7 +65,7 @@ async function gradients(model: Model, x: Float32Array, noise: string, signal: A
   }
 }
 
-/** One row for each noise; where the estimator cannot answer, rows that say why. */
+/** One row per noise; if the estimator cannot answer, rows that say why. */
 async function rowsOf(model: Model, asked: Asked, noise: string[], form: string, signal: AbortSignal): Promise<Row[]> {
   try {
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
@@ -75,7 +75,7 @@ async function rowsOf(model: Model, asked: Asked, noise: string[], form: string,
   }
 }
 
-/** Why, without the name that stands beside it and the advice for a command line. */
+/** The reason, without the estimator's name, which is shown next to it, and without the command line's advice. */
 const reasonOf = (message: string, form: string): string => message.replace(`estimator ${form}: `, '').split(';')[0]!;
 
 const refusedRow = (noise: string, estimator: string, status: string): Row => ({
@@ -84,16 +84,16 @@ const refusedRow = (noise: string, estimator: string, status: string): Row => ({
 });
 
 export interface Listed {
-  /** What was asked for, one for each row. */
+  /** The requested estimators, one per row. */
   forms: string[];
   rows: Row[];
-  /** Absent where it takes too long: without gradients a search at random makes thousands of passes, one after the other. */
+  /** Undefined if it takes too long: without gradients, a random search makes thousands of sequential passes. */
   boundary: NearestBoundary | undefined;
 }
 
 const searchMilliseconds = 4000;
 
-/** What the job gives in time; undefined where it does not. */
+/** The job's result, or undefined after `milliseconds`. */
 async function within<T>(
   milliseconds: number,
   signal: AbortSignal,
@@ -133,7 +133,7 @@ export interface Curves {
 
 export const scales = [0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1];
 
-/** Estimator by estimator, so that something can be drawn soon. */
+/** Yields after each estimator, so that something can be drawn early. */
 export async function* askCurves(model: Model, asked: Asked, forms: string[], signal: AbortSignal): AsyncGenerator<Curves> {
   const noise = scales.map((sigma) => `gaussian:${sigma}`);
   const byEstimator = new Map<string, Row[]>();
@@ -143,10 +143,10 @@ export async function* askCurves(model: Model, asked: Asked, forms: string[], si
   }
 }
 
-/** The plane through x, and where the noise's copies are above it. */
+/** The plane through x, and the noisy copies projected onto it. */
 export interface Plane {
   slice: Slice;
-  /** [n, 2] along u and v. */
+  /** [n, 2] coordinates along u and v. */
   copies: Float32Array;
   predicted: Int32Array;
   /** The nearest boundary in the same coordinates. */
@@ -155,7 +155,7 @@ export interface Plane {
 
 const planeCopies = 300;
 
-/** A picture should take a second or two. */
+/** FLOPs per picture: it should take a second or two. */
 const planeFlops = 1.2e10;
 
 function resolutionOf({ flops }: ModelInfo): number {
@@ -178,7 +178,7 @@ function projections({ u, v }: Slice, x: Float32Array, points: Float32Array): Fl
 
 const difference = (a: Float32Array, b: Float32Array): Float32Array => a.map((value, i) => value - b[i]!);
 
-/** Spanned by the gradients of the two smallest margins; without gradients by the noise of the first two copies. */
+/** The plane of the gradients of the two smallest margins; without gradients, of the noise of the first two copies. */
 export async function askPlane(
   model: Model,
   asked: Asked,
@@ -204,7 +204,7 @@ export async function askPlane(
   return { slice, copies, predicted: cloud.predicted, step: step && [step[0]!, step[1]!] };
 }
 
-/** One copy of the same noise at each of some scales. */
+/** One copy per scale, all with the same noise draw. */
 export interface Preview {
   sigma: number;
   values: Float32Array;

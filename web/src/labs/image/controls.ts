@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything in the image lab that changes the state, or brings files in.
+// The image lab's controls: everything that changes the state or opens files.
 import { css, html, nothing } from 'lit';
 import { percentOf } from '../../panels/words.js';
 import { layouts, type Layout, type State } from '../../state/state.js';
@@ -10,7 +10,7 @@ import { blank, encode, inverted, shapeWords, type Picture } from './picture.js'
 import { plain, type Session } from './session.js';
 import type { Ui } from './ui.js';
 
-/** The number of a slider whose small values are as easy to reach as its large ones. */
+/** A logarithmic slider: small values are as easy to set as large ones. */
 const low = 0.01;
 const high = 1;
 const steps = 200;
@@ -61,7 +61,7 @@ const opener = (text: string, accept: string, opened: (file: File) => void) =>
       @change=${(event: Event) => {
         const input = event.target as HTMLInputElement;
         const [file] = input.files ?? [];
-        // The same file may be opened again.
+        // Allows opening the same file again.
         if (file) opened(file);
         input.value = '';
       }}
@@ -201,7 +201,7 @@ function preparationFields(store: Store, channels: number) {
   </div>`;
 }
 
-/** What an error says before it turns to its advice, which is for the command line. */
+/** An error message without its advice, which is for the command line. */
 const sentence = (message: string): string => message.split(';')[0]!;
 
 /** Which engine runs the network, and what that rules out. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noisy copies as one sees them: the very ones that are counted.
+// Shows noisy copies, exactly those that are counted.
 import { css, html, nothing } from 'lit';
 import { percent, tidy } from '../../panels/words.js';
 import { countForm, previewScales, type Curves, type Preview, type Quick } from './answers.js';
@@ -42,7 +42,7 @@ export interface PreviewsView {
   onSigma(sigma: number): void;
 }
 
-/** p at a scale that the curve has. */
+/** p at one of the curve's scales, as text. */
 function shareAt({ curves, copies }: PreviewsView, sigma: number): string {
   const row = curves?.byEstimator.get(countForm({ copies }))?.[curves.sigmas.indexOf(sigma)];
   return row ? percent(row.p) : '…';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The panels below the picture: each with two sentences and the source of its formula.
+// The panels below the picture, each with two sentences and the source of its formula.
 import { html, nothing, svg } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { css as colour, type Palette } from '../../draw/palette.js';
@@ -25,7 +25,7 @@ export interface FigureParts {
   ui: Ui;
   palette: Palette;
   picture: Picture;
-  /** Whether the model has gradients that lead anywhere. */
+  /** Whether the model has usable gradients. */
   gradients: boolean;
   point(change: Partial<Ui>): void;
 }
@@ -38,7 +38,7 @@ export interface PlainPanel {
   source: unknown;
 }
 
-/** A panel without a chart, and so without files to save. */
+/** A panel without a chart, so without files to save. */
 export const plainPanel = ({ id, title, words, content, source }: PlainPanel) =>
   html`<section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
     <div class="head"><h2 id="${id}-title">${title}</h2></div>
@@ -78,7 +78,7 @@ const framed = (image: ImageData, x: number, title: string) => svg`
 const pair = (left: ReturnType<typeof svg>, right: ReturnType<typeof svg>, { height, width }: Picture, title: string) => svg`
   <svg class="chart" viewBox="0 0 ${picturesWidth} ${26 + (side * height) / width}" role="img" aria-label=${title}>${left}${right}</svg>`;
 
-/** Against the margin's gradient, as far as the straight boundary is. */
+/** The negative gradient of the margin over the selected rival; undefined if there is none. */
 function towards({ answers, ui }: FigureParts, length: number): Float32Array | undefined {
   const linear = answers.quick?.value.linear;
   if (!linear || ui.rival === undefined || ui.rival === linear.target) return undefined;
@@ -117,7 +117,7 @@ export function boundaryPanel(parts: FigureParts) {
     title: 'The worst case',
     words:
       'The shortest way to another answer: warm pixels grow brighter, cold ones darker. It hardly shows in the image, and random noise hardly ever points that way.',
-    // Painting takes longer than a frame: only where what it shows has changed.
+    // Painting takes longer than a frame, so it is done only if its inputs have changed.
     figure: listed
       ? guard([listed.value, ui.rival, ui.rival === undefined || answers.quick?.value, picture, parts.palette], () =>
           directionFigure(parts),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The image lab: puts state, answers and what is pointed at on the screen, and takes files in.
+// The image lab: renders state, answers and hovered items, and accepts files.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { LabElement } from '../../element/lab-element.js';
@@ -19,7 +19,7 @@ import { plain, Session } from './session.js';
 import { layoutStyles } from './styles.js';
 import type { Ui } from './ui.js';
 
-/** How long things rest before p is spoken. */
+/** How long nothing must change before a screen reader speaks p. */
 const speakMilliseconds = 500;
 
 export class ImageLab extends LabElement {
@@ -35,7 +35,7 @@ export class ImageLab extends LabElement {
   declare embed: boolean;
   declare ui: Ui;
   declare said: string;
-  /** What went wrong, for readers. */
+  /** An error message for users. */
   declare message: string;
   #session: Session | undefined;
   #speaking = 0;
@@ -60,7 +60,7 @@ export class ImageLab extends LabElement {
     this.#current.stateChanged(state, before);
   }
 
-  /** Made when it is first needed: not before the element has its engine. */
+  /** Created on first use, after the element has its engine. */
   get #current(): Session {
     return (this.#session ??= new Session(this.engine, () => this.state, {
       changed: () => this.#answered(),

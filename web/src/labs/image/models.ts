@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which network answers: our engine runs it, or ONNX Runtime Web where operators are missing in ours.
+// Loads the network: with our engine, or with ONNX Runtime Web if ours lacks an operator.
 import type { Model, ModelInfo, ModelOptions } from 'probust';
 import type { Engine, Side } from '../../engine/engine.js';
 import type { State } from '../../state/state.js';
@@ -7,17 +7,17 @@ import { channelsLast, shapeOf, type Shape } from './picture.js';
 
 export const digitsUrl = new URL('../../../models/digits.onnx', import.meta.url);
 
-/** How pixels in [0, 1] become the model's input. */
+/** Preprocessing from pixels in [0, 1] to the model's input. */
 export type Preparation = Readonly<Pick<State, 'imageMean' | 'imageStd' | 'imageLayout'>>;
 
 export interface Loaded {
   model: Model;
   shape: Shape;
-  /** Why our engine does not run it; undefined where it does. */
+  /** Why our engine does not run it; undefined if it does. */
   refusal: string | undefined;
 }
 
-/** Everything that there is to say to the reader, in one sentence. */
+/** An error whose message is one sentence for the user. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
@@ -46,7 +46,7 @@ function optionsOf(preparation: Preparation, { channels, height, width }: Shape)
   return { mean, std, layout, shape: [channels, height, width] };
 }
 
-/** The shape is known once the model is there, so that it may take a second time to load it with the options that fit. */
+/** The shape is known only after loading, so the model may be loaded a second time, with options that fit the shape. */
 async function prepared(load: Load, preparation: Preparation): Promise<Omit<Loaded, 'refusal'>> {
   const plain = await load({});
   try {
@@ -66,7 +66,7 @@ async function loadExternal(engine: Engine, side: Side, bytes: Uint8Array, prepa
   return prepared((options) => createOrtModel(probust, bytes, options), preparation);
 }
 
-/** Rejects with `Refused`, whose message is for readers. */
+/** Rejects with `Refused`, whose message is for users. */
 export async function load(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation): Promise<Loaded> {
   try {
     return { ...(await prepared((options) => engine.load(side, bytes, options), preparation)), refusal: undefined };
@@ -92,7 +92,7 @@ async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, prepar
   }
 }
 
-/** Fewer copies of models that take longer: an answer should come in about a second. */
+/** Fewer copies for slower models: an answer should take about a second. */
 export function copiesFor({ flops }: ModelInfo): number {
   if (Number.isNaN(flops)) return 300;
   return flops < 3e6 ? 1000 : flops < 3e7 ? 300 : 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one number, what kind of number it is, and which answers take over where it is lost.
+// The value of p, what kind of number it is, and which answers replace the prediction when it is lost.
 import { css, html, nothing } from 'lit';
 import { styleMap } from 'lit/directives/style-map.js';
 import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
@@ -8,10 +8,10 @@ import type { Row } from 'probust';
 import type { Quick } from './answers.js';
 import { patternOf } from './paint.js';
 
-/** Classes as the model numbers them. */
+/** Classes are shown by their index in the model. */
 export const label = (of: number): string => (of < 0 ? 'no number' : String(of));
 
-/** What a screen reader says when things rest. */
+/** What a screen reader says once nothing changes any more. */
 export function spoken({ row, asked, cloud }: Quick): string {
   const [first] = sharesOf(cloud.predicted).filter(({ of }) => of !== row.target);
   const rest = first ? ` Most of the others answer ${label(first.of)}.` : '';
@@ -64,7 +64,7 @@ export interface BarsView {
   onRival(rival: number | undefined): void;
 }
 
-/** Classes that share less than the seventh are told in one line. */
+/** Classes after the seventh are summarised in one line. */
 const mostBars = 7;
 
 function bar({ of, share }: Share, view: BarsView, most: number) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Pictures of numbers: a direction among images, and the regions of a plane through one.
+// Paints a direction in image space, and the regions of a plane through an image.
 import { contours } from 'd3-contour';
 import type { Slice } from 'probust';
 import { mix, type Palette, type Rgb } from '../../draw/palette.js';
 import type { Shape } from './picture.js';
 
-/** Warm where a pixel becomes brighter, cold where it becomes darker, the paper where it stays. */
+/** Warm if a pixel becomes brighter, cold if darker, background colour if unchanged. */
 export function paintDirection({ channels, height, width }: Shape, step: ArrayLike<number>, palette: Palette): ImageData {
   const area = height * width;
   const image = new ImageData(width, height);
@@ -24,7 +24,7 @@ export function paintDirection({ channels, height, width }: Shape, step: ArrayLi
 
 export const colourOf = (palette: Palette, of: number): Rgb => palette.classes[of % palette.classes.length]!;
 
-/** More classes than colours: each round through the colours has a pattern of its own. */
+/** If there are more classes than colours, each cycle through the colours has its own pattern. */
 const patterns: ((x: number, y: number) => boolean)[] = [
   () => false,
   (x, y) => (x + y) % 6 < 2,
@@ -32,7 +32,7 @@ const patterns: ((x: number, y: number) => boolean)[] = [
   (x) => x % 6 < 2,
 ];
 
-/** The pattern of a class in CSS, for its bar. */
+/** The CSS pattern of a class, for its bar. */
 export const patternOf = (of: number): string =>
   [
     'none',
@@ -43,7 +43,7 @@ export const patternOf = (of: number): string =>
 
 const strength = 0.34;
 
-/** `size` pixels a side, t upwards. */
+/** `size` pixels per side, t upwards. */
 export function paintPlane({ predicted, resolution }: Slice, size: number, palette: Palette): ImageData {
   const image = new ImageData(size, size);
   for (let row = 0, at = 0; row < size; ++row) {
@@ -58,20 +58,20 @@ export function paintPlane({ predicted, resolution }: Slice, size: number, palet
   return image;
 }
 
-/** Where the answer ends, as a path of an SVG of `size` a side. */
+/** The boundary of the answer as an SVG path, in a picture of `size` per side. */
 export function boundaryPath({ margin, resolution }: Slice, size: number): string {
   const scale = size / (resolution - 1);
   const at = ([column, row]: readonly number[]) =>
     `${((column! - 0.5) * scale).toFixed(1)} ${(size - (row! - 0.5) * scale).toFixed(1)}`;
   const { coordinates } = contours().size([resolution, resolution]).contour(Array.from(margin), 0);
-  // Rings close along the edge of the picture, which is no boundary: the picture's frame hides that.
+  // Rings also run along the edge of the picture, which is not a boundary: the picture's frame hides that part.
   return coordinates
     .flat()
     .map((ring) => `M${ring.map((each) => at(each as number[])).join('L')}Z`)
     .join('');
 }
 
-/** The place furthest from other classes, for the name of each class that has room. */
+/** Label positions: for each class with enough room, the point furthest from other classes. */
 export function planeNames({ predicted, resolution }: Slice, size: number): { of: number; x: number; y: number }[] {
   const stride = Math.max(1, Math.floor(resolution / 24));
   const cells: { of: number; column: number; row: number }[] = [];

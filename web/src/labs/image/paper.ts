@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sheet that is drawn on, with mouse, finger or arrow keys.
+// The drawing area, for mouse, finger or arrow keys.
 import { css, html, LitElement, nothing } from 'lit';
 import { sharedStyles } from '../../element/tokens.js';
 import { stroked, toImageData, type Picture, type Point } from './picture.js';
@@ -53,7 +53,7 @@ export class DrawingPaper extends LitElement {
   declare picture: Picture | undefined;
   declare erase: boolean;
   declare label: string;
-  /** Where the keyboard's pen is; undefined while it is not used. */
+  /** Position of the keyboard's pen; undefined while it is not in use. */
   declare pen: Point | undefined;
   declare down: boolean;
   #last: Point | undefined;
@@ -84,7 +84,7 @@ export class DrawingPaper extends LitElement {
       this.#last = at;
     }
     if (!this.#last || event.buttons === 0) return;
-    // The other end of a stylus, and the other button of a mouse, erase.
+    // A stylus's eraser end and the secondary mouse button erase.
     this.#draw(this.#last, at, this.erase || (event.buttons & (2 | 32)) !== 0);
     this.#last = at;
   }

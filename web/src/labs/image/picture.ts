@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Images: their shapes, how files become them, how they are written in a link, and how a pen changes them.
+// Images: shapes, reading from files, encoding in links, and drawing with a pen.
 import type { ModelInfo } from 'probust';
 
 export interface Shape {
@@ -21,7 +21,7 @@ export const shapeWords = ({ channels, height, width }: Shape): string =>
 
 const isChannels = (extent: number | undefined): extent is 1 | 3 => extent === 1 || extent === 3;
 
-/** A row of numbers is taken for a square. */
+/** A flat input is taken as a square image. */
 function squareOf(elements: number): Shape | undefined {
   for (const channels of [1, 3] as const) {
     const side = Math.sqrt(elements / channels);
@@ -30,7 +30,7 @@ function squareOf(elements: number): Shape | undefined {
   return undefined;
 }
 
-/** The image that a model takes; undefined where its input is none. */
+/** The shape of the image that a model takes; undefined if its input is not an image. */
 export function shapeOf({ pointShape }: ModelInfo): Shape | undefined {
   const extents = pointShape.filter((extent) => extent !== 1);
   if (extents.length === 1) return squareOf(extents[0]!);
@@ -41,7 +41,7 @@ export function shapeOf({ pointShape }: ModelInfo): Shape | undefined {
   return isChannels(third) ? { channels: third, height: first!, width: second! } : undefined;
 }
 
-/** Whether the model wants the channels of a pixel side by side. */
+/** Whether the model's input is channels-last. */
 export const channelsLast = ({ pointShape }: ModelInfo): boolean => pointShape.length === 3 && pointShape[2] === 3;
 
 export const blank = (shape: Shape): Picture => ({
@@ -51,7 +51,7 @@ export const blank = (shape: Shape): Picture => ({
 
 export const inverted = (picture: Picture): Picture => ({ ...picture, values: picture.values.map((value) => 1 - value) });
 
-// Pixels as they are on a screen.
+// Conversion to and from ImageData.
 
 export function toImageData({ channels, height, width, values }: Picture): ImageData {
   const image = new ImageData(width, height);
@@ -63,7 +63,7 @@ export function toImageData({ channels, height, width, values }: Picture): Image
   return image;
 }
 
-/** Luminance as televisions weight it; what is grey keeps its value. */
+/** Luminance with broadcast weights; grey keeps its value. */
 const grey = (r: number, g: number, b: number) => Math.round(0.299 * r + 0.587 * g + 0.114 * b);
 
 function fromImageData({ data, width, height }: ImageData, channels: 1 | 3): Picture {
@@ -83,7 +83,7 @@ const canvasOf = (width: number, height: number): CanvasRenderingContext2D => {
   return canvas.getContext('2d', { willReadFrequently: true })!;
 };
 
-/** The middle of a picture in another shape. */
+/** The picture scaled to cover another shape and cropped around its centre. */
 function cover(source: CanvasImageSource, from: { width: number; height: number }, shape: Shape): Picture {
   const ctx = canvasOf(shape.width, shape.height);
   const scale = Math.max(shape.width / from.width, shape.height / from.height);
@@ -95,7 +95,7 @@ function cover(source: CanvasImageSource, from: { width: number; height: number 
   return fromImageData(ctx.getImageData(0, 0, shape.width, shape.height), shape.channels);
 }
 
-/** The picture as a model of that shape takes it; itself where it is so already. */
+/** The picture in the given shape; unchanged if it already has it. */
 export function fitted(picture: Picture, shape: Shape): Picture {
   if (sameShape(picture, shape)) return picture;
   const ctx = canvasOf(picture.width, picture.height);
@@ -110,14 +110,14 @@ export async function fromFile(file: Blob, shape: Shape): Promise<Picture> {
   return picture;
 }
 
-/** A picture as other pictures can hold it. */
+/** An image as a data URL, for use inside an SVG. */
 export function urlOf(image: ImageData): string {
   const ctx = canvasOf(image.width, image.height);
   ctx.putImageData(image, 0, 0);
   return ctx.canvas.toDataURL();
 }
 
-// In links: the shape, and bytes in base64 with runs of zeros counted, since most of a drawn digit is black.
+// Encoding in links: the shape, and run-length encoded bytes in base64 (runs of zeros, since a drawn digit is mostly black).
 
 function packed(bytes: Uint8Array): number[] {
   const out: number[] = [];
@@ -156,7 +156,7 @@ function fromBase64(code: string): Uint8Array {
 
 const mostElements = 4 << 20;
 
-/** Undefined where the text is no picture: anybody may have edited it. */
+/** Undefined if the text is not a picture: anybody may have edited the link. */
 export function decode(text: string): Picture | undefined {
   const [, channels, height, width, code] = /^([13])x(\d{1,4})x(\d{1,4})\.([\w-]*)$/.exec(text) ?? [];
   if (code === undefined) return undefined;
@@ -171,7 +171,7 @@ export function decode(text: string): Picture | undefined {
 
 export type Point = readonly [x: number, y: number];
 
-/** A soft line of light, or of darkness, from one place to another, in pixels. */
+/** Draws a soft bright line between two points, in pixels; or a dark one, to erase. */
 export function stroked(picture: Picture, from: Point, to: Point, erase: boolean): Picture {
   const values = picture.values.slice();
   const { channels, height, width } = picture;
@@ -190,7 +190,7 @@ export function stroked(picture: Picture, from: Point, to: Point, erase: boolean
   return { ...picture, values };
 }
 
-/** Of a point from a segment. */
+/** Distance of a point from a segment. */
 function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
   const [dx, dy] = [bx - ax, by - ay];
   const length = dx * dx + dy * dy;

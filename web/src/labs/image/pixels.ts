@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small picture whose pixels stay pixels.
+// A small picture, scaled up without smoothing.
 import { css, html, LitElement } from 'lit';
 
 export class Pixels extends LitElement {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The image lab without its screen: which network answers about which picture, when it is asked what, and the answers that there
-// are. Each answer knows what it was asked, so that the screen can dim what is stale.
+// The image lab without its user interface: the network, the picture, the requests and the answers. Each answer is kept with
+// the key of its request, so that stale ones can be dimmed.
 import type { Model } from 'probust';
 import type { Engine } from '../../engine/engine.js';
 import { Newest, pause, Replacing, type Kept } from '../../engine/latest.js';
@@ -34,18 +34,18 @@ export interface Answers {
 export interface Callbacks {
   changed(): void;
   failed(error: unknown): void;
-  /** Another network answers; `own` is what its reader dropped just now. */
+  /** Another network is in use; `own` if the user has just dropped it. */
   loaded(loaded: Loaded, own: boolean): void;
   wants(panel: string): boolean;
 }
 
-/** How long things are still before what is costly is asked. */
+/** How long the state must be unchanged before costly requests are made. */
 const restMilliseconds = 180;
 
-/** Digits that the network was not trained on: its script uses the seeds 0 and 1. */
+/** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
 const variantSeed = 1000;
 
-/** Preparation that changes nothing: where every new network begins. */
+/** Preprocessing that changes nothing: the default for every new network. */
 export const plain: Preparation = { imageMean: [0], imageStd: [1], imageLayout: 'auto' };
 
 const networkKey = (name: string, { imageMean, imageStd, imageLayout }: Preparation): string =>
@@ -58,7 +58,7 @@ export class Session {
   /** Name of the file that was dropped. */
   name = '';
   #version = 0;
-  /** What answers, or is being loaded to. */
+  /** Key of the network in use or being loaded. */
   #network = '';
   #own: Uint8Array | undefined;
   #bytes: Uint8Array | undefined;
@@ -74,7 +74,7 @@ export class Session {
     private readonly callbacks: Callbacks,
   ) {}
 
-  /** Names what a question depends on. */
+  /** A key of everything that a request depends on. */
   key({ imageSigma, imageCopies, imageClip, imageEstimators, seed }: Readonly<State>): string {
     return [this.#version, imageSigma, imageCopies, imageClip, imageEstimators, seed].join(' ');
   }
@@ -92,7 +92,7 @@ export class Session {
     this.#release();
   }
 
-  /** From now on "own" is this network. What cannot be loaded changes nothing. */
+  /** Makes this network "own" and uses it. If it cannot be loaded, nothing changes. */
   async offer(bytes: Uint8Array, name: string): Promise<void> {
     const found = await load(this.engine, 'quick', bytes, plain);
     this.#own = bytes;
@@ -126,7 +126,7 @@ export class Session {
     this.#release();
     [this.loaded, this.#bytes] = [found, bytes];
     this.answers = {};
-    // The one that there was may not be of the shape that this network takes.
+    // The previous picture may not have the shape that this network takes.
     this.picture = undefined;
     this.callbacks.loaded(found, own);
     this.#draw();
@@ -139,7 +139,7 @@ export class Session {
     this.loaded = this.#patient = undefined;
   }
 
-  /** The picture that the state names, in the shape of the network. */
+  /** Makes the picture that the state names, in the network's shape. */
   #draw(): void {
     this.#drawing.run(async (signal) => {
       const { loaded } = this;
@@ -160,7 +160,7 @@ export class Session {
     return { channels: 1, height: 28, width: 28, values: x.slice(784 * imageDigit, 784 * (imageDigit + 1)) };
   }
 
-  /** Asks everything that the screen shows; what is costly once the state has been still for a while. */
+  /** Requests everything that is shown; costly requests wait until the state has not changed for a while. */
   ask(): void {
     const { loaded, picture } = this;
     if (!loaded || !picture) return;
@@ -185,7 +185,7 @@ export class Session {
     for await (const curves of askCurves(model, asked, imageEstimators, signal)) this.#keep('curves', key, curves);
   }
 
-  /** In the other worker. ONNX Runtime has one place to run in, whoever asks. */
+  /** The model in the other worker. ONNX Runtime runs in one place only, so there it is the same model. */
   #second({ model, refusal }: Loaded): Promise<Model> {
     if (refusal !== undefined) return (this.#patient ??= Promise.resolve(model));
     return (this.#patient ??= load(this.engine, 'patient', this.#bytes!, this.state()).then((found) => found.model));

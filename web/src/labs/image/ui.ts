@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the image lab knows for a moment only.
+// Transient state of the image lab's user interface.
 export interface Ui {
-  /** The estimator pointed at. */
+  /** The hovered estimator. */
   form: string | undefined;
   /** The class whose direction is shown; undefined for the nearest boundary. */
   rival: number | undefined;
   erase: boolean;
-  /** A file is held above the lab. */
+  /** A file is being dragged over the lab. */
   over: boolean;
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What the 2-D lab asks of probust, and the answers. Every function here is one question; the numbers are the core's.
+// The 2-D lab's requests to probust. Every function is one request; all numbers come from the core.
 import type { Cloud, Linearization, Model, NearestBoundary, Probust, Row } from 'probust';
 import { noiseOf, type Noise } from '../../engine/noise.js';
 import type { State } from '../../state/state.js';
 
 export const cloudCount = 300;
 
-/** The true p: by a coarse sum at every frame, by a fine one when there is time. */
+/** The true p: a coarse sum every frame, a fine one when there is time. */
 const quickTruth = 'quadrature:64';
 const fineTruth = 'quadrature:256';
 
-/** The parts of the state that a question about a point is about. */
+/** The parts of the state that a request about a point depends on. */
 export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
 
-/** What every frame of a drag asks: the truth, the linear picture, copies. */
+/** The answer to every frame of a drag: the truth, the linearisation, copies. */
 export interface Quick {
   asked: Asked;
   truth: Row;
@@ -31,18 +31,18 @@ export async function askQuick(model: Model, asked: Asked, signal: AbortSignal):
   return { asked, truth: rows[0]!, linear, cloud };
 }
 
-/** The estimators of the list, the averaged linearisation that `mmse` uses, and the way to the nearest boundary. */
+/** Rows of the listed estimators, the averaged linearisation that `mmse` uses, and the nearest boundary. */
 export interface Listed {
   asked: Asked;
   truth: Row;
-  /** What was asked for, one for each row. */
+  /** The requested estimators, one per row. */
   forms: string[];
   rows: Row[];
   mmse: Linearization;
   boundary: NearestBoundary;
 }
 
-/** Copies that a form such as "mmse:5" names; `otherwise` where it names none. */
+/** The number of copies in a form such as "mmse:5"; `otherwise` if it has none. */
 export const samplesOf = (form: string | undefined, otherwise: number): number => Number(form?.split(':')[1] ?? otherwise);
 
 export async function askListed(model: Model, asked: Asked, estimators: string[], signal: AbortSignal): Promise<Listed> {
@@ -56,7 +56,7 @@ export async function askListed(model: Model, asked: Asked, estimators: string[]
   return { asked, truth: truth!, forms: estimators, rows, mmse: linear, boundary };
 }
 
-/** 1 - p of the linear picture, counted in different ways. */
+/** 1 - p of the linearisation, computed in different ways. */
 export interface Counted {
   union: number;
   product: number;
@@ -75,7 +75,7 @@ export async function askCounted(probust: Probust, model: Model, asked: Asked, s
     model.estimate(asked.x, { ...noise, estimators: ['taylor_mvs', 'taylor', fineTruth], signal }),
   ]);
   const [sigmoid, normal, truth] = rows as [Row, Row, Row];
-  // Boole's inequality: no more than the sum of what each rival takes.
+  // Boole's inequality: at most the sum of the rivals' probabilities.
   const union = each.reduce((sum, { pFail }) => sum + (pFail ?? NaN), 0);
   return { union, product: product.pFail ?? NaN, sigmoid, normal, truth };
 }
@@ -86,7 +86,7 @@ export interface Curves {
   byEstimator: Map<string, Row[]>;
 }
 
-/** The noise at several scales in one question. */
+/** The noise at several scales, for one request. */
 function noises(asked: Asked, sigmas: readonly number[]): Omit<Noise, 'noise'> & { noise: string[] } {
   const each = sigmas.map((sigma) => noiseOf({ ...asked, sigma }));
   const arrays = each[0]?.arrays;
@@ -102,12 +102,12 @@ export async function askCurves(
 ): Promise<Curves> {
   const all = [quickTruth, ...estimators];
   const rows = await model.estimate(asked.x, { ...noises(asked, sigmas), seed: asked.seed, estimators: all, signal });
-  // Rows come noise by noise, and estimator by estimator within.
+  // Rows are ordered by noise, then by estimator.
   const byEstimator = new Map(all.map((form, i) => [form, rows.filter((_, at) => at % all.length === i)]));
   return { sigmas, byEstimator };
 }
 
-/** How far estimates are from the truth, by what they cost. */
+/** Errors of estimates against their cost. */
 export interface Convergence {
   /** The true p. */
   truth: number;
@@ -117,7 +117,7 @@ export interface Convergence {
 const familyNames = ['mc', 'mmse', 'probit', 'regression'];
 const budgets = [10, 25, 60, 150, 400, 1000];
 
-/** Asks seed by seed, so that something can be drawn soon. */
+/** Yields after each seed, so that something can be drawn early. */
 export async function* askConvergence(
   model: Model,
   asked: Asked,
@@ -136,7 +136,7 @@ export async function* askConvergence(
       run.cost = forwards + backwards;
       if (p !== null) run.errors.push(Math.abs(p - exact));
     });
-    // A value of its own, so that what is drawn can be told from what was.
+    // A new object each time, so that a change can be detected.
     yield { truth: exact, families };
   }
 }

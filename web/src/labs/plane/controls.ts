@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything under and beside the picture that changes the state.
+// The 2-D lab's controls: everything below and next to the picture that changes the state.
 import { css, html, nothing } from 'lit';
 import { letter } from '../../draw/palette.js';
 import { tidy } from '../../panels/words.js';
@@ -15,14 +15,14 @@ interface Slide {
   low: number;
   high: number;
   value: number;
-  /** What a value is called; the number by default. */
+  /** The value as text; the number by default. */
   format?: (value: number) => string;
   set(value: number): void;
 }
 
 const steps = 200;
 
-/** A slider whose small values are as easy to reach as its large ones. */
+/** A logarithmic slider: small values are as easy to set as large ones. */
 function slider({ label, unit = '', low, high, value, format = (each) => tidy(each, 2), set }: Slide) {
   const toPosition = (each: number) => Math.round(steps * (Math.log(each / low) / Math.log(high / low)));
   const toValue = (position: number) => Number((low * (high / low) ** (position / steps)).toPrecision(3));
@@ -39,7 +39,7 @@ function slider({ label, unit = '', low, high, value, format = (each) => tidy(ea
   </label>`;
 }
 
-/** The same, where zero is a value of its own: the left end. */
+/** The same, with zero at the left end. */
 const sliderFromZero = (slide: Slide) =>
   slider({
     ...slide,
@@ -77,7 +77,7 @@ export function layerToggles(store: Store) {
   </div>`;
 }
 
-/** Small pictures of the data sets, drawn as they are. */
+/** Thumbnails of the data sets, drawn from the actual data. */
 const icons: Record<DataSet, unknown> = {
   moons: html`<svg viewBox="0 0 24 24">
     <path d="M4 14a6 6 0 0 1 12 0" class="a" />
@@ -115,7 +115,7 @@ const dataNames: Record<DataSet, string> = {
 export interface Chosen {
   store: Store;
   ui: Ui;
-  /** Takes a data set, and begins to train on it. */
+  /** Selects a data set and starts training on it. */
   onData(data: DataSet): void;
   onPretrained(name: string): void;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The panels below the picture: each with two sentences and the source of its formula.
+// The panels below the picture, each with two sentences and the source of its formula.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { convergenceCsv, convergenceFigure } from '../../panels/convergence.js';
@@ -91,7 +91,7 @@ export function countingPanel({ answers, key }: FigureParts) {
   });
 }
 
-/** Margins, gradients and z of the line that is pointed at. */
+/** A table of the rivals: margin, length of its gradient, and z of both lines; the hovered row is marked. */
 export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const { quick, listed } = answers;
   if (!quick) return nothing;
@@ -141,7 +141,7 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
   </table>`;
 }
 
-/** The worst case beside the average one. */
+/** The worst case next to the average case. */
 export function boundaryLine({ answers, key }: FigureParts) {
   const { listed, quick } = answers;
   if (!listed || !quick || !Number.isFinite(listed.value.boundary.distance)) return nothing;

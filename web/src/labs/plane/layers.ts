@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draws a scene on a canvas. Regions are kept until the network, the size or the theme changes: a moved point redraws the rest.
+// Draws a scene on a canvas. Regions are cached until the network, the size or the theme changes; the rest is redrawn.
 import { drawArrow, drawCloud, drawData, drawLetter, type Copies, type Labelled } from '../../draw/cloud.js';
 import type { Field } from '../../draw/field.js';
 import { drawHalfPlanes, drawLines, labelLines, type Line } from '../../draw/lines.js';
@@ -15,23 +15,23 @@ export interface Scene {
   noise: Ellipse;
   /** The answer at the point. */
   target: number;
-  /** Said of the point. */
+  /** The point's label. */
   label: string;
   tint: Tint | undefined;
   cloud: Copies | undefined;
   data: Labelled | undefined;
-  /** Whether rings show the noise. */
+  /** Whether to draw the noise's ellipses. */
   rings: boolean;
   taylor: { lines: Line[]; stale: boolean } | undefined;
   mmse: { lines: Line[]; stale: boolean } | undefined;
-  /** Lines whose intersection of half-planes is shown. */
+  /** Lines whose half-planes' intersection is shown. */
   halves: Line[] | undefined;
   arrow: ArrayLike<number> | undefined;
-  /** The class whose lines are lit. */
+  /** The class whose lines are highlighted. */
   rival: number | undefined;
-  /** Other points of a pair to compare, by their names. */
+  /** Other points of a preset pair, with their names. */
   ghosts: { name: string; at: Pair }[];
-  /** Regions are painted coarsely while they change all the time. */
+  /** Whether to paint regions coarsely, because they change every frame. */
   coarse: boolean;
 }
 
@@ -49,7 +49,7 @@ interface Regions {
   names: { of: number; x: number; y: number }[];
 }
 
-/** What does not move with the point: regions, painted coarsely where they are asked to, and data. */
+/** The layer that does not move with the point: regions (coarse if requested) and data. */
 function base(
   field: Field,
   { view, coarse, data }: Pick<Scene, 'view' | 'coarse' | 'data'>,

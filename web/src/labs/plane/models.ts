@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Networks that were trained before; scripts/make-models.mjs makes them.
+// Pretrained networks, made by scripts/make-models.mjs.
 import type { View } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
 
-/** All data sets fit in it. */
+/** All data sets fit into it. */
 export const view: View = { cx: 0, cy: 0, reach: 1.6 };
 
 export interface Pretrained {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one number, what kind of number it is, and the count that checks the picture against it.
+// The value of p, what kind of number it is, and the tinted share of the picture as a check.
 import { css, html, nothing } from 'lit';
 import { letter } from '../../draw/palette.js';
 import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
@@ -13,11 +13,11 @@ export interface NumberView {
   mass: number | undefined;
 }
 
-/** What a screen reader says when things rest. */
+/** What a screen reader says once nothing changes any more. */
 export const spoken = (truth: Row, sigma: number): string =>
   `${percentOf(truth)} of noisy copies keep the answer ${letter(truth.target)} at sigma ${sigma}.`;
 
-/** How well a sum over cells knows it, where that is not to rounding. */
+/** The accuracy of the sum over cells, if it is not exact to rounding. */
 const precision = ({ status }: Row): string => /known to about [^;]*/.exec(status)?.[0].replace(/^/, ', ') ?? '';
 
 export function numberView({ truth, stale, mass }: NumberView) {

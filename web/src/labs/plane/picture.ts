@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The picture of the 2-D lab: regions, the noise and the point, which mouse, finger and arrow keys move.
+// The 2-D lab's picture: regions, noise, and the point, which is moved with mouse, finger or arrow keys.
 import { css, html, LitElement } from 'lit';
 import type { Palette } from '../../draw/palette.js';
 import { axes, inside, shapeTo, toData, toPixel, type Pair } from '../../draw/view.js';
 import { sharedStyles } from '../../element/tokens.js';
 import { PictureLayers, type Scene } from './layers.js';
 
-/** Pixels around a handle that take hold of it. */
+/** Radius around a handle in which it can be grabbed, in pixels. */
 const gripReach = 12;
 
 export class PlanePicture extends LitElement {
@@ -68,7 +68,7 @@ export class PlanePicture extends LitElement {
     this.dispatchEvent(new CustomEvent<Pair>('move', { detail: inside(this.scene!.view, x) }));
   }
 
-  /** The end of the long axis is a handle: it sets size and direction of the noise, the end of the short axis its ratio. */
+  /** The end of the long axis is a handle for size and direction of the noise, the end of the short axis for its ratio. */
   #grip: 'long' | 'short' | undefined;
 
   #ends(): { long: Pair; short: Pair } {

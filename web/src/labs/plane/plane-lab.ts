@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The 2-D lab: puts state, answers and what is pointed at on the screen.
+// The 2-D lab: renders state, answers and hovered items.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { Row } from 'probust';
@@ -44,7 +44,7 @@ const caption = html`<p class="caption small muted">
   rings are copies that did.
 </p>`;
 
-/** How long things rest before p is spoken. */
+/** How long nothing must change before a screen reader speaks p. */
 const speakMilliseconds = 500;
 
 export class PlaneLab extends LabElement {
@@ -81,7 +81,7 @@ export class PlaneLab extends LabElement {
     this.#train(trainer, state, before);
   }
 
-  /** Made when they are first needed: not before the element has its engine. */
+  /** Created on first use, after the element has its engine. */
   #parts(): { session: Session; trainer: Trainer } {
     this.#session ??= new Session(this.engine, {
       changed: () => this.#answered(),
@@ -102,7 +102,7 @@ export class PlaneLab extends LabElement {
     return { session, trainer: this.#trainer };
   }
 
-  /** Training follows the state: a shared one is trained again, another setting starts afresh. */
+  /** Training follows the state: a shared state is trained again, a changed setting restarts with new weights. */
   #train(trainer: Trainer, state: Readonly<State>, before: Readonly<State> | undefined): void {
     if (state.model !== 'trained') {
       if (trainer.playing) trainer.pause();
@@ -114,7 +114,7 @@ export class PlaneLab extends LabElement {
       if (trainer.playing) trainer.play();
     }
     if (before && before.model === 'trained' && !fresh) return;
-    // Another network has learnt nothing yet, and goes on learning if the one before did.
+    // A new network starts at epoch 0, and keeps training if the one before was training.
     const { playing } = trainer;
     if (before && state.epochs === before.epochs) this.store.set({ epochs: 0 });
     if (playing) trainer.play();
@@ -123,7 +123,7 @@ export class PlaneLab extends LabElement {
 
   #trainerChanged(): void {
     const { session, trainer } = this.#parts();
-    // The last network of a run gets its fine regions.
+    // The last network of a run gets fine regions.
     if (!trainer.playing && this.state.model === 'trained') session.settle(this.state);
     this.requestUpdate();
   }
@@ -156,7 +156,7 @@ export class PlaneLab extends LabElement {
   };
 
   #moved(to: Pair): void {
-    // As exactly as an address has it, so that a shared state is the same.
+    // Rounded as in the URL, so that a shared state is identical.
     const x = to.map((value) => Number(value.toFixed(3)));
     const { adding } = this.ui;
     if (adding === undefined) this.store.set({ x });
@@ -169,7 +169,7 @@ export class PlaneLab extends LabElement {
     if (data !== 'own') this.#trainer!.play();
   }
 
-  /** A pretrained state is not trained on: training starts afresh on its data. */
+  /** Pretrained networks cannot be trained further: training starts with new weights on their data. */
   #play(): void {
     const { model } = this.state;
     if (model !== 'trained') this.store.set({ ...pretrained[model]?.data, model: 'trained', epochs: 0 });
@@ -294,7 +294,7 @@ export class PlaneLab extends LabElement {
     </div>`;
   }
 
-  /** Once a frame, whatever has changed: the state, and answers of two workers. */
+  /** At most one update per frame, for changes of the state and answers of both workers. */
   protected override async scheduleUpdate(): Promise<void> {
     await new Promise(requestAnimationFrame);
     await super.scheduleUpdate();

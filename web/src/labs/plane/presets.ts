@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pairs of points that show that distance to the boundary and p are two things, after figures 1 and 2 of Scher and Trügler.
+// Pairs of points that show that distance to the boundary and p differ, after figures 1 and 2 of Scher and Trügler.
 import type { Pair } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
 

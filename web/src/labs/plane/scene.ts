@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the picture shows, from the state, the answers and what is pointed at.
+// Builds the scene from the state, the answers and hovered items.
 import type { Linearization } from 'probust';
 import type { Copies } from '../../draw/cloud.js';
 import { classAt, type Field } from '../../draw/field.js';
@@ -18,7 +18,7 @@ import type { Ui } from './ui.js';
 
 const ellipseOf = ({ sigma, ratio, angle }: Readonly<State>): Ellipse => ({ sigma, ratio, angle });
 
-/** The tint is painted again when what it depends on changes, not for every hover. */
+/** Caches the tint: it is repainted when its inputs change, not on every hover. */
 export class TintKeeper {
   #of: unknown[] = [];
   #tint: Tint | undefined;
@@ -34,8 +34,8 @@ export class TintKeeper {
 }
 
 /**
- * The copies around the point where it is now. Until the network has answered for them they move with the point and grow with
- * sigma, and the field says what they are.
+ * The copies around the current point. Until the network has answered, the old copies move with the point and scale with sigma,
+ * and their classes come from the field.
  */
 function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: Readonly<State>, count: number): Copies {
   if (fresh) return { x: cloud.x.subarray(0, 2 * count), predicted: cloud.predicted.subarray(0, count) };
@@ -47,17 +47,17 @@ function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: 
 const lined = (x: readonly number[], { target, margins, gradients }: Linearization): Line[] =>
   linesOf(x as Pair, target, margins, gradients);
 
-/** With many classes only the lines of these are drawn, unless one points at their estimator. */
+/** With many classes, only this many lines are drawn, unless their estimator is hovered. */
 const nearest = 3;
 
-/** Classes whose boundaries are nearest, in standard deviations. */
+/** The classes with the nearest boundaries, in standard deviations. */
 const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
   Array.from(rivals, (row, i) => ({ rival: row < target ? row : row + 1, z: z[i]! }))
     .sort((a, b) => a.z - b.z)
     .slice(0, nearest)
     .map(({ rival }) => rival);
 
-/** How many copies an estimator looks at; all that there are where it names no number. */
+/** How many copies an estimator uses; all 300 if it names no number. */
 const copiesFor = (form: string | undefined): number =>
   form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, 300) : 300;
 
@@ -115,7 +115,7 @@ export function sceneOf({ state, session, trainer, ui, palette, tints }: Parts):
   };
 }
 
-/** The points of a pair that are not the one being looked at. */
+/** The points of a preset pair other than the current one. */
 function ghostsOf(state: Readonly<State>, { preset }: Ui): Scene['ghosts'] {
   const points = presets.find(({ id }) => id === preset)?.points ?? [];
   return points.map((at, i) => ({ name: String(i + 1), at })).filter(({ at }) => at.some((value, i) => value !== state.x[i]));

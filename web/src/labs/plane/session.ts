@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The 2-D lab without its screen: which network answers, when what is asked of it, and the answers that there are. Each answer
-// knows what it was asked, so that the screen can dim what is stale.
+// The 2-D lab without its user interface: the network, the requests and the answers. Each answer is kept with the key of its
+// request, so that stale ones can be dimmed.
 import type { Model, Row } from 'probust';
 import { gridOf, gridPoints, type Field } from '../../draw/field.js';
 import type { Engine } from '../../engine/engine.js';
@@ -28,19 +28,19 @@ export interface Answers {
   convergence?: Kept<Convergence>;
 }
 
-/** The truth as well as it is known: the fine sum if it is of the same question as the quick one. */
+/** The best known truth: the fine sum if it answers the same request as the quick one, else the quick one. */
 export const truthOf = ({ quick, listed }: Answers): Row | undefined =>
   listed && listed.key === quick?.key ? listed.value.truth : quick?.value.truth;
 
 export interface Callbacks {
   changed(): void;
   failed(error: unknown): void;
-  /** Whether anybody looks at what takes long to answer. */
+  /** Whether a costly panel is visible. */
   wants(panel: 'counted' | 'curves' | 'convergence'): boolean;
 }
 
 const gridSize = 192;
-/** While a network learns, its regions are new at every frame. */
+/** Used during training, when regions change every frame. */
 const coarseGridSize = 96;
 const restMilliseconds = 140;
 const convergenceSeeds = 12;
@@ -70,7 +70,7 @@ export class Session {
     private readonly callbacks: Callbacks,
   ) {}
 
-  /** Names what a question depends on. */
+  /** A key of everything that a request depends on. */
   key({ x, sigma, ratio, angle, seed, estimators }: Readonly<State>): string {
     return [this.#version, ...x, sigma, ratio, angle, seed, estimators].join(' ');
   }
@@ -86,7 +86,7 @@ export class Session {
     this.#release();
   }
 
-  /** The network that answers is no longer a passing one: its regions are drawn as finely as others. */
+  /** The current network is final: draws its regions on the fine grid. */
   settle(state: Readonly<State>): void {
     const bytes = this.#bytes;
     if (bytes) this.#loading.run(() => this.use(bytes, state));
@@ -99,7 +99,7 @@ export class Session {
     });
   }
 
-  /** From now on this network answers. It is only a passing one while it learns. */
+  /** Uses this network from now on. `passing`: training will soon replace it. */
   async use(bytes: Uint8Array, state: Readonly<State>, passing = false): Promise<void> {
     const model = await this.engine.load('quick', bytes);
     requirePlane(model);
@@ -120,14 +120,14 @@ export class Session {
     [this.#quick, this.#patient] = [undefined, undefined];
   }
 
-  /** Asks everything that the screen shows; what is costly once the state has been still for a while. */
+  /** Requests everything that is shown; costly requests wait until the state has not changed for a while. */
   ask(state: Readonly<State>): void {
     const model = this.#quick;
     if (!model) return;
     const key = this.key(state);
     this.#frames.run(async (signal) => {
       this.#keep('quick', key, await askQuick(model, state, signal));
-      // The second worker starts when the first answer is on screen.
+      // The second worker starts after the first answer is on screen.
       this.#lists.run(async (signal) =>
         this.#keep('listed', key, await askListed(await this.#second(), state, state.estimators, signal)),
       );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where things stand, wide and narrow.
+// Layout for wide and narrow screens.
 import { css } from 'lit';
 
 export const layoutStyles = css`

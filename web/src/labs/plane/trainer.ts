@@ -7,21 +7,21 @@ import type { State } from '../../state/state.js';
 import { pretrained } from './models.js';
 
 export interface TrainerCallbacks {
-  /** A network is there: its ONNX file, and how it does. */
+  /** There is a new network: its ONNX bytes, and its score. */
   trained(bytes: Uint8Array, score: Score): Promise<void>;
   progress(done: number, planned: number): void;
-  /** Playing began or ended, data were made. */
+  /** Training started or ended, or the data changed. */
   changed(): void;
   failed(error: unknown): void;
 }
 
 const pointCount = 300;
-/** Of one turn of the loop: short enough that pausing is instant. */
+/** Duration of one turn of the loop: short enough to pause instantly. */
 const turnMilliseconds = 30;
-/** Epochs a frame: one wants to see how it learns. */
+/** At most this many epochs per frame, so that progress is visible. */
 const fastest = 2;
 
-/** What a fresh start depends on: any change of it throws the weights away. */
+/** A key of the settings whose change discards the weights. */
 const setting = ({ data, classes, points, hidden, activation, trainSeed }: Readonly<State>) =>
   JSON.stringify([data, classes, data === 'own' ? points : [], hidden, activation, trainSeed]);
 
@@ -51,7 +51,7 @@ export class Trainer {
     private readonly callbacks: TrainerCallbacks,
   ) {}
 
-  /** The points to look at, which need no training. */
+  /** Makes the data to display; needs no training. */
   showData(): void {
     this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.failed(error));
   }
@@ -67,7 +67,7 @@ export class Trainer {
     this.callbacks.changed();
   }
 
-  /** Until it is paused. */
+  /** Trains until paused. */
   play(): void {
     if (!trainable(this.state())) return this.callbacks.failed(new Error('Click in points of two classes first.'));
     void this.#loop(Infinity);
@@ -77,12 +77,12 @@ export class Trainer {
     this.#controller?.abort();
   }
 
-  /** One epoch. */
+  /** Trains for one epoch. */
   step(): void {
     if (!this.playing) void this.#loop(1);
   }
 
-  /** From fresh weights to the epoch of the state, at once. */
+  /** Trains from new weights to the state's epoch in one run. */
   restore(): void {
     if (!trainable(this.state())) return this.#clear();
     void this.#attempt(async (signal) => {
@@ -95,7 +95,7 @@ export class Trainer {
     });
   }
 
-  /** Nothing to train on: the network on screen stays, the data are those that there are. */
+  /** There is nothing to train on: keeps the network on screen and shows the data. */
   #clear(): void {
     this.pause();
     this.score = undefined;
@@ -122,7 +122,7 @@ export class Trainer {
     });
   }
 
-  /** One thing at a time: what runs is ended first. Errors are told unless they were wanted. */
+  /** Runs one job at a time: aborts the current one first. Reports errors other than aborts. */
   async #attempt(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#controller?.abort();
     const controller = (this.#controller = new AbortController());
@@ -150,7 +150,7 @@ export class Trainer {
     await this.callbacks.trained(bytes, score);
   }
 
-  /** The training under way, or a new one where the setting is another. */
+  /** The current training, or a new one if the setting has changed. */
   async #begin(): Promise<Training> {
     const state = this.state();
     if (this.#training && this.#setting === setting(state)) return this.#training;

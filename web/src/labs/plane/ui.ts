@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the 2-D lab knows for a moment only: what is pointed at, and which class a click adds.
+// Transient state of the 2-D lab's user interface: hovered items, and the class that a click adds.
 export interface Ui {
-  /** The estimator pointed at. */
+  /** The hovered estimator. */
   form: string | undefined;
-  /** The rival class pointed at. */
+  /** The hovered rival class. */
   rival: number | undefined;
-  /** The class that a click on the picture adds a point of; undefined moves the point. */
+  /** A click on the picture adds a point of this class; if undefined, it moves the point. */
   adding: number | undefined;
   preset: string | undefined;
 }
