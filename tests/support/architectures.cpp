@@ -12,7 +12,7 @@
 namespace probust::test {
 namespace {
 
-// `channels` at the scale's width: a multiple of 8.
+// `channels` times the scale's width, rounded to a multiple of 8, at least 8.
 std::int64_t wide(const Scale& scale, std::int64_t channels) {
   return std::max<std::int64_t>(8, std::llround(static_cast<double>(channels) * scale.width / 8) * 8);
 }
@@ -87,7 +87,7 @@ struct Stage {
   std::int64_t expansion, channels, blocks, stride, kernel;
 };
 
-// Gives the middle of an inverted residual: what lies between its expansion and its projection.
+// The middle of an inverted residual, between its expansion and its projection.
 using Middle = Feature (*)(Network&, const Feature& x, const Feature& expanded, const Stage& stage, std::int64_t stride);
 using Activation = Feature (Network::*)(const Feature&);
 
@@ -206,7 +206,7 @@ std::string convnext_t(const Scale& scale) {
 
 // ---- Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021
 
-// [1, 3, size, size] to [1, tokens, width], a token a patch of 16 x 16.
+// [1, 3, size, size] to [1, tokens, width]; one token per patch of 16 x 16.
 Feature patches(Network& net, const Feature& x, std::int64_t width) {
   const Feature y = net.conv(x, width, {16, 16, 1, 0}, true);
   return net.transpose(net.reshape(y, {1, width, y.shape[2] * y.shape[3]}), {0, 2, 1});

@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-// Runs the command line as a user's shell would, in a folder of its own.
+// Runs the command line as a user's shell would, in its own folder.
 namespace probust::test {
 
 struct Finished {
-  int status;  ///< exit status; 128 + N where signal N ended it
+  int status;  ///< exit status; 128 + N if signal N ended it
   std::string out, err;
 };
 
-/// A folder that is removed at the end of the test.
+/// A temporary folder, removed at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -71,7 +71,7 @@ inline std::string digits(const std::string& file) { return std::string(PROBUST_
 /// MODEL and DATA of the digits.
 inline const std::string kDigits = "'" + digits("digits.onnx") + "' '" + digits("points.npz") + "'";
 
-/// Rows in the format jsonl.
+/// Rows of jsonl output.
 inline std::vector<nlohmann::json> rows(const std::string& text) {
   std::vector<nlohmann::json> result;
   for (const std::string& line : lines_of(text)) result.push_back(nlohmann::json::parse(line));

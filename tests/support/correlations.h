@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Correlation matrices and limits for tests of the normal room.
+// Correlation matrices and limits for tests of core/probust/normal.
 #pragma once
 
 #include <Eigen/Dense>
@@ -9,7 +9,7 @@
 
 namespace probust::test {
 
-/// Numbers for tests. Libraries draw them differently: no test may depend on their values.
+/// Random numbers for tests. Standard libraries draw them differently, so no test may depend on their values.
 class Normals {
  public:
   explicit Normals(unsigned seed) : bits_(seed) {}
@@ -20,7 +20,7 @@ class Normals {
   std::normal_distribution<double> normal_;
 };
 
-/// m rows of length 1 in `rank` dimensions, the more alike the larger `common`: like a network's margin gradients.
+/// m rows of length 1 in `rank` dimensions, more alike for larger `common`: like a network's margin gradients.
 inline Eigen::MatrixXd random_factor(Eigen::Index m, Eigen::Index rank, Normals& normal, double common = 1.0) {
   Eigen::MatrixXd U(m, rank);
   for (Eigen::Index j = 0; j < rank; ++j) {
@@ -42,7 +42,7 @@ inline Eigen::MatrixXd gram(const Eigen::MatrixXd& U) {
   return R;
 }
 
-/// m limits at equal distances.
+/// m equally spaced limits.
 inline std::vector<double> spread(Eigen::Index m, double from, double to) {
   std::vector<double> z(static_cast<std::size_t>(m));
   for (Eigen::Index i = 0; i < m; ++i)

@@ -25,7 +25,7 @@ inline std::vector<Tensor> run_one(const Program& program, const Graph& graph, c
   return outputs;
 }
 
-/// The graph's value by the operators' own definitions.
+/// The graph's value by the operators' reference definitions.
 inline std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
   return run_one(*compile_reference(graph), graph, inputs);
 }

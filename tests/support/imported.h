@@ -12,7 +12,7 @@
 
 namespace probust::test {
 
-/// The logits of a model, by the operators' own definitions, at a point of its input shape; empty where it is refused.
+/// The logits of a model at a point of its input shape, by the operators' reference definitions; empty if it is refused.
 inline std::vector<float> imported(const OnnxBuilder& builder, const Shape& shape, const std::vector<float>& x) {
   const std::string bytes = builder.bytes();
   const auto model = import_onnx(std::as_bytes(std::span(bytes)));

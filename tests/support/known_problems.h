@@ -7,14 +7,14 @@
 #include "probust/ops/build.h"
 #include "support/evaluate.h"
 
-// Classifiers whose robustness is known in closed form.
+// Classifiers with closed-form robustness.
 namespace probust::test {
 
 inline ValueId two_logits(Graph& g, ValueId margin) {
   return append(g, Op::concat, {build::reshape(g, margin, {1}), append_constant(g, Tensor({1}))}, AxisAttribute{0});
 }
 
-/// The rule "class 0 where x_1 > a_1 and x_2 > a_2" of Scher and Trügler, appendix A.2.
+/// The rule "class 0 if x_1 > a_1 and x_2 > a_2" of Scher and Trügler, appendix A.2.
 inline Graph right_angle(float a1, float a2) {
   Graph g;
   const ValueId x = append_input(g, {2}, Extent::example, "x");
@@ -25,7 +25,7 @@ inline Graph right_angle(float a1, float a2) {
   return g;
 }
 
-/// P of the same answer under independent Gaussian noise; x stands in class 0 where it is past both.
+/// Probability of the same answer under independent Gaussian noise; x is in class 0 if it is beyond both thresholds.
 inline double right_angle_kept(double past1, double past2, double sigma1, double sigma2) {
   const double corner = normal::cdf(past1 / sigma1) * normal::cdf(past2 / sigma2);
   return past1 > 0 && past2 > 0 ? corner : 1 - corner;

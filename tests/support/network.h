@@ -11,22 +11,22 @@
 
 namespace probust::test {
 
-/// A value of a network that is being written: its name in the file, its shape with a batch of one, and about what its mean
-/// square is, from which the layers that read it take the scale of their weights: signals neither grow nor fade with depth.
+/// A value of a network that is being written: its name in the file, its shape with a batch of 1, and its approximate mean
+/// square. Layers that read it scale their weights by it, so that signals neither grow nor vanish with depth.
 struct Feature {
   std::string name;
   Shape shape;
   double power = 1;
 };
 
-/// How a convolution moves over its image.
+/// Kernel, stride, groups and padding of a convolution.
 struct Step {
   std::int64_t kernel = 1, stride = 1;
   std::int64_t groups = 1;
   std::int64_t pad = -1;  ///< on each side; -1: (kernel - 1) / 2
 };
 
-/// Writes a network layer by layer as an ONNX model, the way that PyTorch exports it, with random weights.
+/// Writes a network layer by layer as an ONNX model, as PyTorch exports it, with random weights.
 class Network {
  public:
   explicit Network(unsigned seed) : random_(seed) {}
@@ -56,7 +56,7 @@ class Network {
                      OnnxAttribute::ints("pads", {pad, pad, pad, pad}), OnnxAttribute::integer("group", step.groups)});
   }
 
-  /// `scale` is about what its output's deviation is.
+  /// `scale` is the approximate standard deviation of its output.
   Feature batch_norm(const Feature& x, double scale = 1) {
     const std::int64_t channels = x.shape[1];
     return add_node("BatchNormalization",
@@ -83,7 +83,7 @@ class Network {
     return add_node("Flatten", {x.name}, {1, element_count(x.shape)}, {OnnxAttribute::integer("axis", 1)}, x.power);
   }
 
-  /// The last layer's form: x [1, n] to [1, outputs].
+  /// As in a last layer: x [1, n] to [1, outputs].
   Feature gemm(const Feature& x, std::int64_t outputs) {
     const std::int64_t inputs = x.shape[1];
     return add_node("Gemm",
@@ -146,7 +146,7 @@ class Network {
     return add_node("Mul", {multiply(x, raised).name, constant(0.5F)}, x.shape, {}, 0.43 * x.power);
   }
 
-  /// Of the same shape, or b of one that repeats along axes.
+  /// Operands of the same shape, or b broadcast along axes.
   Feature add(const Feature& a, const Feature& b) { return add_node("Add", {a.name, b.name}, a.shape, {}, a.power + b.power); }
   Feature multiply(const Feature& a, const Feature& b) {
     return add_node("Mul", {a.name, b.name}, a.shape, {}, a.power * b.power);
@@ -218,7 +218,7 @@ class Network {
     return weight;
   }
 
-  // Uniform, such that sums of products with inputs whose squares add up to `total` have variance one.
+  // Uniform, scaled so that sums of products with inputs whose squares add up to `total` have variance 1.
   std::string weights(const Shape& shape, double total) {
     const double bound = std::sqrt(3 / total);
     return uniform(shape, -bound, bound);

@@ -14,13 +14,13 @@
 // Writes small ONNX files for tests, field by field.
 namespace probust::test {
 
-/// The values as they stand in a file.
+/// The values as bytes of a file.
 template <class T>
 std::string raw_bytes(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// A TensorProto of the type that ONNX numbers `type`, its elements given as they stand in a file.
+/// A TensorProto whose ONNX data type is number `type`, with elements given as bytes of the file.
 inline std::string encode_tensor(const Shape& shape, std::int32_t type, const std::string& raw, const std::string& name = {}) {
   std::string bytes;
   protozero::pbf_writer w(bytes);
@@ -36,7 +36,7 @@ inline std::string encode_tensor(const Tensor& tensor, const std::string& name =
   return encode_tensor(tensor.shape, 1, raw_bytes(tensor.data), name);
 }
 
-/// A TensorProto of float32 whose values stand in another file: bytes offset .. offset + length - 1 of `location`.
+/// A TensorProto of float32 with external data: bytes offset .. offset + length - 1 of the file `location`.
 inline std::string encode_external(const Shape& shape, const std::string& name, const std::string& location,
                                    const std::string& offset, const std::string& length) {
   const auto entry = [](const std::string& key, const std::string& value) {
@@ -94,7 +94,7 @@ class OnnxAttribute {
               for (const std::string& value : values) w.add_string(9, value);
             }};
   }
-  /// Inside a function: stands for the caller's attribute `reference`.
+  /// Inside a function: refers to the caller's attribute `reference`.
   static OnnxAttribute from_caller(const std::string& name, const std::string& reference, std::int32_t type) {
     return {name, type, [&](Writer& w) { w.add_string(21, reference); }};
   }
@@ -105,7 +105,7 @@ class OnnxAttribute {
  private:
   using Writer = protozero::pbf_writer;
 
-  // What every attribute has, around what `write` adds for its type.
+  // Writes the fields common to all attributes; `write` adds those of its type.
   template <class Write>
   OnnxAttribute(const std::string& attribute_name, std::int32_t type, Write write) : name(attribute_name) {
     Writer w(bytes);
@@ -159,7 +159,7 @@ class OnnxBuilder {
     return *this;
   }
 
-  /// A function "custom.NAME" of the model, given by the nodes that were added to `body`.
+  /// A model-local function "custom.NAME", made of the nodes added to `body`.
   OnnxBuilder& function(const std::string& name, const std::vector<std::string>& in, const std::vector<std::string>& out,
                         const OnnxBuilder& body) {
     std::string bytes, opset;
@@ -227,7 +227,7 @@ class OnnxBuilder {
 inline std::vector<std::pair<protozero::pbf_tag_type, std::string>> encoded_fields(const std::string& bytes) {
   std::vector<std::pair<protozero::pbf_tag_type, std::string>> fields;
   for (protozero::pbf_reader message(bytes); message.next();) {
-    const protozero::pbf_tag_type tag = message.tag();  // reading the field forgets it
+    const protozero::pbf_tag_type tag = message.tag();  // reading the field clears it
     std::string field;
     protozero::pbf_writer w(field);
     if (message.wire_type() == protozero::pbf_wire_type::varint) {
@@ -240,7 +240,7 @@ inline std::vector<std::pair<protozero::pbf_tag_type, std::string>> encoded_fiel
   return fields;
 }
 
-/// A model whose graph lists the nodes in the opposite order, as keras2onnx may.
+/// The model with its nodes in reverse order, as keras2onnx may write them.
 inline std::string with_reversed_nodes(const std::string& model) {
   std::string result;
   for (const auto& [tag, field] : encoded_fields(model)) {

@@ -11,8 +11,8 @@
 
 namespace probust::test {
 
-/// One row of the table that every operator must be in: operand shapes, attributes, and the interval that operands are sampled
-/// from. Samples are spread evenly and differ by more than the finite-difference step, so that kinks and ties stay away.
+/// One row of the table that every operator must be in: operand shapes, attributes, and the interval from which operands are
+/// sampled. Samples are evenly spaced and differ by more than the finite-difference step, which avoids kinks and ties.
 struct OpCase {
   Op op;
   std::vector<Shape> operands;
@@ -45,7 +45,7 @@ inline const std::vector<OpCase>& op_cases() {
   const Window halves{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
   const Window overlapping{{5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
   const Window gaps{{2, 1}, {1, 2}, {1, 1},
-                    {1, 4}, {1, 1}, {0, 4}};  // windows on the padding alone, at two of three rows and columns
+                    {1, 4}, {1, 1}, {0, 4}};  // windows entirely in the padding, at two of three rows and columns
   const Window wide{{6, 7}, {2, 2}, {2, 2}, {2, 3}, {0, 0}, {0, 0}};
   static const std::vector<OpCase> cases = {
       {Op::matmul, {{1, 4}, {4, 3}}, MatmulAttributes{}},
@@ -149,15 +149,15 @@ inline const std::vector<OpCase>& op_cases() {
   return cases;
 }
 
-/// What becomes of an operator's derivatives with respect to its operands, away from kinks.
+/// Which derivatives of an operator with respect to its operands are not zero, away from kinks.
 enum class Smoothness {
-  flat,    ///< the first one is zero
-  linear,  ///< the second one is zero, the first is not
-  curved,  ///< there is a second one, which is not zero
+  flat,    ///< the first derivative is zero
+  linear,  ///< the second derivative is zero, the first is not
+  curved,  ///< the second derivative exists and is not zero
 };
 
-/// Every operator that has operands is marked here, and the tests hold it to its mark: what is called curved must show a second
-/// derivative, so that its comparison with finite differences cannot be one of zeros.
+/// Every operator that has operands is marked here, and the tests check the mark: a curved operator must have a nonzero second
+/// derivative, so that the comparison with finite differences does not compare zeros.
 inline const std::map<Op, Smoothness>& smoothness() {
   using enum Smoothness;
   static const std::map<Op, Smoothness> marks = {

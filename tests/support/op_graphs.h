@@ -10,7 +10,7 @@
 #include "support/evaluate.h"
 #include "support/op_cases.h"
 
-// The operators' table as graphs that programs run.
+// The table of operators as graphs that programs can run.
 namespace probust::test {
 
 inline std::string describe(const OpCase& row) {
@@ -38,7 +38,7 @@ inline std::vector<std::vector<Extent>> extent_choices(std::size_t operands) {
   return choices;
 }
 
-// The case with its constant operands as constants of the graph.
+// The case as a graph; its constant operands become constants.
 inline Graph with_constants(const OpCase& row, const std::vector<Extent>& extents, std::mt19937& random) {
   Graph graph;
   std::vector<ValueId> operands;
@@ -51,7 +51,7 @@ inline Graph with_constants(const OpCase& row, const std::vector<Extent>& extent
   return graph;
 }
 
-// Inputs and outputs laid out [elements][lanes]. Kernels that write beyond their memory are found out.
+// Inputs and outputs are [elements][lanes]. Detects kernels that write beyond their memory.
 inline std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch,
                                            const std::vector<std::vector<float>>& inputs) {
   Extent largest = Extent::example;

@@ -10,16 +10,16 @@
 #include "probust/ops/op.h"
 #include "support/op_cases.h"
 
-// Single layers of the sizes of real networks, and random ones.
+// Single layers with the sizes of real networks, and random layers.
 namespace probust::test {
 
-/// One operator, whose operands are constants or vary as `extents` says.
+/// One operator, whose operands are constant or vary according to `extents`.
 struct Layer {
   OpCase op;
   std::vector<Extent> extents;
 };
 
-inline constexpr double kMostTerms = 3e6;  // of one example, by the definitions, which are slow
+inline constexpr double kMostTerms = 3e6;  // per example; reference evaluation is slow
 
 inline double terms(const Layer& layer) {
   const OpDefinition& op = definition(layer.op.op);
@@ -49,7 +49,7 @@ inline Window random_window(std::mt19937& random, int axes) {
   return window;
 }
 
-// A convolution, or the transpose of one, of an image of 1 or 2 axes; one in three has groups.
+// A convolution or transposed convolution of an image with 1 or 2 axes; one in three has groups.
 inline Layer random_convolution(std::mt19937& random) {
   for (;;) {
     Window window = random_window(random, static_cast<int>(between(random, 1, 2)));
@@ -69,7 +69,7 @@ inline Layer random_convolution(std::mt19937& random) {
   }
 }
 
-// A product with a constant on either side, or of two values that vary.
+// A product with a constant on either side, or of two varying values.
 inline Layer random_product(std::mt19937& random) {
   for (;;) {
     const std::int64_t m = between(random, 1, 30), k = pick(random, {1, 5, 64, 127, 128, 129, 768, 1025, 4608}),
@@ -106,7 +106,7 @@ inline Layer transposed(const Layer& layer) {
   return {{Op::conv_transpose, {{1, filter[0], output[0], output[1]}, filter}, window}, {Extent::seeded, Extent::constant}};
 }
 
-/// Some of every kind.
+/// Some layers of every kind.
 inline std::vector<Layer> layers_of_real_networks() {
   return {
       convolution(16, 256, square(16, 7, 2, 0)),       // as a first layer on many channels

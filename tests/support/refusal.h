@@ -9,7 +9,7 @@
 
 namespace probust::test {
 
-/// `body` throws an Error of this code.
+/// Expects that `body` throws an Error with this code.
 inline void expect_refusal(ErrorCode code, const std::function<void()>& body) {
   try {
     body();

@@ -5,8 +5,7 @@
 #include <filesystem>
 #include <string>
 
-// Test data that is not part of the project: real models, data sets and reference values, in the folder that PROBUST_SHARED
-// names.
+// Test data that is not part of the project: real models, data sets and reference values, in the folder $PROBUST_SHARED.
 namespace probust::test {
 
 inline std::filesystem::path shared_folder() {
@@ -18,6 +17,6 @@ inline bool has_shared(const std::string& path) { return std::filesystem::exists
 
 }  // namespace probust::test
 
-/// Skips a test, saying why, where a file or folder of the shared test data is absent.
+/// Skips a test with a message if a file or folder of the shared test data is missing.
 #define PROBUST_NEEDS_SHARED(path) \
   if (!probust::test::has_shared(path)) GTEST_SKIP() << "shared test data '" << (path) << "' are not there; set PROBUST_SHARED"

@@ -14,10 +14,10 @@
 
 namespace probust::test {
 
-/// One of the shared models with the points that its oracle was computed on.
+/// One of the shared models, with the points at which its oracle was computed.
 struct SharedModel {
   nlohmann::json entry;  ///< its record in models.json
-  Tensor x;              ///< the natural space
+  Tensor x;              ///< in natural units
   Preprocessing preprocessing;
 };
 
