@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is made of estimates: statistics, curves, boundaries, curvature, slices; and classifiers whose answer is known.
+// Analysis of estimates: statistics, curves, boundaries, curvature, slices; and classifiers with known answers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr float kNanFloat = std::numeric_limits<float>::quiet_NaN();
 
-/// A classifier with points at which its own answers are the targets.
+/// A classifier and points; the targets are its own predictions.
 struct Setting {
   std::unique_ptr<Executor> executor;
   Points points;
@@ -93,7 +93,7 @@ TEST(Statistics, MeansHaveStudentsInterval) {
   EXPECT_THROW(class_bias(std::vector<double>{1}, std::vector<std::int64_t>{0}, -1), Error);
 }
 
-// ---- classifiers whose answer is known
+// ---- classifiers with known answers
 
 TEST(KnownProblems, RightAngle) {
   const Graph rule = test::right_angle(0.5F, -0.2F);
@@ -121,8 +121,8 @@ TEST(KnownProblems, BallsAndAnnuli) {
   EXPECT_NEAR(in_ring[1].p, 1 - between(0.1), 4 * *in_ring[1].std_error);
 }
 
-// Linear models whose margin gradients all have length k: mv-sigmoid of Taylor's z is the softmax at temperature sigma k (Han et
-// al., section 3.3).
+// Linear models whose margin gradients all have length k: the mv-sigmoid of Taylor's z equals the softmax at temperature sigma k
+// (Han et al., section 3.3).
 TEST(KnownProblems, SoftmaxIsTaylorMvsWhereNormsAreEqual) {
   const float s = std::sqrt(0.5F);  // rows whose differences have length 1
   const Graph simplex = test::linear_classifier(Tensor({3, 3}, {s, 0, 0, 0, s, 0, 0, 0, s}), Tensor({3}, {0.2F, 0, -0.1F}));
@@ -151,7 +151,7 @@ TEST(RareFailures, SubsetFindsLinearAndQuadraticOnes) {
       const double sigma = length2 / std::sqrt(length2) / distance;
       decades.push_back(std::abs(std::log10(estimates(linear, sigma, "subset:5000")[0].p_fail / q)));
       Setting round = setting(sphere, {{0.3F, 0.4F, 0}}, seed);
-      double low = 0.01, high = 1;  // the sigma at which failure is as rare
+      double low = 0.01, high = 1;  // bounds of the sigma at which failure is this rare
       for (int k = 0; k < 60; ++k) (test::outside_ball(0.5, 1, 0.5 * (low + high)) < q ? low : high) = 0.5 * (low + high);
       decades.push_back(std::abs(std::log10(estimates(round, low, "subset:5000")[0].p_fail / q)));
     }
@@ -189,7 +189,7 @@ TEST(Curve, SmoothingLeavesShortOrBrokenCurvesAlone) {
   }
 }
 
-// Eight scales at 24 forwards each: smoothed, against the same estimates by themselves.
+// Eight scales with 24 forwards each: smoothed estimates against the same estimates without smoothing.
 TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
   std::vector<std::vector<float>> rows;
   NoiseStream random(5, 0, 0, 0);
@@ -222,7 +222,7 @@ TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
 }
 
 TEST(Curve, RaysAgreeWithSamplingEvenWhereAnswersReturn) {
-  // Noise may cross the ring to its other side.
+  // Noise may cross the whole ring.
   Setting s = setting(test::annulus(3, 0.3F, 1), {{0.6F, 0, 0}, {0.1F, 0, 0}});
   const std::vector<double> sigmas = {0.05, 0.1, 0.2, 0.3, 0.5, 0.8};
   const auto curves = ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 2000).value();
@@ -236,7 +236,7 @@ TEST(Curve, RaysAgreeWithSamplingEvenWhereAnswersReturn) {
       EXPECT_NEAR(estimate.p, truth, 4 * *estimate.std_error + 2e-3) << i << ' ' << sigmas[k];
       EXPECT_NEAR(estimate.p + estimate.p_fail, 1, 1e-12);
       EXPECT_LT(*estimate.std_error, 0.06);
-      EXPECT_LE(estimate.forwards, 2000 * 4);  // 2.6 for the search, one at random
+      EXPECT_LE(estimate.forwards, 2000 * 4);  // per copy 2.6 for the search and one at random
     }
   }
   EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.2, 0.1}, 10));
@@ -269,7 +269,7 @@ TEST(Curve, RaysRefuseWhatTheyCannotAnswer) {
   EXPECT_FALSE(margin_plane(*s.executor, s.points, 0, 1, 8));
 }
 
-// What is no normal probability of margins is left as it is.
+// Estimators that are not normal probabilities of margins are not smoothed.
 TEST(Curve, SharesAreNotSmoothed) {
   Setting s = setting(test::ball(3, 1), {{0, 0, 0}});
   const std::vector<double> sigmas = {0.1, 0.2, 0.4};
@@ -282,7 +282,7 @@ TEST(Curve, SharesAreNotSmoothed) {
   EXPECT_EQ(chosen[2][0].status, "ok: by probit:24, smoothed over 3 scales");
 }
 
-// Exact means and a covariance from all scales: what is left is the error of eight times as many copies.
+// Means are exact and the covariance is shared by all scales: the error is about that of eight times as many copies.
 TEST(Curve, LinearMarginsHaveOneCovarianceAtEveryScale) {
   const std::vector<double> sigmas = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
   double smooth = 0, single = 0;
@@ -309,11 +309,11 @@ TEST(Curve, LinearMarginsHaveOneCovarianceAtEveryScale) {
       }
     }
   }
-  EXPECT_LT(smooth / single, 0.55) << smooth / single;  // 0.35 if nothing but the number of copies counted
+  EXPECT_LT(smooth / single, 0.55) << smooth / single;  // 0.35 if only the number of copies mattered
   EXPECT_GT(static_cast<double>(covered) / count, 0.97) << covered << " of " << count;
 }
 
-// Among a hundred classes the same rivals are followed through all scales.
+// With a hundred classes, the same rivals are used at all scales.
 TEST(Curve, ManyClassesAreSmoothedToo) {
   std::mt19937 random(4);
   Setting s = setting(test::linear_classifier(test::random_tensor({100, 40}, random), test::random_tensor({100}, random)),
@@ -328,7 +328,7 @@ TEST(Curve, ManyClassesAreSmoothedToo) {
   }
 }
 
-// A scale at which numbers overflow takes nothing from the others, nor a broken point from its neighbours.
+// A scale at which numbers overflow does not affect the others, nor does a broken point affect its neighbours.
 TEST(Curve, BrokenScalesAndPointsStayAlone) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}, {kNanFloat, 0, 0}});
   s.points.target = {0, 0};
@@ -343,7 +343,7 @@ TEST(Curve, BrokenScalesAndPointsStayAlone) {
   EXPECT_TRUE(std::isnan(curve[0][1].p));
 }
 
-// Noise that is no multiple of one draw has no such margins: its curve is that of p.
+// If noise is not a multiple of one draw, margins cannot be shared between scales: p itself is smoothed.
 TEST(Curve, ClippedNoiseIsSmoothedByItsProbabilities) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}});
   const std::vector<double> sigmas = {0.1, 0.2, 0.4, 0.8};
@@ -358,7 +358,8 @@ TEST(Curve, ClippedNoiseIsSmoothedByItsProbabilities) {
   }
 }
 
-// Over a wide sweep margins are no simple function of the scale: smoothing must not cost more than it brings, nor intervals lie.
+// Over a wide sweep, margins are not a simple function of the scale: smoothing must not increase the error, and intervals must
+// cover.
 TEST(Curve, WideSweepsAreNoWorse) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}, {0.2F, 0.1F, 0}, {0.9F, 0, 0}});
   const std::vector<double> sigmas = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3, 10};
@@ -387,7 +388,7 @@ TEST(Curve, WideSweepsAreNoWorse) {
   EXPECT_GT(static_cast<double>(covered) / count, 0.9);
 }
 
-// Estimates that are better than their forwards say are not smoothed away.
+// Estimates that are better than their number of forwards suggests are not smoothed away.
 TEST(Curve, ExactEstimatesStayExact) {
   Setting s = setting(test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0})), {{0.3F, 0.4F}});
   const std::vector<double> sigmas = {0.2, 0.5, 1, 2};
@@ -408,7 +409,7 @@ TEST(ScaleProcess, FollowsWhatIsCertainAndSmoothsWhatIsNot) {
   const auto rough = process.smooth(values.col(1), Eigen::VectorXd::Constant(5, 0.04), 1);
   EXPECT_LT(rough.mean.norm(), 0.7 * values.col(1).norm());
   EXPECT_LT(rough.variance.maxCoeff(), 0.04);
-  EXPECT_GT(rough.variance[0], rough.variance[2]);  // the ends know less
+  EXPECT_GT(rough.variance[0], rough.variance[2]);  // more uncertain at the ends
   const Eigen::VectorXd straight = 3 + 2 * process.t().array();
   EXPECT_LT((process.line(straight) - straight).norm(), 1e-9);
 }
@@ -453,7 +454,7 @@ TEST(Boundary, NothingWithinReachAndNan) {
   nan.points.target[0] = 0;
   EXPECT_TRUE(std::isnan(nearest_boundary(*nan.executor, nan.points).value()[0].distance));
   EXPECT_TRUE(std::isnan(nearest_boundary_black_box(*nan.executor, nan.points).value()[0].distance));
-  // A tie far from zero, where float32 numbers stand far apart.
+  // A tie far from zero, where the spacing of float32 numbers is large.
   Setting far = setting(test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}, {-10000, 0})), {{10000}});
   EXPECT_LT(nearest_boundary(*far.executor, far.points).value()[0].distance, 0.02);
   EXPECT_FALSE(nearest_boundary_black_box(*far.executor, far.points, {.reach = std::numeric_limits<double>::infinity()}));

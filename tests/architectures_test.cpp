@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole networks as people use them, at reduced size: what the processor computes is what the operators' definitions give, and
-// does not depend on batches and threads. Guard zones are looked after all the while.
+// Well-known whole networks at reduced size: the CPU's results agree with the operators' definitions and do not depend on batches
+// or threads. Guard zones are checked throughout.
 #include "support/architectures.h"
 
 #include <gtest/gtest.h>
@@ -87,14 +87,14 @@ TEST_P(Architectures, AgreeWithTheDefinitionsForAnyBatchAndThreads) {
   std::vector<Estimate> rows;
   for (const std::int64_t batch : {1, 7, 64}) {
     for (const int threads : {1, 2}) {
-#ifdef PROBUST_SANITIZED  // which take several times as long: the smallest, and an odd and an even batch
+#ifdef PROBUST_SANITIZED  // several times slower: batch 1 with one thread, 7 and 64 with two
       if ((batch == 1) != (threads == 1)) continue;
 #endif
       SCOPED_TRACE("batches of " + std::to_string(batch) + ", " + std::to_string(threads) + " threads");
       const auto executor = executor_of(model, "cpu", batch, threads);
       const Tensor own_logits = executor->logits(x).value();
       const std::vector<float> own_jacobian = jacobians(*executor, x);
-      const std::vector<Estimate> own = batch == 1 && threads == 2 ? rows : estimates(*executor, x);  // they are slow
+      const std::vector<Estimate> own = batch == 1 && threads == 2 ? rows : estimates(*executor, x);  // slow with batch 1
       if (rows.empty()) {
         logits = own_logits;
         jacobian = own_jacobian;

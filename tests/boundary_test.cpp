@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The search for a boundary without gradients, and clouds: the same wherever they are interrupted, with nothing done twice.
+// Boundary search without gradients, and clouds: the same results wherever they are interrupted, without repeated work.
 #include "probust/analysis/boundary.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 using Eigen::VectorXd;
 
-// Sixteen trees of depth three over six features for three classes: a boundary of steps, with many points equally far.
+// Sixteen trees of depth three over six features for three classes: a stepped boundary with many equidistant points.
 Graph small_forest() {
   using Mode = TreeNode::Mode;
   std::mt19937 random(3);
@@ -68,7 +68,7 @@ Points points_at(Executor& executor, const Tensor& x) {
   return points_of(x, predicted_classes(executor.logits(x).value()), 3, 7);
 }
 
-// The search as it is described, which bisects whatever changes the answer to the end.
+// The plain algorithm, which bisects every direction that changes the answer to the end.
 class PlainSearch {
  public:
   PlainSearch(Executor& executor, const Points& point)
@@ -177,7 +177,7 @@ TEST(BoundarySearchTest, WhatCannotWinIsDroppedAndTheWinnerIsTheSame) {
   EXPECT_GT(dropped, 100000);
 }
 
-// Asks in attempts as short as can be, with what was answered forgotten after each stage.
+// Runs the stages in the shortest possible attempts; answers are forgotten after each stage.
 template <class Stages>
 int attempts_of(StepwiseExecutor& stepwise, Stages& stages) {
   for (int attempts = 1;; ++attempts) {
@@ -200,19 +200,19 @@ TEST(BoundarySearchTest, StagesSayTheSameWhereverTheyAreInterrupted) {
     executor->progress.passes = 0;
     StepwiseExecutor stepwise(*executor);
     BoundarySearch search(stepwise, slice(points, 0, 1));
-    EXPECT_GT(attempts_of(stepwise, search), 1);  // fewer than there are questions, where the machine is busy
+    EXPECT_GT(attempts_of(stepwise, search), 1);  // may be fewer than requests if the machine is busy
     EXPECT_EQ(search.nearest().distance, expected.distance);
     EXPECT_EQ(search.nearest().rival, expected.rival);
     EXPECT_EQ(search.nearest().step, expected.step);
     EXPECT_EQ(search.nearest().forwards, expected.forwards);
-    EXPECT_EQ(executor->progress.passes, expected.forwards);  // nothing is asked twice
+    EXPECT_EQ(executor->progress.passes, expected.forwards);  // no pass is repeated
     EXPECT_FALSE(search.advance());
   }
 }
 
 TEST(BoundarySearchTest, WhatIsPlannedIsLittleMoreThanWhatIsDone) {
   for (const Problem& problem : problems()) {
-    if (problem.name == "one element") continue;  // all directions are equally long, and none can be dropped
+    if (problem.name == "one element") continue;  // all directions have equal length, so none can be dropped
     SCOPED_TRACE(problem.name);
     const auto executor = make_executor("cpu", problem.graph, {}).value();
     const Points points = points_at(*executor, problem.x);
@@ -233,7 +233,7 @@ TEST(BoundarySearchTest, WhatIsPlannedIsLittleMoreThanWhatIsDone) {
   }
 }
 
-// Passes that somebody else makes: an attempt for each request, and requests for what is new alone.
+// Passes made outside: one attempt per request, and requests only for new inputs.
 TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
   std::mt19937 random(5);
   const auto network = make_executor("cpu", test::small_cnn(), {}).value();
@@ -260,7 +260,7 @@ TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
     }
   }
   EXPECT_EQ(search.nearest().distance, expected.distance);
-  EXPECT_LE(external.passes(), expected.forwards);  // fewer where a float32 number stands for two
+  EXPECT_LE(outside.passes(), expected.forwards);  // fewer if two inputs round to the same float32
   EXPECT_EQ(attempts, requests + 1);
   EXPECT_LE(requests, stages + expected.forwards / 64);
 }
@@ -278,7 +278,7 @@ TEST(CloudMakerTest, PartsAreTheCloudWhereverTheyAreInterrupted) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 8}).value();
   const Points points = points_at(*executor, test::random_tensor({1, 1, 8, 8}, random));
-  constexpr std::int64_t kCount = 9001;  // three parts, the last of which is no whole batch
+  constexpr std::int64_t kCount = 9001;  // three parts; the last is not a full batch
   for (const char* text : {"gaussian:0.4", "uniform:1", "gaussian:0.4@3,5..9+laplace:0.5@40"}) {
     const Noise noise = parse_noise(text);
     std::vector<std::int64_t> counts(4, 0);
@@ -298,7 +298,7 @@ TEST(CloudMakerTest, PartsAreTheCloudWhereverTheyAreInterrupted) {
   }
 }
 
-// The copies are those that one drawing of all of them makes.
+// The copies equal those of a single draw of all copies.
 TEST(CloudMakerTest, PartsGoOnWhereTheLastEnded) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();

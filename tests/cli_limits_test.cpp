@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line where something gives out: an estimator that cannot answer for a model, memory, time.
+// The command line at its limits: an estimator that cannot answer for a model, memory, time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST_F(NoMoments, WithoutAnyOtherEstimatorItsErrorEndsTheRun) {
   EXPECT_EQ(lines_of(alone.err).size(), 1U) << alone.err;
 }
 
-// A normal probability for each of very many classes is refused at once, and counting goes on.
+// Normal probabilities for each of very many classes are refused immediately; counting continues.
 TEST(CliLimits, GroupsOfVeryManyClassesAreCounted) {
   const Folder folder;
   std::mt19937 random(6);
@@ -100,9 +100,9 @@ TEST(CliLimits, GroupsOfVeryManyClassesAreCounted) {
 
 // ---- memory
 
-#ifndef PROBUST_SANITIZED  // which keep memory of their own
-// Runs the program and gives the most memory that was resident, in bytes: what the kernel remembers, read until the end. (That of
-// getrusage begins with the size of the test itself.)
+#ifndef PROBUST_SANITIZED  // sanitizers use memory of their own
+// Runs the program and returns its peak resident memory in bytes, as the kernel reports it while the program runs. (getrusage
+// would start from the size of the test itself.)
 std::int64_t peak_of(const std::string& arguments, const std::string& out) {
   const Folder folder;
   const std::string run = std::string(PROBUST_PROGRAM) + " " + arguments + " >'" + out + "'";
@@ -130,7 +130,7 @@ TEST(CliLimits, ANetworkOfRealSizeStaysWithinTheMemoryThatItWasGiven) {
 
 // ---- time
 
-// 1200 rivals that are about equally near: the normal probability of one point takes seconds, that of 40 minutes.
+// 1200 rivals at about the same distance: the normal probability of one point takes seconds, that of 40 points minutes.
 TEST(CliLimits, AlgebraStopsWhenAsked) {
   const Folder folder;
   std::mt19937 random(4);

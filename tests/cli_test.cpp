@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line: what it promises to print, and how it refuses.
+// The command line: its output, and how it refuses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ using test::kDigits;
 using test::lines_of;
 using test::rows;
 
-// A refusal: the promised status, nothing on stdout, one line on stderr of the promised form.
+// A refusal: the documented status, nothing on stdout, one line of the documented form on stderr.
 void expect_refusal(const Finished& finished, int status, const std::string& mentions = {}) {
   EXPECT_EQ(finished.status, status) << finished.err;
   EXPECT_EQ(finished.out, "");
@@ -33,7 +33,7 @@ void expect_refusal(const Finished& finished, int status, const std::string& men
   EXPECT_NE(finished.err.find(mentions), std::string::npos) << finished.err;
 }
 
-// x [1, 2] times a weight [2, 2] that stands in another file, behind 8 bytes of something else.
+// x [1, 2] times a weight [2, 2] in another file, after 8 unrelated bytes.
 std::string model_with_external_weight(const std::string& location, const std::string& length) {
   const std::string tensor = test::encode_external({2, 2}, "w", location, "8", length);
   test::OnnxBuilder builder;
@@ -59,7 +59,7 @@ TEST(Cli, WeightsMayStandInAnotherFile) {
   expect_refusal(logits("w.data", "-1"), 3, "length");
 }
 
-// keras2onnx writes nodes before those that they read.
+// keras2onnx may write nodes before those whose outputs they read.
 TEST(Cli, NodesMayStandInAnyOrder) {
   const Folder folder;
   const std::string sorted = test::read_whole(digits("digits.onnx")), reversed = test::with_reversed_nodes(sorted);
@@ -130,7 +130,7 @@ TEST(Cli, InspectShowsOpenExtents) {
   EXPECT_TRUE(json::parse(test::probust("inspect --json --input-shape 1,2,4,4 " + model).out)["runs"]);
 }
 
-// What neither the model nor the data settle is one option away, for every command.
+// If neither the model nor the data determine the input shape, one option does, for every command.
 TEST(Cli, OpenExtentsAreGivenByInputShape) {
   test::OnnxBuilder builder;
   builder.input("x", {-1, -1}).node("Relu", {"x"}, {"y"}).output("y", {-1, -1});
@@ -234,7 +234,7 @@ TEST(Cli, RangesAreSpacedInTheirLogarithms) {
   EXPECT_NEAR(all[1]["sigma"].get<double>(), 0.1, 1e-15);
 }
 
-// Two points of two features before a linear classifier, and files that describe noise.
+// A linear classifier, two points with two features, and files that describe noise.
 TEST(Cli, SweepsAreSmoothedWhereAsked) {
   const std::string sweep = "estimate " + kDigits + " --limit 3 --sigma 0.1..0.4:5 --estimator probit:24,taylor --quiet";
   const auto plain = rows(test::probust(sweep).out), smooth = rows(test::probust(sweep + " --smooth").out);
@@ -347,7 +347,7 @@ TEST(Cli, RegressionModelsHaveATolerance) {
     expect_refusal(test::probust(one + wrong), 2, "--tolerance");
 }
 
-// All points decide together, whatever is computed at once.
+// All points are decided together, whatever the batch.
 TEST(Cli, ATotalBudgetIsSharedAndSaysWhatEachGot) {
   const std::string base = "estimate " + kDigits + " --sigma 0.3,0.6 --estimator auto,mc:10 --quiet --total-budget ";
   const Finished expected = test::probust(base + "2000 --threads 1");
@@ -413,12 +413,12 @@ TEST(Cli, InspectSpeaksOfTheModel) {
   EXPECT_EQ(test::probust("inspect '" + digits("digits.onnx") + "'").status, 0);
 }
 
-// Nothing but lines of text: no controls, no C1, no invalid UTF-8.
+// Only lines of text: no control characters, no C1, no invalid UTF-8.
 void expect_printable(const std::string& output) {
   for (const std::string& line : lines_of(output)) EXPECT_EQ(printable(line), line);
 }
 
-// Names that would write to the terminal: ESC, CSI as a byte and in UTF-8, newline, tab, DEL.
+// Names that could control the terminal: ESC, CSI as a byte and in UTF-8, newline, tab, DEL.
 TEST(Cli, NamesInAModelDoNotWriteToTheTerminal) {
   const std::string x = "x\x1b[2J", y = "y\n\x7f\xc2\x9b", w = "w\xff\xfe\t";
   const auto model = [&](const std::string& op) {
@@ -448,7 +448,7 @@ TEST(Cli, NamesInAModelDoNotWriteToTheTerminal) {
     EXPECT_EQ(info["inputs"][0]["name"], "x\\x1b[2J");
     EXPECT_EQ(info["outputs"][0]["name"], "y\\x0a\\x7f\\u009b");
   }
-  // The output by its name as it is shown, and as it stands in the file.
+  // The output by its name as printed, and as in the file.
   for (const std::string& name : {std::string("y\\x0a\\x7f\\u009b"), y})
     EXPECT_EQ(test::probust("inspect --output-name '" + name + "' " + good).status, 0);
 }
@@ -472,7 +472,8 @@ TEST(Cli, VersionNamesWhatItWasBuiltWith) {
   EXPECT_TRUE(version["devices"].is_array());
 }
 
-// The benchmark at equal cost, on the digits: errors repeat, references are kept, and Monte Carlo's own ratio is about one.
+// The benchmark at equal cost, on the digits: errors are reproducible, references are cached, and Monte Carlo's own ratio is
+// about 1.
 TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
   const Folder folder;
   const std::string kept = folder / "references.jsonl", options = " --limit 10 --reference-samples 2000 --quiet --json" +
@@ -493,7 +494,7 @@ TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
     EXPECT_EQ(before[i].contains("coverage"), before[i]["intervals"].get<int>() > 0);
   }
   EXPECT_EQ(before[0]["estimator"], "mc:50");
-  // An exact 50 forwards up to what a clock shows: the reference is 40 times as good, and 40 estimates are few.
+  // The ratio is 1 up to timing and noise: the reference is only 40 times as good, and 40 estimates are few.
   EXPECT_GT(before[0]["ratio"].get<double>(), 0.4);
   EXPECT_LT(before[0]["ratio"].get<double>(), 2.0);
   EXPECT_EQ(before[2]["intervals"], 0);
@@ -556,7 +557,7 @@ struct WrongFile {
   std::string bytes;
 };
 
-// A folder of wrong files in place of the data: one line and status 3.
+// Invalid files instead of the data: one line and status 3.
 TEST(Cli, WrongDataFilesAreStatus3) {
   const Folder folder;
   const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", 20);
@@ -592,7 +593,7 @@ TEST(Cli, WrongModelFilesAreStatus3) {
   expect_refusal(test::probust("inspect /"), 3);
 }
 
-// Every truncation of a small model file, through the program itself: a promised status, one line, never a crash.
+// Every truncation of a small model file, read by the program itself: a documented status, one line, never a crash.
 TEST(Cli, EveryTruncationOfAModelIsRefusedInOneLine) {
   test::OnnxBuilder builder;
   builder.input("x", {-1, 1, 2, 2}).weight("w", Tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})).node("Flatten", {"x"}, {"f"});
@@ -630,8 +631,8 @@ TEST(Cli, ANanRowIsNonfiniteAndTheRunGoesOn) {
   EXPECT_EQ(lines_of(nothing.err).size(), 1U) << nothing.err;
 }
 
-// A signal ends a long run with status 130, keeping the rows that were written. The signal waits for the first of them: how long
-// a program takes to get that far is the machine's affair.
+// A signal ends a long run with status 130 and keeps the rows that were written. The signal is sent after the first row, because
+// the time until then depends on the machine.
 TEST(Cli, AnInterruptedRunKeepsItsRows) {
   const Folder folder;
   write_npy(folder / "x.npy", Tensor({20000, 1, 16, 16}));

@@ -6,13 +6,13 @@
 
 namespace probust::test {
 
-/// A node test of ONNX that is left out, and why.
+/// A skipped node test of ONNX, and why.
 struct ConformanceSkip {
-  std::string_view name;  ///< of the case; a last '*' stands for any ending
+  std::string_view name;  ///< name of the case; a final '*' matches any ending
   std::string_view reason;
 };
 
-/// Every case that is left out by name. Cases whose operator or element type is outside ours skip themselves, naming it.
+/// All cases skipped by name. Cases with an unsupported operator or element type skip themselves and name it.
 inline const std::vector<ConformanceSkip>& conformance_skips() {
   static const std::vector<ConformanceSkip> skips = {
       {"test_batchnorm_example_training_mode*", "statistics of the batch: an example's result would depend on the others"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Normal probabilities on a device against the host's: linked like cuda_test.cpp with the emulated device or with a GPU.
+// Normal probabilities on a device against the host's. Linked, like cuda_test.cpp, with the emulated device or with a GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ Device& device() {
   return one;
 }
 
-// Problems like a classifier's, of several sizes: rows of U are differences of random class vectors.
+// Problems like a classifier's, in several sizes: rows of U are differences of random class vectors.
 std::vector<test::Owned> classifier_problems(std::vector<Eigen::Index> sizes, double level) {
   test::Normals normal(11);
   std::vector<test::Owned> all;
@@ -36,7 +36,7 @@ std::vector<test::Owned> classifier_problems(std::vector<Eigen::Index> sizes, do
   return all;
 }
 
-constexpr normal::Options kCoarse{.abs = 1e-3, .rel_q = 5e-2};  // the emulated device takes its time
+constexpr normal::Options kCoarse{.abs = 1e-3, .rel_q = 5e-2};  // the emulated device is slow
 
 std::vector<normal::Probability> on_the_host(std::span<const normal::Problem> problems) {
   std::vector<normal::Probability> answers(problems.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CUDA backend against the processor's: operators, coarse calls, noise, whole models. Linked with the emulated device it runs
-// everywhere; linked with the GPU's it is what tests/run-gpu.sh runs.
+// The CUDA backend against the CPU's: operators, coarse calls, noise, whole models. Linked with the emulated device it runs
+// everywhere; tests/run-gpu.sh runs it linked with the GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,11 +32,11 @@ std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows)
   return to;
 }
 
-// Runs on the device what is given and wanted as [elements][lanes], outputs with all lanes.
+// Runs a graph on the device. Inputs and outputs are [elements][lanes]; outputs have all lanes.
 std::vector<std::vector<float>> run_on_device(const Graph& graph, const Batch& batch,
                                               const std::vector<std::vector<float>>& inputs) {
-  static Device& device = *new Device(0, Precision::float32);  // one for all: making one takes a while
-  const DeviceProgram program(device, graph);
+  static Device& device = *new Device(0, Precision::float32);  // shared by all tests: creating one is slow
+  const Program program(device, graph);
   Extent largest = Extent::example;
   for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
   std::vector<Array<float>> placed;
@@ -85,7 +85,7 @@ TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
   }
 }
 
-// As the processor's kernels are tested (kernels_test.cpp), for few lanes: an emulated device is slow.
+// Like the tests of the CPU's kernels (kernels_test.cpp), with few lanes because the emulated device is slow.
 TEST(CudaProgram, LayersOfTheSizesOfRealNetworksAgreeWithTheirDefinitions) {
   std::mt19937 random(16);
   std::vector<test::Layer> layers = test::layers_of_real_networks();
@@ -103,7 +103,7 @@ TEST(CudaProgram, LayersOfTheSizesOfRealNetworksAgreeWithTheirDefinitions) {
   }
 }
 
-// op_cases() checks derivatives, which a value as low as this would swamp: max_pool stands here.
+// Separate from op_cases(), which checks derivatives: a value as low as this would swamp them.
 TEST(CudaProgram, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
   Graph graph;
   const Window window{{2, 1}, {1, 2}, {1, 1}, {1, 4}, {1, 1}, {0, 4}};
@@ -115,7 +115,7 @@ TEST(CudaProgram, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
   EXPECT_EQ(run_on_device(graph, batch, x)[0], expected);
 }
 
-// Sweeps backwards keep images with their channels last from end to end, and chains of element-wise operators between them.
+// Backward sweeps keep images channels-last throughout, including chains of element-wise operators between them.
 TEST(CudaProgram, GradientsAgree) {
   std::mt19937 random(4);
   for (const Graph& classifier : {test::small_cnn(), test::small_smooth_network()}) {
@@ -150,7 +150,7 @@ std::size_t steps_of(const Graph& graph) {
   return DeviceLowering(device, graph).finish().steps.size();
 }
 
-// The operators behind a product, whose shape is `product`'s; they end in outputs.
+// Adds operators after a product and returns the outputs.
 using Behind = std::function<std::vector<ValueId>(Graph&, ValueId product)>;
 
 void expect_product(const std::string& what, std::size_t steps, const Shape& a, const Shape& b, const Behind& behind) {
@@ -171,7 +171,7 @@ void expect_product(const std::string& what, std::size_t steps, const Shape& a, 
 }
 
 #ifdef PROBUST_CUDA_EMULATED
-// What the other tests rely on: the emulated device finds out who writes beyond their memory.
+// The other tests rely on this: the emulated device detects writes beyond a kernel's memory.
 TEST(CudaDevice, WritesToFencedZonesAreFound) {
   Device device(0, Precision::float32);
   const Array<float> block(device, 100);
@@ -179,7 +179,7 @@ TEST(CudaDevice, WritesToFencedZonesAreFound) {
   const auto write = [&](std::int64_t at) { for_each(device, 1, [to = block.data() + at](std::int64_t) { *to = 0; }); };
   for (const std::int64_t at : {0, 9, 15, 89}) EXPECT_NO_THROW(write(at)) << at;
   EXPECT_THROW(write(12), std::logic_error);
-  device.fence(block.data(), {{90, 10}});  // afresh
+  device.fence(block.data(), {{90, 10}});  // new fence
   EXPECT_NO_THROW(write(12));
   EXPECT_THROW(write(99), std::logic_error);
   device.fence(block.data(), {});
@@ -211,11 +211,11 @@ TEST(CudaProgram, ProductsEndWithTheirBiasAndRectifier) {
   expect_product("a row", 1, {1, 5}, b,
                  [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, build::reshape(g, y, {3}), {3}))}; });
   expect_product("batched", 1, {2, 4, 5}, {2, 5, 3}, [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, y, {3}))}; });
-  // What follows is a chain of its own.
+  // Operators after that form a separate chain.
   expect_product("two of each", 2, a, b,
                  [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, relu(g, plus(g, y, {3})), {3}))}; });
   expect_product("rectifier first", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, relu(g, y), {3})}; });
-  // What is not the same for all rows, or is wider, is no bias; what others read must be written.
+  // A sum that differs between rows or is wider is not a bias; a value that others read must be stored.
   expect_product("by row", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {4, 1})}; });
   expect_product("by matrix", 2, {2, 4, 5}, {2, 5, 3}, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {2, 1, 3})}; });
   expect_product("wider", 2, {1, 5}, b, [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, y, {2, 3}))}; });
@@ -226,7 +226,7 @@ TEST(CudaProgram, ProductsEndWithTheirBiasAndRectifier) {
   });
 }
 
-// As the rectifier of the graph has it: a NaN stays one.
+// As in the graph's rectifier, NaN stays NaN.
 TEST(CudaProgram, RectifiersOfProductsKeepWhatIsNotANumber) {
   Graph g;
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
@@ -236,7 +236,7 @@ TEST(CudaProgram, RectifiersOfProductsKeepWhatIsNotANumber) {
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
-// Reshapes share memory; what is copied for one of them into another order is not the other's.
+// Reshapes share memory; a copy of one of them in another order must not be used for the other.
 TEST(CudaProgram, ImagesOfOneValueDoNotShareTheirCopies) {
   std::mt19937 random(9);
   Graph g;
@@ -255,7 +255,7 @@ TEST(CudaProgram, ImagesOfOneValueDoNotShareTheirCopies) {
   expect_near(run_on_device(g, {1, 1}, {values})[0], test::evaluate(g, {Tensor({32}, values)})[0].data, 1e-5, "two images");
 }
 
-// ---- runs that come again
+// ---- repeated runs
 
 std::vector<float> host_copy(Device& device, const float* from, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -309,7 +309,7 @@ TEST(CudaDevice, ProductsAndConvolutionsCanBeRecorded) {
 
 // ---- two streams
 
-// Both ways, on an emulated device: each stream as late as it may be.
+// On the emulated device, both ways: each stream runs as late as it may.
 void for_each_dawdler(const std::function<void(const std::string&)>& body) {
 #ifdef PROBUST_CUDA_EMULATED
   for (const Stream stream : {Stream::main, Stream::side}) {
@@ -352,7 +352,7 @@ TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
 }
 #endif
 
-// Runs a program as often as there are rows of inputs, each in the array that `array_of` tells, and compares.
+// Runs a program once per row of inputs, each in the array chosen by `array_of`, and compares.
 class Runs {
  public:
   explicit Runs(const Graph& graph)
@@ -409,7 +409,7 @@ TEST(CudaProgram, RunsThatComeAgainAreReplayed) {
   EXPECT_EQ(replays_so_far() - before, 3);
 }
 
-// Another program's convolutions need more than the workspace that a recording knows.
+// Another program's convolutions need a larger workspace than a recording uses.
 TEST(CudaProgram, RecordingsDoNotOutliveTheWorkspacesOfTheDevice) {
   Runs runs(test::small_cnn());
   const Array<float> x(runs.device, 5 * 64);
@@ -433,7 +433,7 @@ TEST(CudaProgram, ADeviceThatCannotRecordIsTold) {
   EXPECT_EQ(replays_so_far(), before);
 }
 
-// What a GPU would refuse in the middle of a recording.
+// Operations that a GPU would refuse during a recording.
 TEST(CudaDevice, NothingIsAllocatedOrAwaitedWhileRecording) {
   Device device(0, Precision::float32);
   const Array<float> x(device, 1);
@@ -448,7 +448,7 @@ TEST(CudaDevice, NothingIsAllocatedOrAwaitedWhileRecording) {
 }
 #endif
 
-// A host step downloads, which nothing recorded can.
+// A host step downloads data, which cannot be recorded.
 TEST(CudaProgram, HostStepsAreNotRecorded) {
   Graph g;
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
@@ -645,7 +645,7 @@ TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
   }
 }
 
-// Many chunks, each drawn while the one before it runs.
+// Many chunks, each drawn while the previous one runs.
 TEST(CudaExecutor, NoiseDrawnBesideRunsIsTheSame) {
   const Points points = some_points(6, {1, 8, 8}, 4);
   const auto host = make_executor("cpu", test::small_cnn(), {}).value();
@@ -670,7 +670,7 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
       (void)most_memory_held();
       const std::int64_t before = most_memory_held();
       const auto device = on_device(graph, {1, given, 0});
-      ASSERT_LT(device->forward_batch().examples, 4096);  // which no memory would change
+      ASSERT_LT(device->forward_batch().examples, 4096);  // limited by memory, not by the largest batch
       (void)device->sample(points, noise, 500).value();
       (void)device->project(points, rivals, noise, 200, 2, Around::point).value();
       (void)device->linearize(points, *noise.shape).value();
@@ -744,7 +744,7 @@ TEST(CudaExecutor, ADeviceWithLessMemoryThanAllowedTakesSmallerChunks) {
 #endif
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
-  std::mt19937 random(6);  // sizes that tensor cores take
+  std::mt19937 random(6);  // sizes that suit tensor cores
   const Graph graph = test::linear_classifier(test::random_tensor({32, 64}, random), test::random_tensor({32}, random));
   const Points points = some_points(6, {64}, 32);
   const Tensor exact = on_device(graph)->logits(points.x).value();
@@ -767,7 +767,7 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
   }
 }
 
-// ---- models that others trained
+// ---- third-party models
 
 class CudaSharedModels : public testing::TestWithParam<std::string> {};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Made data: the same from the same seed, of the classes that were asked for, and where they should be.
+// Generated data: reproducible from the seed, with the requested classes, in the expected places.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -95,7 +95,7 @@ TEST(MadeData, DigitsAreInkOnPaper) {
     EXPECT_TRUE(pixel >= 0 && pixel <= 1);
 }
 
-// The same digit on other pixels: four small ones are about one of twice their side.
+// The same digit at two resolutions: one pixel is about the mean of four pixels at twice the size.
 TEST(MadeData, DigitsAreDrawnOnPixelsOfAnySize) {
   const MadeDataKind& kind = made_data_kind("digits");
   const MadeData fine = make_data(kind, {.count = 10, .noise = 0.0}),
@@ -113,7 +113,7 @@ TEST(MadeData, DigitsAreDrawnOnPixelsOfAnySize) {
   EXPECT_LT(difference, 0.02);
 }
 
-// The same bits on every compiler and processor: these were made once, and WebAssembly makes them too.
+// The same bits on every compiler and processor: recorded reference values, also reproduced by WebAssembly.
 TEST(MadeData, IsTheSameEverywhere) {
   std::uint32_t sum = 0;
   for (const MadeDataKind& kind : made_data_kinds()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data files: what well-formed ones give, and that nothing else than an Error comes of the others.
+// Data files: the contents of well-formed files, and only an Error for all others.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -41,7 +41,7 @@ class Datasets : public ::testing::Test {
   fs::path folder_;
 };
 
-// ---- Makers of files. -----------------------------------------------------------------------------------------------------
+// ---- Writing test files. --------------------------------------------------------------------------------------------------
 
 std::string little(std::uint64_t value, int width) {
   std::string text;
@@ -134,7 +134,7 @@ std::string cifar(const std::vector<int>& labels, bool hundred = false) {
   return text;
 }
 
-// ---- What is expected of results. -----------------------------------------------------------------------------------------
+// ---- Expectations. --------------------------------------------------------------------------------------------------------
 
 void expect_refused(const std::string& path, const std::string& words, const DatasetOptions& options = {},
                     ErrorCode code = ErrorCode::unreadable) {
@@ -555,7 +555,7 @@ TEST_F(Datasets, CsvErrorsNameRowAndColumn) {
   expect_refused(write("i.csv", std::string("1,2\0,3\n", 7)), "not text");
 }
 
-// ---- Labels and names in files of their own -------------------------------------------------------------------------------
+// ---- Labels and names in separate files -----------------------------------------------------------------------------------
 
 TEST_F(Datasets, LabelFilesOverride) {
   const std::string points = write("d.npz", zip({{"x.npy", kPoints}, {"y.npy", kLabels}}));
@@ -576,7 +576,7 @@ TEST_F(Datasets, ClassNamesStandOneALine) {
   EXPECT_FALSE(read_class_names(at("missing.txt")));
 }
 
-// ---- Everything else is refused -------------------------------------------------------------------------------------------
+// ---- Refusals -------------------------------------------------------------------------------------------------------------
 
 TEST_F(Datasets, WrongFilesAreRefusedByName) {
   expect_refused(at("missing.npy"), "missing.npy: cannot be opened: No such file");
@@ -663,7 +663,7 @@ TEST_F(Datasets, DamagedFilesGiveDataOrAnErrorAndNothingElse) {
   EXPECT_GT(refused, 400);
 }
 
-// ---- Files made by others -------------------------------------------------------------------------------------------------
+// ---- Third-party files ----------------------------------------------------------------------------------------------------
 
 class SharedDatasets : public ::testing::Test {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What estimators say of their own errors and spend, and which noise they draw.
+// Estimators' reported errors, their cost, and the noise they draw.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@
 namespace probust {
 namespace {
 
-// f_0 - f_1 = x_0 + bias: under unit noise the target 0 is lost with probability Phi(-(x_0 + bias)).
+// f_0 - f_1 = x_0 + bias: under unit noise, target 0 is lost with probability Phi(-(x_0 + bias)).
 Graph half_space(float bias) { return test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 0}), Tensor({2}, {bias, 0})); }
 
 Points copies_of_origin(std::int64_t count) {
@@ -40,7 +40,7 @@ std::vector<Estimate> estimates(Executor& executor, const Points& points, const 
   return estimate(evaluation, noise, parse_estimator(estimator)).value();
 }
 
-// One half-space cuts the strata once: one difference of neighbours, and one more for what they may have missed.
+// A half-space cuts the strata once: one difference between neighbours, plus a term for changes that the strata may have missed.
 TEST(EstimatorCorners, StrataThatChangeOnceHaveTheErrorOfOneAndAHalf) {
   const auto executor = make_executor("cpu", half_space(0.5F), {}).value();
   const Estimate one = estimates(*executor, copies_of_origin(1), "mc:100:stratified", {isotropic_gaussian(), 1})[0];
@@ -48,7 +48,7 @@ TEST(EstimatorCorners, StrataThatChangeOnceHaveTheErrorOfOneAndAHalf) {
   EXPECT_NEAR(*one.std_error, std::sqrt(1 + 0.5 * 100 / 99) / 100, 1e-12);
 }
 
-// The error of a grid falls with the square of its width: a third of the difference to half the resolution.
+// A grid's error is quadratic in its cell width, so it is a third of the difference from the grid with half the resolution.
 TEST(EstimatorCorners, GridsSayAThirdOfTheirDifference) {
   const auto executor = make_executor("cpu", test::ball(2, 1), {}).value();
   const Noise noise{isotropic_gaussian(), 0.5};
@@ -60,7 +60,7 @@ TEST(EstimatorCorners, GridsSayAThirdOfTheirDifference) {
   EXPECT_NEAR(said / (std::fabs(fine.p_fail - coarse.p_fail) / 3), 1, 0.05);
 }
 
-// p_fail is nearly lognormal: what estimates say of ln p_fail fits its spread over draws.
+// p_fail is nearly lognormal: the reported error of ln p_fail matches its spread over draws.
 TEST(EstimatorCorners, SubsetKnowsItsSpread) {
   constexpr std::int64_t kRuns = 400;
   const auto executor = make_executor("cpu", half_space(4), {}).value();
@@ -73,7 +73,7 @@ TEST(EstimatorCorners, SubsetKnowsItsSpread) {
   }
   const double mean = sum / kRuns, spread = (squares - kRuns * mean * mean) / (kRuns - 1);
   EXPECT_GT(said / kRuns / spread,
-            0.85);  // measured 0.98; 0.75 with half the correlation along chains, 0.69 without that of levels
+            0.85);  // measured 0.98; 0.75 with half the correlation along chains, 0.69 without the correlation between levels
   EXPECT_LT(said / kRuns / spread, 1.2);
   EXPECT_NEAR(mean, std::log(normal::complement(4)), 0.15);
 }
@@ -94,7 +94,7 @@ TEST(EstimatorCorners, CopiesAreTheNumberAskedFor) {
   }
 }
 
-// Positions in the data key the noise: a part of them begins where it stands.
+// Noise is keyed by a point's position in the data: a part of the data keeps its positions.
 TEST(EstimatorCorners, PointsAreNumberedFromTheirOffset) {
   const Points points = points_of(Tensor({2, 1}, {1, 2}), {0, 1}, 5, 9);
   EXPECT_EQ(points.index, (std::vector<std::int64_t>{5, 6}));
@@ -102,7 +102,7 @@ TEST(EstimatorCorners, PointsAreNumberedFromTheirOffset) {
   EXPECT_EQ(points.seed, 9U);
 }
 
-// Gaussian noise that remembers which seeds it was drawn with.
+// Gaussian noise that records the seeds it was drawn with.
 class Recording final : public NoiseShape {
  public:
   std::string name() const override { return "recording"; }
@@ -130,7 +130,7 @@ class Recording final : public NoiseShape {
   mutable std::set<std::uint64_t> seeds_;
 };
 
-// What chooses how many copies there are, or which estimator, must not be part of what answers.
+// Copies that choose the sample size or the estimator must not be part of the answer.
 TEST(EstimatorCorners, PilotsDrawNoiseOfTheirOwn) {
   const auto executor = make_executor("cpu", half_space(1), {}).value();
   const Points points = copies_of_origin(2);

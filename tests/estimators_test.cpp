@@ -60,7 +60,7 @@ TEST(Estimators, SmallFailureProbabilitiesDoNotCancel) {
   EXPECT_NEAR(estimate.p_fail / 2.7536241186062337e-89, 1, 1e-9);
 }
 
-// Three classes on two inputs; sampling is the judge.
+// Three classes on two inputs; sampling is the reference.
 TEST(Estimators, TaylorAgreesWithSamplingOnALinearModel) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   for (const double sigma : {0.1, 0.3, 1.0, 3.0}) {
@@ -87,7 +87,7 @@ TEST(Estimators, MonteCarloAgreesWithItselfWithinItsInterval) {
   EXPECT_EQ(*a.ci_high, interval.high);
 }
 
-// The definition written out: margins and margin gradients averaged over the same copies.
+// The definition: margins and margin gradients averaged over the same copies.
 TEST(Estimators, MmseIsItsDefinition) {
   const Graph graph = test::small_cnn(2);
   const auto executor = make_executor("reference", graph, {}).value();
@@ -153,7 +153,7 @@ TEST(Estimators, TaylorMvsIsTheMvSigmoidOfZ) {
   EXPECT_NEAR(at(graph, {0.4F, 0.1F}, sigma, "taylor_mvs").p, 1 / (1 + std::exp(-z1) + std::exp(-z2)), 1e-6);
 }
 
-// f = (x0, 1, -1): no noise moves the margins of the constant classes against each other, only against class 0.
+// A margin with zero gradient is never crossed if it is positive, and always if it is negative.
 TEST(Estimators, AZeroGradientIsNeverOrAlwaysCrossed) {
   const Graph constant = test::linear_classifier(Tensor({3, 1}), Tensor({3}, {1, 0, -1}));
   const Estimate kept = at(constant, {0}, 1, "taylor");
@@ -169,7 +169,7 @@ TEST(Estimators, AZeroGradientIsNeverOrAlwaysCrossed) {
   EXPECT_EQ(estimate.status, "ok");
 }
 
-// sign(x) as a classifier: around almost every point its margins do not move, which says nothing of how often they flip.
+// sign(f(x)) as a classifier: its margins are locally constant almost everywhere, which does not show how often they flip.
 TEST(Estimators, WhatIsPiecewiseConstantHasNoGradientEstimate) {
   Graph graph = test::linear_classifier(kWeights, kBias);
   graph.outputs = {append(graph, Op::sign, {graph.outputs[0]})};
@@ -238,7 +238,7 @@ TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
   }
 }
 
-// On a linear classifier the probabilities of all classes are exact: they agree with sampling and sum to one.
+// On a linear classifier, the probabilities of all classes are exact: they agree with sampling and sum to 1.
 TEST(Estimators, GroupsAndSingleClassesAreSumsOfOrthants) {
   const auto executor = make_executor("cpu", test::linear_classifier(kWeights, kBias), {}).value();
   const Points points{Tensor({1, 2}, {0.4F, 0.1F}), {0}, {0}, 0};
@@ -276,7 +276,7 @@ TEST(Estimators, AutoChoosesByBudgetAndRarity) {
   EXPECT_EQ(at(cnn, x, 0.4, "probit:24").p, few.p);
   EXPECT_NEAR(more.p, truth.p, 0.05);
   EXPECT_EQ(parse_estimator("auto").text(), "auto:100");
-  // Failure of 1e-7 in a linear model: a pilot sees that counting is hopeless.
+  // A failure probability of 1e-7 in a linear model: the pilot finds that counting is hopeless.
   const Graph linear = test::linear_classifier(Tensor({2, 2}, {3, 4, 0, 0}), Tensor({2}));
   const double sigma = 1.0 / (5 * 5.2), q = normal_cdf(-5.2);  // the margin is 1, its gradient 5
   const Estimate rare = at(linear, {0.12F, 0.16F}, sigma, "auto:5000");
@@ -285,7 +285,7 @@ TEST(Estimators, AutoChoosesByBudgetAndRarity) {
   EXPECT_LE(rare.forwards, 5000);
 }
 
-// What a hint says to write, where it does.
+// The estimator that a hint suggests, if any.
 std::string example_in(const std::string& refused) {
   try {
     ADD_FAILURE() << refused << " is " << parse_estimator(refused).text();
@@ -346,7 +346,7 @@ TEST(Estimators, TextsAreReadAndWritten) {
   }
 }
 
-// Margins that are normal: the count of the same copies adds next to nothing, and the answer is within its own error.
+// Normal margins: the count of the same copies adds almost nothing, and the answer is within its own error.
 TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   for (const double sigma : {0.3, 1.0, 3.0}) {
@@ -364,12 +364,13 @@ TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
     EXPECT_EQ(regression.backwards, 2);
     const Estimate smoothed = at(graph, {0.4F, 0.1F}, sigma, "regression:25:adf");
     EXPECT_NEAR(smoothed.p, exact.p, 1e-6) << sigma;
-    EXPECT_EQ(smoothed.forwards, 16);  // of 25, a moment propagation with two gradients takes ten
+    EXPECT_EQ(smoothed.forwards, 16);  // of 25; moment propagation with two gradients costs ten
     EXPECT_EQ(smoothed.backwards, 4);
   }
 }
 
-// The points of a linear classifier share their covariance: pooled, few copies know it better. One point alone has no others.
+// The points of a linear classifier have the same covariance, so pooling improves it with few copies. A single point has none to
+// pool with.
 TEST(Estimators, PooledCovariancesAreBetterWherePointsAreAlike) {
   std::mt19937 random(8);
   const std::int64_t n = 40;
@@ -406,7 +407,8 @@ Estimate under(const Noise& noise, const std::string& text) {
   return estimate(evaluation, noise, parse_estimator(text)).value()[0];
 }
 
-// Any noise that is a function of normal variables: correlated, on some columns, of several parts. Linear, so Taylor is exact.
+// Noise that is a function of normal variables: correlated, on some columns, of several parts. The model is linear, so Taylor is
+// exact.
 TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
   const NoiseArray covariance{{2, 2}, {1, 0.8, 0.8, 1}, "C"}, deviations{{4}, {0.5, 1, 0, 2}, "s"};
   const auto correlated = covariance_gaussian(covariance, "cov");
@@ -422,7 +424,7 @@ TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
   EXPECT_EQ(::probust::guarded("", [] { return under({uniform_noise(), 1}, "subset:5000"); }).error().code, ErrorCode::usage);
 }
 
-// Categories cannot be mirrored at x: pairs are then of two copies each, and the mean is no average of a copy and itself.
+// Categorical noise cannot be mirrored at x: antithetic pairs are then two different copies, not one copy twice.
 TEST(Estimators, ProbitKnowsNoiseThatCannotBeMirrored) {
   const auto shape = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}, {{2, 3}, {0.9, 0.1, 0.5, 0.5}}}, "J");
   const Noise noise{shape, 1};
@@ -452,7 +454,7 @@ TEST(Estimators, ProbitAndRegressionHandleManyClasses) {
   }
 }
 
-// Both repairs take off what the noise moved the margins along their gradients: on a linear model nothing random is left.
+// Both corrections subtract the margins' movement along their gradients: on a linear model, nothing random remains.
 TEST(Estimators, CenteredMmseIsExactOnLinearModels) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   const Estimate exact = at(graph, {0.4F, 0.1F}, 1, "taylor"), plain = at(graph, {0.4F, 0.1F}, 1, "mmse:5");
@@ -465,7 +467,7 @@ TEST(Estimators, CenteredMmseIsExactOnLinearModels) {
   }
 }
 
-// g = x² at two copies, with gradients 2x: the repairs by hand.
+// g = x² at two copies, with gradients 2x: the corrections computed by hand.
 TEST(Estimators, RepairsOfMmseAreWhatTheySay) {
   Graph graph;
   const ValueId x = append_input(graph, {1, 1}, Extent::example, "x");
@@ -481,7 +483,7 @@ TEST(Estimators, RepairsOfMmseAreWhatTheySay) {
   EXPECT_NEAR(at(graph, {1}, 0.3, "mmse:2:loo", 7, 0).p, normal_cdf(left_out / (0.3 * slope)), 1e-5);
 }
 
-// Margins that are far from normal: |x| against a constant. The normal answer is off by .07, the counts pull it back.
+// Margins far from normal: |x| against a constant. The normal answer is off by 0.07; the counts correct it.
 TEST(Estimators, ProbitDoubtsANormalThatTheCountsContradict) {
   Graph graph;
   const ValueId x = append_input(graph, {1}, Extent::example, "x");
@@ -501,7 +503,7 @@ TEST(Estimators, ProbitDoubtsANormalThatTheCountsContradict) {
   }
 }
 
-// Margins that do not move at all are certain, as far as the copies can tell.
+// Margins that do not move give a certain answer, as far as the copies show.
 TEST(Estimators, ProbitOfConstantMarginsIsCertainWithinTheInterval) {
   const Graph constant = test::linear_classifier(Tensor({3, 1}), Tensor({3}, {1, 0.1F, -1}));
   const Estimate kept = at(constant, {0}, 1, "probit:50"), lost = at(constant, {0}, 1, "probit:50", 0, 2);
@@ -511,7 +513,7 @@ TEST(Estimators, ProbitOfConstantMarginsIsCertainWithinTheInterval) {
   EXPECT_EQ(lost.p, 0);
 }
 
-// Over seeds and probabilities: the interval is as wide as asked for, covers, and rests on the second stage alone.
+// Over seeds and probabilities, the interval has the requested width, covers, and uses only the second stage.
 TEST(Estimators, TheTwoStageIntervalCovers) {
   const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
   for (const float z : {0.0F, 1.3F, 2.5F}) {
@@ -540,7 +542,7 @@ TEST(Estimators, DecisionsAreRightAndStopEarlyWhereTheyAreEasy) {
   EXPECT_LT(no.forwards, 1500);
 }
 
-// With p = tau exactly any decision is wrong: it may happen in 5% of the runs, however often it is looked.
+// If p = tau exactly, any decision is wrong. This may happen in 5% of the runs, however often the test looks.
 TEST(Estimators, DecisionsAreSeldomWrong) {
   const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
   int decided = 0;
@@ -552,7 +554,7 @@ TEST(Estimators, DecisionsAreSeldomWrong) {
   EXPECT_LE(decided, 6);
 }
 
-// f = (z - x0, 0) on 20 inputs: p_fail = P[x0 > z]. Errors over runs in decades, and the standard errors against them.
+// f = (z - x0, 0) on 20 inputs: p_fail = P[x0 > z]. Errors over runs, in decades, compared with the standard errors.
 TEST(Estimators, SubsetSimulationFindsRareFailures) {
   Tensor weights({2, 20});
   weights.data[0] = -1;
@@ -576,7 +578,7 @@ TEST(Estimators, SubsetSimulationFindsRareFailures) {
   }
 }
 
-// f = (r² - |x|², 0) on two inputs: p_fail = exp(-r² / 2), and the design point is no single point.
+// f = (r² - |x|², 0) on two inputs: p_fail = exp(-r² / 2), and the design point is not unique.
 TEST(Estimators, SubsetSimulationFindsAQuadraticBoundary) {
   Graph graph;
   const ValueId x = append_input(graph, {1, 2}, Extent::example, "x");
@@ -621,7 +623,7 @@ TEST(Binomial, IntervalsCoverAtLeastAsOftenAsTheySay) {
   }
 }
 
-// Two classes with the same logits: the higher one never wins, whatever the noise leaves of the margins.
+// Two classes with the same logits: the higher index never wins, whatever the noise.
 TEST(Estimators, TiesAreLostToTheLowerClassByEveryEstimator) {
   const Graph graph = test::linear_classifier(Tensor({3, 2}, {1, 0.5F, 1, 0.5F, -1, 0.2F}), Tensor({3}));
   const auto executor = make_executor("cpu", graph, {}).value();
@@ -634,7 +636,7 @@ TEST(Estimators, TiesAreLostToTheLowerClassByEveryEstimator) {
   }
 }
 
-// Of very many rivals only those that decide go on, and no more is left out than what cannot matter.
+// Of very many rivals only the decisive ones are kept, and only rivals that cannot matter are dropped.
 TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
   const Eigen::Index m = 300, h = 40;
   std::mt19937 random(4);
@@ -652,7 +654,7 @@ TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
   EXPECT_EQ(all.rows.size(), 64U);
   EXPECT_EQ(all.target, 7);
   const Rivals some = decisive(pairs, 150, std::array<std::int64_t, 1>{1});
-  EXPECT_EQ(some.rows.size(), 101U);  // every third, and the one that must be there
+  EXPECT_EQ(some.rows.size(), 101U);  // every third, and the required one
   EXPECT_EQ(some.rows[1], 1);
   EXPECT_EQ(some.target, 51);  // 50 of the rows 0, 3, ... and row 1 are before the target
   EXPECT_EQ(some.pairs.plus.row(2), pairs.plus.row(3));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events other than the survival of the answer alone: a place among the largest logits, and regression models that stay within a
-// tolerance.
+// Events other than survival of the prediction: a place among the largest logits, and regression within a tolerance.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,11 +22,11 @@ std::vector<Estimate> ask(Executor& executor, const Points& points, const Event&
 
 Event top(std::int64_t k, bool per_class = false) { return {{}, per_class, k}; }
 
-// Class 0 has no noise; the others are x_c alone, so that c passes it with probability Phi(x_c / sigma), independently.
+// Class 0 has no noise; logit c is x_c alone, so class c passes class 0 with probability Phi(x_c / sigma), independently.
 const Graph kIndependent = test::linear_classifier(Tensor({4, 3}, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}), Tensor({4}));
 
 double kept_among_largest(std::int64_t k, const std::vector<double>& passes) {
-  std::vector<double> passed{1};  // P(so many have passed)
+  std::vector<double> passed{1};  // element n: P(n classes have passed)
   for (const double q : passes) {
     std::vector<double> next(passed.size() + 1, 0);
     for (std::size_t n = 0; n < passed.size(); ++n) {
@@ -62,7 +61,7 @@ TEST(Top, ASharedPlaceIsCountedByEveryFormOfMonteCarlo) {
   EXPECT_EQ(ask(*executor, points, top(4), noise, "mc:100")[0].p, 1);
 }
 
-// The two ways of counting agree to the copy where they count the same.
+// The two ways of counting agree exactly if they count the same event.
 TEST(Top, TheFirstPlaceIsTheAnswer) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
@@ -80,7 +79,7 @@ TEST(Top, TheFirstPlaceIsTheAnswer) {
   }
 }
 
-// What a run holds at once is no part of the answer.
+// The answer does not depend on threads or memory.
 TEST(Top, CountsAreTheSameForAnyThreadsAndMemory) {
   const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
   std::vector<double> p;
@@ -171,7 +170,7 @@ TEST(Tolerance, IsTheIntervalOfANormalOnALinearModel) {
   EXPECT_NEAR(sides[1], q / 2, 1e-5);
 }
 
-// The mean of the noise's change is not zero where the model is curved: f = x² with P(|2 x e + e²| < gamma) in closed form.
+// On a curved model the mean change is not zero: f = x² with P(|2 x e + e²| < gamma) in closed form.
 TEST(Tolerance, KnowsASkewedModel) {
   Graph square;
   const ValueId x = append_input(square, {1}, Extent::example, "x");
@@ -192,7 +191,7 @@ TEST(Tolerance, HoldsForSeveralOutputsAndAnyNoise) {
   const double kept = (1 - 2 * normal::complement(0.5 / 0.2)) * (1 - 2 * normal::complement(0.5 / 0.8));
   EXPECT_NEAR(regression.at(Tensor({1, 2}, {3, 4}), diagonal, 0.4, "taylor")[0].p, kept, 1e-4);
   EXPECT_NEAR(regression.at(Tensor({1, 2}, {3, 4}), diagonal, 0.4, "mc:20000")[0].p, kept, 0.015);
-  // Uniform noise is no Gaussian: counted exactly, and said where it is taken as one.
+  // Uniform noise is not Gaussian: counting is exact, and the status says when an estimator treats it as Gaussian.
   Regression one(Tensor({1, 1}, {2}), Tensor({1}), 0.5);
   EXPECT_NEAR(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "mc:20000")[0].p, 0.5, 0.02);
   EXPECT_EQ(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "taylor")[0].status.substr(0, 11), "approximate");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where executors could go wrong on numbers that plain networks do not show: NaN in either operand, logits far apart, groups with
-// biases of their own, a last layer that is split off, copies that are clipped.
+// Cases that plain networks do not exercise: NaN in either operand, logits far apart, groups with their own biases, a split last
+// layer, clipped copies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(ExecutorCorners, NaNWinsMaximumAndMinimumFromEitherSide) {
   }
 }
 
-// e^200 is no float: the largest logit is subtracted first, wherever it stands.
+// e^200 overflows float32: the largest logit is subtracted first, wherever it is.
 TEST(ExecutorCorners, SoftmaxOfLogitsFarApart) {
   for (const Op op : {Op::softmax, Op::log_softmax}) {
     Graph g;
@@ -54,13 +54,13 @@ TEST(ExecutorCorners, SoftmaxOfLogitsFarApart) {
         logits[place] = 100;
         expected[place] = op == Op::softmax ? 1.0F : 0.0F;
         const Floats y = test::run_one(*compiled(g, reference), g, {Tensor({3}, logits)})[0].data;
-        for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], expected[i], 1e-30) << place;  // some keep denormal numbers
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], expected[i], 1e-30) << place;  // denormals may be flushed to zero
       }
     }
   }
 }
 
-// Two groups of two channels; the bias joins the convolution's product on the CPU.
+// Two groups of two channels; on the CPU the bias is part of the convolution's product.
 TEST(ExecutorCorners, GroupsOfAConvolutionHaveTheirOwnBiases) {
   std::mt19937 random(3);
   Graph g;
@@ -73,7 +73,7 @@ TEST(ExecutorCorners, GroupsOfAConvolutionHaveTheirOwnBiases) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4) << i;
 }
 
-// More classes than kManyRivals behind a narrow layer: margins are made of those of the layer's inputs.
+// More than kManyRivals classes after a narrow layer: margin gradients come from the gradients of the layer's inputs.
 TEST(ExecutorCorners, MarginsThroughASplitLastLayerHaveItsBias) {
   constexpr std::int64_t kClasses = 300;
   std::mt19937 random(4);
@@ -96,7 +96,7 @@ TEST(ExecutorCorners, MarginsThroughASplitLastLayerHaveItsBias) {
   EXPECT_LT((averaged.sampled.colwise() - expected).cwiseAbs().maxCoeff(), 1e-3);
 }
 
-// At the upper end of the range a copy and its mirror image cannot both leave x.
+// At the upper end of the clipping range, a copy and its mirror image cannot both leave x.
 TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
   const auto shape = clipped(isotropic_gaussian(), {0, 1, 0});
   EXPECT_TRUE(shape->mirrored());
@@ -110,7 +110,7 @@ TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
   EXPECT_LT(pairs.minus.minCoeff(), 0.5);
 }
 
-// A coin that comes down on the one side shows the other in the mirrored copy.
+// A two-valued draw takes the other value in the mirrored copy.
 TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
   const auto shape = categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "coin");
   const std::vector<std::uint32_t> points(100, 0);
@@ -124,7 +124,7 @@ TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
   for (std::size_t lane = 0; lane < 100; ++lane) EXPECT_EQ(plus[lane] + minus[lane], 1) << lane;
 }
 
-// Noise that cannot be mirrored: a pair is two copies of their own.
+// Noise that cannot be mirrored: a pair is two independent copies.
 TEST(ExecutorCorners, PairsThatAreNotMirroredAreTwoCopies) {
   const auto one_sided = custom_noise("one-sided", [](NoiseStream& random, double scale, std::span<float> x) {
     for (float& value : x) value += static_cast<float>(scale * random.uniform());
@@ -137,7 +137,7 @@ TEST(ExecutorCorners, PairsThatAreNotMirroredAreTwoCopies) {
   EXPECT_GE(pairs.minus.minCoeff(), 1);
 }
 
-// An index beyond the axis takes nothing, and puts nothing anywhere.
+// An index beyond the axis reads and writes nothing.
 TEST(ExecutorCorners, IndicesBeyondTheAxisMeanNothing) {
   Graph take, put;
   const ValueId x = append_input(take, {3}, Extent::example, "x"), at = append_input(take, {4}, Extent::example, "at");
@@ -155,7 +155,7 @@ TEST(ExecutorCorners, IndicesBeyondTheAxisMeanNothing) {
   }
 }
 
-// diag= gives variances, std= deviations; a file's name may hold an @, the columns come after the last one.
+// diag= gives variances, std= standard deviations. A file name may contain @; the columns come after the last @.
 TEST(ExecutorCorners, TextsOfNoiseNameTheirFiles) {
   std::string asked;
   NoiseSource source;
@@ -175,7 +175,7 @@ TEST(ExecutorCorners, TextsOfNoiseNameTheirFiles) {
   EXPECT_EQ(asked, "a@b.npy");
 }
 
-// Turning three axes round and swapping two of them do not commute.
+// Rotating three axes and swapping two of them do not commute.
 TEST(ExecutorCorners, JoinedTransposesKeepTheirOrder) {
   std::mt19937 random(5);
   Graph g;

@@ -79,12 +79,12 @@ TEST(Executor, AveragesInInstalmentsAreTheSameBits) {
       for (const std::int64_t count : instalments) {
         ASSERT_TRUE(averages->reach(count));
         const std::int64_t so_far = executor->progress.passes;
-        (void)executor->linearize(points, *noise.shape);  // what is asked in between does not matter
+        (void)executor->linearize(points, *noise.shape);  // calls in between have no effect
         others += executor->progress.passes - so_far;
       }
       for (int again = 0; again < 2; ++again) {
         const std::vector<Linearization> actual = averages->value().value();
-        EXPECT_EQ(executor->progress.passes - others, 7 * passes);  // nothing twice
+        EXPECT_EQ(executor->progress.passes - others, 7 * passes);  // nothing is repeated
         expect_identical(actual, expected);
         for (std::size_t i = 0; i < expected.size(); ++i) {
           EXPECT_EQ(actual[i].sampled, expected[i].sampled);
@@ -157,7 +157,7 @@ TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
   }
 }
 
-// Products of two values that vary: a lane alone takes another way than a lane among many.
+// Products of two varying values: a single lane takes another code path than many lanes.
 TEST(Executor, OneLaneOfAProductIsALaneAmongMany) {
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
@@ -193,7 +193,7 @@ TEST(Executor, BackendsAgree) {
   }
 }
 
-// On a linear model the noise along the gradients is what the margins move by, and mirrored noise moves them the other way.
+// On a linear model, margins move by the noise along their gradients, and mirrored noise moves them the other way.
 TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
   std::mt19937 random(2);
   const Graph graph = test::linear_classifier(test::random_tensor({4, 9}, random), test::random_tensor({4}, random));
@@ -313,8 +313,8 @@ TEST(Parallel, EveryTaskRunsOnceAndFailuresArrive) {
                Error);
 }
 
-#ifndef __EMSCRIPTEN__  // the tests' module has one thread
-// Neither task ends before the other has begun.
+#ifndef __EMSCRIPTEN__  // the WebAssembly tests have one thread
+// Neither task ends before the other has started.
 TEST(Parallel, TasksRunAtTheSameTime) {
   std::atomic<int> begun = 0;
   std::atomic<bool> met = true;
@@ -328,7 +328,7 @@ TEST(Parallel, TasksRunAtTheSameTime) {
 }
 #endif
 
-// Workers' numbers stand for their memory: at no time may two have the same.
+// A worker's index selects its memory: no two running tasks of a loop may have the same index.
 TEST(Parallel, LoopsWithinLoopsEndAndShareNoWorker) {
   constexpr int kThreads = 4, kTasks = 20;
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -347,7 +347,7 @@ TEST(Parallel, LoopsWithinLoopsEndAndShareNoWorker) {
   }
 }
 
-// In whole blocks and in the padded last one.
+// In full blocks and in the padded last block.
 TEST(Executor, RectifiersKeepWhatIsNotANumber) {
   Graph g;
   g.outputs = {append(g, Op::relu, {append_input(g, {19}, Extent::example, "x")})};

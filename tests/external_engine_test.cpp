@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Forward passes that come from outside: the answers are those of an executor that makes them itself, to the bit.
-#include "probust/exec/external_engine.h"
+// Forward passes computed outside: the answers are bit-identical to those of an executor that computes them itself.
+#include "probust/exec/outside.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// A network that is asked through ExternalEngine, by another executor.
+// A network that another executor calls through ExternalEngine.
 struct Asked {
   explicit Asked(std::int64_t batch) {
     ExecutorOptions options;
@@ -30,7 +30,7 @@ struct Asked {
                                      options);
   }
 
-  // Answers what is wanted until `step` says that it is done; it may also end for want of time.
+  // Answers requests until `step` returns true; a step may also end because its time is up.
   template <class Step>
   void until(Step step) {
     while (!step()) {

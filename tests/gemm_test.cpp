@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 200;
 
-// Some numbers in [-1, 1] that no order of summation treats alike.
+// Numbers in [-1, 1] whose sum depends on the order of summation.
 Eigen::MatrixXf numbers(Eigen::Index rows, Eigen::Index columns) {
   Eigen::MatrixXf values(rows, columns);
   for (Eigen::Index i = 0; i < values.size(); ++i) values.data()[i] = std::sin(0.37F * static_cast<float>(i * i % 7919));
@@ -42,7 +42,7 @@ TEST(Gemm, ARowsProductDoesNotDependOnTheOthers) {
   }
 }
 
-// The widest layers of real networks, where the kernel's blocks and what is left of them are largest.
+// The widest layers of real networks, where the kernel's blocks and remainders are largest.
 TEST(Gemm, RowsAreIndependentAtRealSizes) {
   for (const auto& [k, n] : {std::pair{4608, 512}, {513, 2048}, {2304, 261}}) {
     const Eigen::MatrixXf a = numbers(kMostRows, k), w = numbers(k, n);
@@ -64,7 +64,7 @@ TEST(Gemm, ProductsAreRight) {
     EXPECT_LT((product(a, kMostRows, Weights(w, rest)).cast<double>() - wanted).cwiseAbs().maxCoeff(), 1e-4);
 }
 
-// Of rows in whole groups and of those left over alike.
+// Both rows in full groups and remaining rows.
 TEST(Gemm, BeginsWithTheBias) {
   const Eigen::MatrixXf a = numbers(kMostRows, 300), w = numbers(300, 21), bias = numbers(21, 1);
   const Eigen::MatrixXd wanted =

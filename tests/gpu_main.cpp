@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The main function of the tests on a GPU. Where there is none it says so, and ends with the status that ctest takes for skipped.
+// The main function of the tests on a GPU. If there is none, it says so and exits with the status that ctest counts as skipped.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Intervals at their nominal level: against closed forms where there are some, by coverage over many seeds elsewhere. Coverage
-// alone would not tell 90% from 95% without thousands of runs.
+// Intervals at their nominal level: compared with closed forms if there are any, otherwise by coverage over many seeds. Coverage
+// alone could not distinguish 90% from 95% without thousands of runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kTwoSided95 = 1.959963984540054;
 
-// f_0 - f_1 = x_0 + bias: under unit noise the target 0 is lost with probability Phi(-(x_0 + bias)).
+// f_0 - f_1 = x_0 + bias: under unit noise, target 0 is lost with probability Phi(-(x_0 + bias)).
 Graph half_space(float bias) { return test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 0}), Tensor({2}, {bias, 0})); }
 
 Points copies_of_origin(std::int64_t count, std::uint64_t seed = 0) {
@@ -48,7 +48,7 @@ Estimate normal_estimate(double z) {
   return estimate;
 }
 
-// Without a model error and with few counts, zeta is normal around the model's z.
+// Without a model error and with few counts, zeta is normal with the model's z as its mean.
 TEST(Intervals, ReconciledIsNormalWithoutModelError) {
   const Evidence evidence{1.3, 0.05, 9, 10, 0};
   const Reconciled result = reconcile(evidence);
@@ -58,8 +58,8 @@ TEST(Intervals, ReconciledIsNormalWithoutModelError) {
   EXPECT_NEAR(result.p95.high, normal::cdf(1.3 + kTwoSided95 * 0.05), 1e-9);
 }
 
-// The posterior by brute force: zeta = z - b - e with Student's prior of one degree of freedom for b in units of the model error,
-// e normal, and counts that are worth n / (1 - the share of their variance that the model explains).
+// The posterior by brute force: zeta = z - b - e, with a Student prior with one degree of freedom for b in units of the model
+// error, e normal, and counts worth n / (1 - the share of their variance that the model explains) copies.
 double posterior_cdf(const Evidence& evidence, double zeta) {
   const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.kept);
   const double at = normal::quantile((k + 1) / (n + 2));  // nearer to 0 than the model's z in these cases
@@ -94,7 +94,7 @@ TEST(Intervals, CountsHave90Percent) {
   EXPECT_NEAR(counted_interval(0, 7).high, 1 - std::pow(0.05, 1 / 7.0), 1e-9);
 }
 
-// A model that is sure of itself does not exclude what no copy has contradicted.
+// A confident model does not exclude values that the copies do not contradict.
 TEST(Intervals, JudgedHoldsWhatCountsAllow) {
   Estimate sure = normal_estimate(4);
   judge(sure, 0.01, 50, 50, 1);
@@ -104,10 +104,10 @@ TEST(Intervals, JudgedHoldsWhatCountsAllow) {
   EXPECT_NEAR(*lost.ci_high, 1 - std::pow(0.05, 1 / 50.0), 1e-9);
 }
 
-// Intervals expect five times the model error that estimates do, 0.02 + 0.015 |z|, and take no variance of the counts as
-// explained.
+// Intervals assume five times the model error of estimates, which is 0.02 + 0.015 |z|, and that the model explains none of the
+// counts' variance.
 TEST(Intervals, JudgedDoubtModelsFivefold) {
-  Estimate estimate = normal_estimate(1);  // p = 0.84, where 95 of 100 were kept
+  Estimate estimate = normal_estimate(1);  // p = 0.84, but 95 of 100 copies were kept
   judge(estimate, 0.02, 95, 100, 1);
   const Reconciled cautious = reconcile({1, 0.02, 95, 100, 5 * 0.035, 0}), plain = reconcile({1, 0.02, 95, 100, 0.035});
   ASSERT_LT(cautious.p95.low, counted_interval(95, 100).low);
@@ -116,7 +116,7 @@ TEST(Intervals, JudgedDoubtModelsFivefold) {
   EXPECT_NEAR(*estimate.std_error, plain.std_error, 1e-12);
 }
 
-// Only the share of the margins that is sampled can be modelled wrongly.
+// The model error applies only to the sampled share of the margins.
 TEST(Intervals, JudgedDoubtOnlyWhatIsSampled) {
   Estimate estimate = normal_estimate(1);
   judge(estimate, 0.02, 95, 100, 0.5);
@@ -137,7 +137,7 @@ TEST(Intervals, SmoothedCurvesHave95Percent) {
   }
 }
 
-// So many copies that neighbours have nothing to add: each scale's own error, that of a normal's mean and deviation.
+// With very many copies, neighbours add nothing: each scale has its own error, that of a normal's mean and standard deviation.
 TEST(Intervals, SmoothedCurvesStartFromEachScalesError) {
   constexpr double kCopies = 1e8;
   std::vector<CurvePoint> points;
@@ -149,7 +149,7 @@ TEST(Intervals, SmoothedCurvesStartFromEachScalesError) {
     EXPECT_NEAR(curve[i].std_error / normal::pdf(z[i]) / std::sqrt((1 + z[i] * z[i] / 2) / kCopies), 1, 0.02) << i;
 }
 
-// Rays of a linear model never return: what their correction may err by is one unseen return among all rays.
+// Rays of a linear model never return: the error of the correction is one unseen return among all rays.
 TEST(Intervals, RayCurvesAddTheirCorrection) {
   const auto executor = make_executor("cpu", half_space(0.5F), {}).value();
   const std::array<double, 4> sigmas{0.2, 0.5, 1, 2};
@@ -163,7 +163,7 @@ TEST(Intervals, RayCurvesAddTheirCorrection) {
   }
 }
 
-// p_fail is nearly lognormal; with half the interval 68% would be covered.
+// p_fail is nearly lognormal; an interval of half the width would cover 68%.
 TEST(Intervals, SubsetCovers95Percent) {
   constexpr std::int64_t kRuns = 200;
   const double truth = normal::complement(3.0);
@@ -174,8 +174,8 @@ TEST(Intervals, SubsetCovers95Percent) {
   EXPECT_LE(covered, kRuns * 99 / 100);
 }
 
-// All 64 copies of the first look are kept. The likelihood ratio, mixed over a uniform prior, is 1 / ((n + 1) p^n) at p, which
-// must reach 20 where p is rejected at 5%.
+// All 64 copies of the first look are kept. The likelihood ratio, mixed over a uniform prior, is 1 / ((n + 1) p^n) at p. It must
+// reach 20 to reject p at 5%.
 TEST(Intervals, DecisionsErrAtMostIn5Percent) {
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>0.5")[0];
   EXPECT_EQ(estimate.status, "decided: yes");
@@ -184,7 +184,7 @@ TEST(Intervals, DecisionsErrAtMostIn5Percent) {
   EXPECT_EQ(*estimate.ci_high, 1);
 }
 
-// tau lies between the ends of the 90% and the 95% interval of the first look: that is not enough yet.
+// tau is between the ends of the 90% and the 95% interval of the first look: not enough for a decision.
 TEST(Intervals, DecisionsWaitFor95Percent) {
   const double tau = (std::pow(1 / (20.0 * 65), 1 / 64.0) + std::pow(1 / (10.0 * 65), 1 / 64.0)) / 2;
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>" + std::to_string(tau))[0];
@@ -192,7 +192,7 @@ TEST(Intervals, DecisionsWaitFor95Percent) {
   EXPECT_EQ(estimate.forwards, 128);
 }
 
-// The size of the sample rests on the pilot, so the pilot must not be part of it: its copies would be counted twice.
+// The pilot determines the sample size, so its copies must not be counted again in the sample.
 TEST(Intervals, HalfWidthsDoNotCountThePilot) {
   constexpr std::int64_t kPilot = 150;
   const Graph graph = half_space(0.8F);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The processor's kernels at the sizes of real networks, against the operators' definitions: random shapes, every remainder,
-// guard zones intact after every kernel. What small operands leave in registers and whole blocks is cut and left over here. Also
-// compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), since block sizes change with them.
+// The CPU's kernels at the sizes of real networks, against the operators' definitions: random shapes, every remainder, guard
+// zones intact after every kernel. Small operands would fit into registers and full blocks; here, blocks are split and have
+// remainders. Also compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), because block sizes
+// depend on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +64,7 @@ TEST(Kernels, ProductsOfRandomShapesAreRight) {
   for (int i = 0; i < 60; ++i) expect_right(test::random_product(random), test::random_batch(random), random);
 }
 
-// 3x3 over 512 channels is where a remainder of rows needs more memory than a whole block: ResNet-18 once ran over it.
+// With 3x3 over 512 channels, a remainder of rows needs more memory than a full block: ResNet-18 once overran it.
 TEST(Kernels, LayersOfRealNetworksAreRightWithEveryRemainder) {
   std::mt19937 random(13);
   const Layer deep = test::convolution(512, 512, test::square(1, 3, 1, 1));
@@ -79,7 +80,7 @@ TEST(Kernels, LayersOfRealNetworksAreRightWithEveryRemainder) {
   }
 }
 
-// The remaining operators, with lanes that are no multiple of anything.
+// The other operators, with numbers of lanes that fit no block size.
 TEST(Kernels, OtherOperatorsOfRandomShapesAreRight) {
   std::mt19937 random(14);
   for (int i = 0; i < 16; ++i) {
@@ -105,12 +106,12 @@ TEST(Kernels, OtherOperatorsOfRandomShapesAreRight) {
   }
 }
 
-// Windows over maxima, whose choice is the examples' and whose cotangents are seeded.
+// Max-pooling windows: each example chooses the maxima, and the cotangents are seeded.
 TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   std::mt19937 random(15);
   for (int i = 0; i < 40; ++i) {
     Window window = test::random_window(random, 2);
-    if (i % 4 == 0) {  // windows on the padding alone, before the image and behind it
+    if (i % 4 == 0) {  // windows entirely in the padding, before and after the image
       window.pad_low[0] += test::between(random, 0, 2);
       window.pad_high[1] += test::between(random, 0, 3);
     }
@@ -124,7 +125,7 @@ TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   }
 }
 
-// As in attention, and in the derivatives of one: either operand may vary with the seed.
+// As in attention and its derivatives: either operand may depend on the seed.
 TEST(Kernels, LargeProductsOfTwoVaryingOperandsAreRight) {
   std::mt19937 random(18);
   for (const Extent a : {Extent::example, Extent::seeded}) {
@@ -135,7 +136,7 @@ TEST(Kernels, LargeProductsOfTwoVaryingOperandsAreRight) {
   }
 }
 
-// Values that vary with nothing have one lane, whatever the batch.
+// Constant values have one lane, whatever the batch.
 TEST(Kernels, ConstantOperandsHaveOneLane) {
   std::mt19937 random(17);
   for (const test::OpCase& row : test::op_cases()) {
@@ -170,7 +171,7 @@ TEST(Stretch, PartsAreAsLongAsAskedForAndGuarded) {
   EXPECT_TRUE(std::isnan(*stretch.take(1)));
 }
 
-#ifndef PROBUST_SANITIZED  // which end the program at once
+#ifndef PROBUST_SANITIZED  // sanitizers would end the program
 TEST(Stretch, WritesBeyondAPartAreFound) {
   for (const std::int64_t beyond : {-1, 5, 20}) {
     Stretch stretch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Classifiers of very many classes: gradients through the last layer, rivals that cannot matter, memory that is refused, and
-// calculations that stop when asked.
+// Classifiers with very many classes: gradients through the last layer, rivals that cannot matter, refusals for lack of memory,
+// and computations that stop on request.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kInputs = 6, kWidth = 12, kFew = 40, kMany = 600;
 
-// x [6] -> tanh [12] -> the first `classes` of 600 classes. What it says of the first few does not depend on how many there are.
+// x [6] -> tanh [12] -> the first `classes` of 600 classes. The logits of the first few do not depend on `classes`.
 Graph perceptron(std::int64_t classes) {
   std::mt19937 random(8);
   Graph g;
@@ -42,14 +42,14 @@ Points some_points() {
   return points;
 }
 
-// The margins over classes below kFew, which a classifier of kFew classes has alone.
+// The rows of the margins over classes below kFew: all margins of a classifier with kFew classes.
 std::vector<std::int64_t> first_rows() {
   std::vector<std::int64_t> rows(kFew - 1);
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
 
-// Of the margins `rows` over the noisy copies.
+// Covariance of the margins `rows` over the noisy copies.
 Eigen::MatrixXd sample_covariance(const Linearization& linear, const std::vector<std::int64_t>& rows) {
   const Eigen::MatrixXd some = linear.sampled(rows, Eigen::all), centred = some.colwise() - some.rowwise().mean();
   return centred * centred.transpose() / static_cast<double>(some.cols() - 1);
@@ -99,7 +99,7 @@ TEST(ManyClasses, AnotherTargetHasTheMarginsThatItWouldHaveBeenAskedFor) {
   }
 }
 
-// Every estimator that rests on gradients says of 600 classes what counting says.
+// With 600 classes, every estimator that uses gradients agrees with counting.
 TEST(ManyClasses, EstimatesAgreeWithCounting) {
   const auto executor = make_executor("cpu", perceptron(kMany), {.threads = 2}).value();
   EstimateRequest request;
@@ -117,9 +117,9 @@ TEST(ManyClasses, EstimatesAgreeWithCounting) {
   }
 }
 
-// ---- rivals that are left out
+// ---- dropped rivals
 
-// Independent margins, each z_i deviations from its boundary.
+// Independent margins, each z_i standard deviations from its boundary.
 Linearization independent(const std::vector<double>& z) {
   const auto m = static_cast<Eigen::Index>(z.size());
   Linearization result;
@@ -178,7 +178,7 @@ TEST(ManyClasses, RareFailuresSayWhatWasLeftOutOfThem) {
   EXPECT_EQ(most.status.rfind("inexact: rivals beyond the 1000 nearest may add 1.3e-06", 0), 0U) << most.status;
 }
 
-// The mv-sigmoid gives far rivals more weight than a normal CDF does: all of them count.
+// The mv-sigmoid gives far rivals more weight than a normal CDF does, so none may be dropped.
 TEST(ManyClasses, TheMvSigmoidTakesAllRivals) {
   std::vector<double> z(1500, 6.0);
   z[3] = 1;
@@ -186,7 +186,7 @@ TEST(ManyClasses, TheMvSigmoidTakesAllRivals) {
   EXPECT_NEAR(estimate.p, 1 / (1 + std::exp(-1.0) + 1499 * std::exp(-6.0)), 1e-12);
 }
 
-// A last layer of zeros, and classes that are all alike: no margin has a gradient.
+// A last layer of zeros, and identical classes: no margin has a gradient.
 TEST(ManyClasses, WithoutAnyGradientTheAnswerIsDegenerate) {
   for (const float weight : {0.0F, 1.0F}) {
     Graph g;
@@ -210,7 +210,7 @@ TEST(ManyClasses, WithoutAnyGradientTheAnswerIsDegenerate) {
   }
 }
 
-// ---- memory, and stopping
+// ---- memory and stopping
 
 TEST(ManyClasses, AlgebraThatDoesNotFitTheMemoryIsRefusedAtOnce) {
   const auto executor = make_executor("cpu", perceptron(kMany), {.memory = 200 << 10}).value();
@@ -223,7 +223,7 @@ TEST(ManyClasses, AlgebraThatDoesNotFitTheMemoryIsRefusedAtOnce) {
   EXPECT_TRUE(estimate(evaluation, parse_noise("gaussian:0.1"), parse_estimator("taylor")));
 }
 
-// One of many variables would go on for seconds.
+// A normal probability of many variables would take seconds.
 TEST(ManyClasses, ANormalProbabilityStopsWhenAsked) {
   const Eigen::Index m = 60;
   const std::vector<double> z(static_cast<std::size_t>(m), 1.0);

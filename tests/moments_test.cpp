@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gaussian moments through a network: exact where they can be, near sampling elsewhere, and differentiable like any graph.
+// Gaussian moments through a network: exact if possible, otherwise close to sampling; differentiable like any graph.
 #include "probust/moments/moments.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct Sampled {
   std::vector<double> mean, variance;
 };
 
-// Means and variances of a graph's output over normal inputs, by sampling.
+// Means and variances of a graph's output for normal inputs, by sampling.
 Sampled sampled(const Graph& graph, const Tensor& mean, const Tensor& variance, int samples) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
@@ -54,7 +54,7 @@ void expect_moments(const Graph& graph, const Tensor& mean, const Tensor& varian
   }
 }
 
-// One operator on an input of 12 elements, its other operands constant.
+// One operator on an input of 12 elements; other operands are constant.
 Graph one_operator(Op op, const Shape& shape, const Attributes& attributes = {}, const std::vector<Tensor>& others = {}) {
   Graph g;
   std::vector<ValueId> operands{append_input(g, shape, Extent::example, "x")};
@@ -71,7 +71,7 @@ TEST(Moments, OfOneOperatorAreThoseOfSampling) {
   struct Row {
     std::string name;
     Graph graph;
-    double spread = 0.02;  // of the variance
+    double spread = 0.02;  // tolerance of the variance
   };
   const std::vector<Row> rows = {
       {"relu", one_operator(Op::relu, {12})},
@@ -100,7 +100,7 @@ TEST(Moments, OfOneOperatorAreThoseOfSampling) {
   }
 }
 
-// x and, after it, the maxima of windows of which most lie on the padding alone: the lowest float, and no variance.
+// x, then the maxima of windows that are mostly entirely in the padding: these have the lowest float as mean, and no variance.
 TEST(Moments, TheMaximumOfAWindowOnThePaddingIsAConstant) {
   const Graph pool =
       one_operator(Op::max_pool, {1, 1, 2}, Window{{2}, {2}, {1}, {3}, {2}, {3}});  // (-2, 1), (-1, 2), (0, 3), (1, 4)
@@ -152,7 +152,7 @@ TEST(Moments, OfANetworkAreNearSampling) {
   EXPECT_LT(error, 0.35 * shift) << error << " of " << shift;
 }
 
-// The mean's gradient, kernel by kernel: finite differences of the propagated mean.
+// The mean's gradient for each kernel, against finite differences of the propagated mean.
 TEST(Moments, GradientsOfTheMeanAgreeWithFiniteDifferences) {
   std::mt19937 random(10);
   MomentGraph moments = propagate_moments(test::small_cnn(2));
@@ -212,7 +212,7 @@ TEST(Moments, AdfIsTaylorOnALinearModel) {
   }
 }
 
-// What the lowest float becomes behind it decides: the constant 0, or something beyond float32.
+// The result depends on the next operator: the lowest float becomes the constant 0, or overflows float32.
 TEST(Moments, AdfAnswersForWindowsOnThePadding) {
   const auto status = [](bool rectified) {
     Graph graph = one_operator(Op::max_pool, {1, 1, 2}, Window{{2}, {2}, {1}, {3}, {2}, {3}});

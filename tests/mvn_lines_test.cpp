@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `probust mvn`, line by line: what comes in is anybody's bytes, what goes out is always one JSON object.
+// `probust mvn`, line by line: any bytes as input, always one JSON object as output.
 #include "cli/mvn_lines.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise is a function of (seed, point, sample, element) alone, and it is normal.
+// Noise is a function of (seed, point, sample, element) only, and it is normal.
 #include "probust/noise/noise.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(Noise, ALaneDoesNotDependOnTheOthers) {
   EXPECT_NE(draw(42, {0}, {1}, 11), draw(42, {0}, {0}, 11));
 }
 
-// Fixed values: the same bits on every compiler and target.
+// Recorded values: the same bits on every compiler and target.
 TEST(Noise, TheBitsAreFixed) {
   const auto x = draw(7, {3}, {5}, 8);
   std::uint64_t hash = 1469598103934665603ULL;
@@ -78,7 +78,7 @@ TEST(Noise, MomentsAndDistributionAreNormal) {
   EXPECT_NEAR(skewness / count, 0, tolerance * std::sqrt(15.0));
   EXPECT_NEAR(kurtosis / count, 3, tolerance * std::sqrt(96.0));
   EXPECT_NEAR(neighbours / count, 0, tolerance);
-  // Kolmogorov-Smirnov: the largest gap to the normal distribution function stays under its 99.9% point.
+  // Kolmogorov-Smirnov: the largest distance to the normal CDF is below its 99.9% quantile.
   std::sort(x.begin(), x.end());
   double gap = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -96,7 +96,7 @@ TEST(Noise, ItIsAddedAtItsScale) {
   EXPECT_FLOAT_EQ(x[1], 20 + 0.5F * z[1]);
 }
 
-// Samples of point `point` as rows of elements: what each model makes of x = 0 (or `start`).
+// Samples of point `point` as rows of elements: noisy copies of x = 0 (or of `start`).
 std::vector<std::vector<double>> samples_of(const NoiseShape& shape, std::int64_t elements, std::int64_t count,
                                             std::uint32_t point = 0, double scale = 1, const std::vector<float>& start = {}) {
   std::vector<std::uint32_t> points(static_cast<std::size_t>(count), point), samples(static_cast<std::size_t>(count));
@@ -115,7 +115,7 @@ double mean_product(const std::vector<double>& a, const std::vector<double>& b) 
   return sum / static_cast<double>(a.size());
 }
 
-// The covariance that `whiten` stands for: the Gram matrix of whitened unit gradients.
+// The covariance implied by `whiten`: the Gram matrix of whitened unit gradients.
 Eigen::MatrixXd described(const NoiseShape& shape, std::int64_t elements, std::uint32_t point = 0) {
   const std::vector<std::uint32_t> points(static_cast<std::size_t>(elements), point);
   Eigen::Matrix<float, -1, -1, Eigen::RowMajor> u =
@@ -125,7 +125,7 @@ Eigen::MatrixXd described(const NoiseShape& shape, std::int64_t elements, std::u
   return (u.transpose() * u).cast<double>();
 }
 
-// Three elements of correlated noise, and two points with covariances of their own.
+// Correlated noise of three elements, and two points with their own covariances.
 const NoiseArray kCovariance{{3, 3}, {1, 0.5, 0, 0.5, 2, -0.3, 0, -0.3, 0.5}, "C"};
 const NoiseArray kFactor{{3, 2}, {1, 0, 0.5, 0.5, -1, 2}, "F"};
 const NoiseArray kPerPoint{{2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 0, 0, 0, 0}, "N"};
@@ -150,7 +150,7 @@ std::vector<Model> models_on_three() {
   };
 }
 
-// Draws, whitening and variances of a model are three descriptions of one covariance.
+// Draws, whitening and variances of a model agree on the covariance.
 TEST(Noise, DrawsHaveTheCovarianceThatWhiteningDescribes) {
   const std::int64_t n = 40000;
   for (const auto& [name, shape] : models_on_three()) {
@@ -241,7 +241,7 @@ TEST(Noise, ASamplerOfOnesOwnIsKeyedLikeTheOthers) {
   EXPECT_EQ(alone[0], x[0][17]);
 }
 
-// Whatever a chunk holds: lane by lane, the bits are the same.
+// The bits of a lane do not depend on the chunk.
 TEST(Noise, EveryModelDrawsLaneByLane) {
   auto models = models_on_three();
   models.push_back({"categorical", categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "J")});
@@ -289,11 +289,11 @@ TEST(Noise, BadCovariancesAreRefusedForWhatTheyAre) {
   expect(refusal([&] { categorical_noise({{{0, 1}, {0.5, 0.6, 0, 1}}}, "bad.npy"); }), "not a distribution");
   expect(refusal([&] { categorical_noise({{{0, 0}, {1, 0, 0, 1}}}, "bad.npy"); }), "stands twice");
   EXPECT_NE(refusal([] { mixture({{{isotropic_gaussian(), 1}, {{0}}}, {{uniform_noise(), 1}, {{0}}}})->fit(2, 1); }), "");
-  EXPECT_EQ(refused({2, 2}, {1, 1, 1, 1}), "");  // singular is no fault
+  EXPECT_EQ(refused({2, 2}, {1, 1, 1, 1}), "");  // singular matrices are valid
   EXPECT_EQ(refused({2, 2}, {1e-12, 0.5e-6, 0.5e-6, 1}), "");
 }
 
-// On a linear classifier `taylor` is exact for every Gaussian model, and sampling is the judge.
+// On a linear classifier, `taylor` is exact for every Gaussian noise model; sampling is the reference.
 TEST(Noise, TaylorAndSamplingAgreeOnALinearModel) {
   const Tensor weights({3, 3}, {1, 0, 1, -1, 1, 0.5F, 0, -2, 0.25F}), bias({3}, {0.2F, 0, -0.1F});
   const auto executor = make_executor("cpu", test::linear_classifier(weights, bias), {}).value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A solver that has met the largest problem asks the system for no more memory. A program of its own, because it counts by
-// standing in for malloc.
+// After a solver has solved the largest problem, it allocates no more memory. A separate program, because it counts allocations
+// by replacing malloc.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ TEST(NormalAllocation, MemoryIsAskedForOnce) {
   const std::int64_t first = allocations;
   EXPECT_GT(first, start) << "nothing is counted";
   solver.solve(problems, answers);
-  EXPECT_LE(allocations - first, 1) << "for " << problems.size() << " problems";  // the loop over them may ask once
+  EXPECT_LE(allocations - first, 1) << "for " << problems.size() << " problems";  // the loop itself may allocate once
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Batches: the same bits for any number of threads, and trouble that stays where it is.
+// Batches: the same bits for any number of threads, and failures that do not affect other problems.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>

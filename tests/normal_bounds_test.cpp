@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What normal probabilities say of their own errors: bounds that hold, errors that are neither too small nor much too large, and
-// p + q = 1.
+// Reported errors of normal probabilities: bounds that hold, errors neither too small nor much too large, and p + q = 1.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +23,7 @@
 namespace probust::normal {
 namespace {
 
-// The standard error of a mean of eight: the root of the sum of squares over 8 times 7.
+// The standard error of a mean of eight: the square root of the sum of squares over 8 * 7.
 TEST(NormalBounds, StandardErrorsOverShiftsHaveSevenDegreesOfFreedom) {
   static_assert(kShifts == 8);
   std::array<double, kShifts> p{}, q{};
@@ -39,7 +38,7 @@ TEST(NormalBounds, StandardErrorsOverShiftsHaveSevenDegreesOfFreedom) {
   EXPECT_NEAR(mean.standard_error(), 0.01 * std::sqrt(42.0 / 56.0), 1e-14);  // the squares of 0 to 7 about their mean sum to 42
 }
 
-// Where no point met anything, 3 / n of the most that there can be; less the gentler the integrand.
+// If all points are zero, the error allows 3 / n of the largest possible value; less for smoother integrands.
 TEST(NormalBounds, WhatNoPointMetIsAllowedFor) {
   std::array<double, kShifts> nothing{}, all;
   all.fill(16);
@@ -52,7 +51,7 @@ TEST(NormalBounds, WhatNoPointMetIsAllowedFor) {
   EXPECT_NEAR(unseen_mass(met, 0.5, 1000), 3 * 0.5 / 128, 1e-14);
 }
 
-// 160 variables that are almost independent, all correlations off by the same: every pair has a say in what that changes.
+// 160 almost independent variables whose correlations are all off by the same amount: every pair contributes to the error.
 TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
   constexpr std::size_t kVariables = 160;
   const std::vector<double> z(kVariables, 2.5), fitted(kVariables, 0.01), actual(kVariables, std::sqrt(2e-4));
@@ -64,7 +63,7 @@ TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
   EXPECT_LT(bias, 200 * change);
 }
 
-// One variable that follows a factor is a normal one, however rare its failure.
+// One variable with one factor is a univariate normal, however rare its failure.
 TEST(NormalBounds, IntegralsReachAsFarAsFailureIsRare) {
   Arena arena;
   for (const double loading : {0.3, 0.9, 0.999, -0.95}) {
@@ -75,7 +74,7 @@ TEST(NormalBounds, IntegralsReachAsFarAsFailureIsRare) {
   }
 }
 
-// Of n directions and their opposites, faces that bound none may hide 3 / 2n of p.
+// With n directions and their opposites, faces that none of them found may hide 3 / 2n of p.
 TEST(NormalBounds, FacesThatNoDirectionFoundAreAllowedFor) {
   constexpr Eigen::Index kFaces = 400;
   const Eigen::MatrixXd U = test::random_factor(kFaces, 2, 7, 0.0);
@@ -86,7 +85,7 @@ TEST(NormalBounds, FacesThatNoDirectionFoundAreAllowedFor) {
   EXPECT_GT(integral->error_p, 1.5 * integral->p / static_cast<double>(integral->points));
 }
 
-// Two variables that are as good as one are merged: what that changes is part of the error.
+// Two nearly identical variables are merged; the error includes the change.
 TEST(NormalBounds, MergedVariablesCountInTheError) {
   const double rho = 1 - 2e-15, truth = bivariate(0.5, 0.5, rho).p;
   const Probability merged = mvn_cdf(std::vector<double>{0.5, 0.5}, (Eigen::Matrix2d() << 1, rho, rho, 1).finished());
@@ -95,7 +94,7 @@ TEST(NormalBounds, MergedVariablesCountInTheError) {
   EXPECT_LT(merged.error, 1e-6);
 }
 
-// Eight directions around the circle: the last variables are confined from both sides.
+// Eight directions around the circle: the last variables are bounded from both sides.
 TEST(NormalBounds, SeparationLosesNothingBetweenItsBounds) {
   constexpr Eigen::Index kSides = 8;
   Eigen::MatrixXd U(kSides, 2);
@@ -112,7 +111,7 @@ TEST(NormalBounds, SeparationLosesNothingBetweenItsBounds) {
   EXPECT_LT(separation.p(), 0.9);
 }
 
-// Errors of the terms add up as independent ones do: what is reported, five standard errors, fits the spread over seeds.
+// Errors of the terms add up as independent errors: the reported five standard errors match the spread over seeds.
 TEST(NormalBounds, ErrorsOfRareFailureFitTheirSpread) {
   constexpr int kSeeds = 60;
   const Eigen::MatrixXd R = test::gram(test::random_factor(20, 30, 3, 0.7));
@@ -132,7 +131,7 @@ TEST(NormalBounds, ErrorsOfRareFailureFitTheirSpread) {
   EXPECT_LT(ratio, 1.5);
 }
 
-// I_x(n, 1) = x^n, so that the lower end for n of n is the n-th root of the tail; and the middle of a symmetric beta is 1/2.
+// I_x(n, 1) = x^n, so the lower end for n of n is the n-th root of the tail; the median of a symmetric beta is 1/2.
 TEST(NormalBounds, ClopperPearsonIsExact) {
   for (const std::int64_t n : {1, 5, 10, 11, 100}) {
     EXPECT_NEAR(clopper_pearson(n, n).low, std::pow(0.025, 1 / static_cast<double>(n)), 1e-14) << n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Approximations to the multivariate normal probability: where they are exact, how far they are trusted, their derivatives.
+// Approximations to the multivariate normal probability: cases where they are exact, when they are trusted, their derivatives.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -42,7 +42,7 @@ VectorXd mixed_loadings(Index m, double least, double most) {
   return a;
 }
 
-/// Like a classifier's: margins are differences of one random vector and m others, in as many dimensions as asked.
+/// Like a classifier's: margins are differences of one random vector and m others, in a given number of dimensions.
 MatrixXd margin_correlations(Index m, Index dimension, unsigned seed) {
   std::mt19937 bits(seed);
   std::normal_distribution<double> normal;
@@ -76,7 +76,7 @@ TEST(NormalClosedForm, UnionBoundHolds) {
       EXPECT_LE(bound.p, truth.p + truth.error);
       EXPECT_LE(bound.p_fail, 1.0);
       EXPECT_GE(bound.p, 0.0);
-      // Where failure is rare, little is counted twice.
+      // If failure is rare, little is counted twice.
       EXPECT_LE(bound.p_fail, level > 5 ? 1.2 * truth.p_fail : 1.0);
     }
   }
@@ -196,7 +196,7 @@ TEST(NormalClosedForm, CorrectionsAreTheDerivativesOfThreeVariables) {
 }
 
 TEST(NormalClosedForm, CorrectionsMultiplyOverIndependentPairs) {
-  // About independence, two pairs: the second order holds the product of the two first orders.
+  // Two pairs near independence: the second order includes the product of the two first orders.
   MatrixXd R = MatrixXd::Identity(4, 4);
   R(0, 1) = R(1, 0) = 0.02;
   R(2, 3) = R(3, 2) = -0.03;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Do reported errors tell the truth? 2,400 random problems whose answer is known by other means, m from 2 to 200, p from nearly
-// nothing to nearly one: the true error is within the reported one in at least 99 of 100, and nowhere beyond three times of it.
+// Are reported errors honest? 2,400 random problems with answers known by other means, m from 2 to 200, p from nearly 0 to nearly
+// 1: the true error is within the reported error in at least 99 of 100, and never more than three times as large.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -30,7 +30,7 @@ constexpr int kProblems = 400;  // of each kind
 
 struct Known {
   std::vector<double> z;
-  MatrixXd matrix;  ///< R, or U where `factor`
+  MatrixXd matrix;  ///< R, or U if `factor`
   bool factor = false;
   double p = 0.0, q = 0.0;
 };
@@ -46,7 +46,7 @@ class Dice {
   std::mt19937_64 bits_;
 };
 
-/// Limits from where half the problems fail often to where failure is one in 1e9.
+/// Limits from frequent failure (half the problems) to a failure probability of 1e-9.
 std::vector<double> limits(Dice& dice, Index m) {
   const double base = std::sqrt(2.0 * std::log(static_cast<double>(m) + 1.0)) - 1.0, level = dice.uniform(0.0, 5.0);
   std::vector<double> z(m);
@@ -73,7 +73,7 @@ Known one_factor_problem(Dice& dice) {
   for (Index i = 0; i < m; ++i) {
     for (Index j = 0; j < m; ++j) known.matrix(i, j) = i == j ? 1.0 : a[i] * a[j];
   }
-  // The trapezoidal rule over the factor converges exponentially; complements are added one by one, so that none cancels.
+  // The trapezoidal rule over the factor converges exponentially; complements are added one by one to avoid cancellation.
   constexpr double kStep = 0.05;
   for (double t = -16.0; t <= 16.0; t += kStep) {
     double p = kStep * pdf(t), q = 0.0;
@@ -88,8 +88,8 @@ Known one_factor_problem(Dice& dice) {
   return known;
 }
 
-/// X_{k+1} = rho X_k + sqrt(1 - rho^2) e with two limits that alternate: failure from step k on, given X_k, by quadrature
-/// backwards.
+/// X_{k+1} = rho X_k + sqrt(1 - rho^2) e with two alternating limits: the probability of failure from step k on, given X_k, by
+/// backward quadrature.
 Known autoregressive(Dice& dice) {
   const Index m = dice.size();
   const double rho = dice.uniform(-0.9, 0.9), s = std::sqrt(1.0 - rho * rho);
@@ -116,7 +116,7 @@ Known autoregressive(Dice& dice) {
       }
     }
   }
-  MatrixXd kernel[2];  // from a node of one side to those of the other, weights included
+  MatrixXd kernel[2];  // from a node of one side to those of the other, including weights
   for (int side = 0; side < 2; ++side) {
     kernel[side].resize(static_cast<Index>(x[side].size()), static_cast<Index>(x[1 - side].size()));
     for (Index i = 0; i < kernel[side].rows(); ++i) {
@@ -142,7 +142,7 @@ Known autoregressive(Dice& dice) {
 }
 
 /// Half-planes around the origin of the plane: in polar coordinates q is the mean over angles of exp(-r^2 / 2), r the distance to
-/// the boundary. 1 / r is the largest of cos(angle - angle_i) / z_i, each of which is largest on one arc.
+/// the boundary. 1 / r is the maximum of cos(angle - angle_i) / z_i; each term is the maximum on one arc.
 class Polygon {
  public:
   Polygon(std::vector<double> angle, std::vector<double> z) : angle_(std::move(angle)), z_(std::move(z)) {}
@@ -170,7 +170,7 @@ class Polygon {
   double arc(double from, double to, int depth) const {
     const std::size_t first = nearest(from), last = nearest(to);
     if (first != last && depth < 60 && to - from > 1e-12) {
-      // Split where the two are equally near; someone else may be nearer there.
+      // Split where the two are equally near; a third one may be nearer there.
       const double top = std::cos(angle_[first]) / z_[first] - std::cos(angle_[last]) / z_[last];
       const double side = std::sin(angle_[first]) / z_[first] - std::sin(angle_[last]) / z_[last];
       double split = std::atan2(-top, side);
@@ -178,7 +178,7 @@ class Polygon {
       if (!(split > from + 1e-13 && split < to - 1e-13)) split = 0.5 * (from + to);
       return arc(from, split, depth + 1) + arc(split, to, depth + 1);
     }
-    // Midpoints of a smooth function, and Richardson's step.
+    // The midpoint rule for a smooth function, with Richardson extrapolation.
     const auto rule = [&](int panels) {
       double sum = 0.0;
       for (int k = 0; k < panels; ++k) {
@@ -211,7 +211,7 @@ Known plane(Dice& dice, Index m) {
 
 Known plane(Dice& dice) { return plane(dice, dice.size()); }
 
-/// Two to four planes at right angles, seen in coordinates that do not show it.
+/// Two to four orthogonal planes, in rotated coordinates.
 Known planes_together(Dice& dice) {
   const int planes = static_cast<int>(dice.uniform(2.0, 4.999));
   const Index each = static_cast<Index>(dice.uniform(32.0, 100.0)), m = planes * each, d = 2 * planes;
@@ -230,8 +230,7 @@ Known planes_together(Dice& dice) {
   return known;
 }
 
-/// Clusters of variables that nearly repeat or oppose each other: X = +-(g T + h W_cluster + s e), down to s = 0.03. Two
-/// integrals, one inside the other.
+/// Clusters of nearly equal or opposite variables: X = +-(g T + h W_cluster + s e), down to s = 0.03. Two nested integrals.
 Known nested(Dice& dice) {
   const int clusters = static_cast<int>(dice.uniform(2.0, 6.999)), each = static_cast<int>(dice.uniform(2.0, 6.999));
   const double s = std::exp(dice.uniform(std::log(0.03), std::log(0.7))), g = std::sqrt((1.0 - s * s) * dice.uniform(0.0, 0.9));
@@ -295,7 +294,7 @@ TEST_P(NormalCoverage, ReportedErrorsCoverTrueErrors) {
     const Probability& answer = answers[i];
     ASSERT_TRUE(answer.valid()) << i << ' ' << describe(answer.status);
     ++methods[answer.method];
-    // What the known answers themselves are good to.
+    // The accuracy of the known answers themselves.
     const double slack_p = 1e-9, slack_q = 1e-9 * known.q + 1e-16;
     const double ratio = std::max((std::abs(answer.p - known.p) - slack_p) / answer.error,
                                   (std::abs(answer.p_fail - known.q) - slack_q) / answer.error_fail);
@@ -321,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(Structures, NormalCoverage,
                                          std::pair<std::string, Known (*)(Dice&)>{"Nested", nested}),
                          [](const auto& structure) { return structure.param.first; });
 
-/// The polygon answers for planes; what samples any singular matrix must still tell the truth about itself there.
+/// For planes, the polygon method answers; the sampler for singular matrices must be honest there, too.
 TEST(NormalCoverageOfSeparation, Planes) {
   Dice dice(20240229);
   int within = 0;

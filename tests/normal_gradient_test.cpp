@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Derivatives of the multivariate normal probability: closed forms, quadrature, differences, and what is defined at the edges.
+// Derivatives of the multivariate normal probability: closed forms, quadrature, differences, and defined edge cases.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -24,7 +24,7 @@ using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kCommon = 0.7;  ///< of the rows of a random factor
+constexpr double kCommon = 0.7;  ///< common part of the rows of a random factor
 constexpr Options kTight{.abs = 1e-6, .rel_q = 1e-3, .max_points = 100000};
 
 /// The slope of f at 0 by central differences at h and h / 2, extrapolated.
@@ -95,7 +95,7 @@ TEST(NormalGradient, DifferencesInEachLimitAndCorrelation) {
 }
 
 TEST(NormalGradient, DifferencesAlongMatricesOfLowRank) {
-  // R moves among the matrices of its rank, turned by the directions D.
+  // R moves among matrices of the same rank, along the directions D.
   for (const Index rank : {2, 3}) {
     const Index m = 3 + rank;
     const MatrixXd U = random_factor(m, rank, 30 + static_cast<unsigned>(rank), kCommon), D = random_factor(m, rank, 40, 0.0);
@@ -123,7 +123,7 @@ TEST(NormalGradient, OneFactorByQuadrature) {
     const auto z = spread(m, level, level + 1.0);
     const MvnGradient gradient = mvn_gradient(z, R, {.abs = 1e-6});
     expect_numbers(gradient, m);
-    // Given T = t all variables are independent; the integrals by the trapezoidal rule, which is exact here.
+    // Given T = t, all variables are independent; the trapezoidal rule integrates exactly here.
     const auto integral = [&](Index one, Index two) {
       double sum = 0.0;
       for (double t = -12.0; t <= 12.0; t += 0.05) {
@@ -240,7 +240,7 @@ TEST(NormalGradient, TailsKeepTheirRelativeAccuracy) {
 }
 
 TEST(NormalGradient, NearlySingularIsHonest) {
-  // X_2 is X_1 but for a spread of 1e-6: given either, the other is on a knife's edge only where limits nearly tie.
+  // X_2 is X_1 plus a spread of 1e-6: given one of them, the other is uncertain only if the limits nearly tie.
   const double rho = 1 - 5e-13;
   const MatrixXd R{{1, rho, 0.3}, {rho, 1, 0.3}, {0.3, 0.3, 1}};
   const MvnGradient apart = mvn_gradient(std::vector<double>{0.4, 0.5, 1.0}, R);
@@ -284,7 +284,7 @@ TEST(NormalGradient, EachBadInputHasItsStatus) {
 }
 
 TEST(NormalGradient, WhatIsNotReachedIsSaid) {
-  // p is tiny, so its error is; what is left once the low limit is met is neither.
+  // p is tiny, and so is its error. Given that the low limit binds, the remaining probability is not.
   auto z = spread(6, 0.0, 1.0);
   z[0] = -6.0;
   MatrixXd R(6, 6);
@@ -298,7 +298,7 @@ TEST(NormalGradient, WhatIsNotReachedIsSaid) {
 }
 
 TEST(NormalGradient, EqualVariablesBeforeOthers) {
-  // The rank is two, but the first two pivots in the order given are 1 and 0.
+  // The rank is 2, but the first two pivots in the given order are 1 and 0.
   MatrixXd R(3, 3);
   R << 1, 1, 0.3, 1, 1, 0.3, 0.3, 0.3, 1;
   const std::vector<double> z = {1.0, 1.5, 0.5};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The multivariate normal probability against reference values with known error bounds, where those are at hand.
+// The multivariate normal probability against reference values with known error bounds, if these are available.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ MatrixXd read_matrix(const json& rows) {
   return matrix;
 }
 
-/// The correlation matrix that a generator describes.
+/// The correlation matrix described by a generator.
 MatrixXd generate(const json& structure, Index m) {
   const std::string type = structure["type"];
   const auto entry = [&](Index i, Index j) -> double {
@@ -85,7 +85,7 @@ void expect_agreement(const Probability& answer, const json& reference) {
   EXPECT_EQ(answer.status, Status::ok) << answer.method;
   EXPECT_LE(std::abs(answer.p - p), 1e-4 + err_p) << answer.method << ", error " << answer.error;
   EXPECT_LE(std::abs(answer.p_fail - q), 1e-2 * q + err_q) << answer.method << ", error " << answer.error_fail;
-  // What is reported covers what is true.
+  // The reported error covers the true error.
   EXPECT_LE(std::abs(answer.p - p), answer.error + err_p) << answer.method;
   EXPECT_LE(std::abs(answer.p_fail - q), answer.error_fail + err_q) << answer.method;
 }
@@ -100,7 +100,7 @@ TEST(NormalReference, EveryCaseAgrees) {
     SCOPED_TRACE(reference["id"].get<std::string>());
     const Probability answer = solve(reference);
     expect_agreement(answer, reference);
-    // The same problem in the other forms it is given in.
+    // The same problem in its other given forms.
     if (reference.contains("U")) {
       const auto z = read_limits(reference["z"]);
       expect_agreement(probust::normal::mvn_cdf_factor(z, read_matrix(reference["U"])), reference);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The normal distribution of one, two and many variables: closed forms, relations that must hold, and bad input.
+// The normal distribution of one, two and many variables: closed forms, identities, and bad input.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -50,7 +50,7 @@ MatrixXd equicorrelated(Index m, double rho) {
   return R;
 }
 
-/// Two answers to one question may differ by their errors.
+/// Two answers to the same problem may differ by their errors.
 void expect_same(const Probability& one, const Probability& two) {
   ASSERT_TRUE(one.valid() && two.valid());
   EXPECT_LE(std::abs(one.p - two.p), one.error + two.error) << one.method << ' ' << two.method;
@@ -197,7 +197,7 @@ TEST(NormalBivariate, TailsKeepTheirRelativeAccuracy) {
 TEST(NormalBivariate, LogOfTheUnion) {
   for (const double rho : {-1.0, -0.6, 0.0, 0.6, 1.0}) {
     EXPECT_NEAR(log_bivariate_complement(1.0, 0.3, rho), std::log(bivariate(1.0, 0.3, rho).q), 1e-14) << rho;
-    // Far out the two tails have nothing in common, but at rho = 1 everything.
+    // Far out, the two tails do not overlap, but at rho = 1 they are equal.
     const double expected = log_complement(50.0) + (rho == 1.0 ? 0.0 : std::log(2.0));
     EXPECT_NEAR(log_bivariate_complement(50.0, 50.0, rho), expected, 1e-9) << rho;
   }
@@ -243,7 +243,7 @@ TEST(NormalTrivariate, InclusionAndExclusion) {
 }
 
 TEST(NormalTrivariate, SingularMatrices) {
-  // Three directions in a plane, 120 degrees apart: no point has all three components negative enough.
+  // Three directions in a plane, 120 degrees apart: at no point are all three components negative enough.
   const Eigen::Matrix3d star{{1, -0.5, -0.5}, {-0.5, 1, -0.5}, {-0.5, -0.5, 1}};
   EXPECT_NEAR(trivariate({-0.1, -0.1, -0.1}, star).p, 0.0, 1e-13);
   EXPECT_NEAR(trivariate({0.4, 30, 30}, star).p, cdf(0.4), 1e-13);
@@ -358,7 +358,7 @@ TEST(NormalMultivariate, DuplicatesAndOpposites) {
 }
 
 TEST(NormalMultivariate, SingularLimits) {
-  // rho -> 1 and rho -> -1 meet the degenerate answers, and so do all ranks in between.
+  // rho -> 1 and rho -> -1 converge to the degenerate answers, and so do all ranks in between.
   const std::vector<double> z = {0.5, 0.8, 1.1, 1.4};
   for (const double gap : {1e-3, 1e-6, 1e-9, 1e-12, 0.0}) {
     const Probability nearly = mvn_cdf(z, equicorrelated(4, 1 - gap));
@@ -366,7 +366,7 @@ TEST(NormalMultivariate, SingularLimits) {
     const MatrixXd pair{{1, -1 + gap}, {-1 + gap, 1}};
     EXPECT_NEAR(mvn_cdf(std::span(z).first(2), pair).p, interval(-0.8, 0.5), std::sqrt(gap) + 1e-15) << gap;
   }
-  // A regular simplex around the origin: the smallest equicorrelation there is.
+  // A regular simplex around the origin: the smallest possible equicorrelation.
   const Probability simplex = mvn_cdf(std::vector<double>(4, 0.0), equicorrelated(4, -1.0 / 3));
   EXPECT_LE(simplex.p, 1e-4);
   EXPECT_EQ(simplex.status, Status::ok);
@@ -416,7 +416,7 @@ TEST(NormalPolygon, HalfPlanesStripsAndBoxes) {
     for (const double b : {0.2, 2.0, 7.0}) {
       const double strip = interval(-b, std::max(a, -b));
       EXPECT_NEAR(polygon_of({a, b}, {10, 190}).p, strip, 1e-14) << a << ' ' << b;
-      // A box, its sides repeated, and two limits that cut nothing off.
+      // A box with repeated sides, and two limits that do not bind.
       EXPECT_NEAR(polygon_of({a, b, b, b, b, 20, 20}, {10, 190, 100, 280, 280, 55, 145}).p, strip * interval(-b, b), 1e-14);
     }
   }
@@ -437,7 +437,7 @@ TEST(NormalPolygon, WedgesAreBivariate) {
 
 TEST(NormalPolygon, SidesThroughTheOrigin) {
   for (const double degrees : {1.0, 36.0, 90.0, 150.0}) {
-    // Between the two sides lies an angle of 180 - degrees; the sides between them cut nothing off.
+    // The angle between the two sides is 180 - degrees; the other sides do not bind.
     const Integral wedge = polygon_of({0, 0, 0, 0}, {0, degrees, 0.3 * degrees, 0.8 * degrees});
     EXPECT_NEAR(wedge.p, (180 - degrees) / 360, 1e-14);
   }
@@ -445,7 +445,7 @@ TEST(NormalPolygon, SidesThroughTheOrigin) {
   EXPECT_NEAR(polygon_of({0, 0, 0}, {0, 120, 240}).p, 0.0, 1e-14);
 }
 
-// Found by a reviewer: rows of one direction but for rounding; limits at the end of what a double holds.
+// Regression test: rows that are parallel up to rounding; limits at the end of the range of double.
 TEST(NormalPolygon, NearlyParallelSidesAndHugeLimits) {
   MatrixXd a(4, 2), b(4, 2), c(4, 2);
   a << 5, -7, 35, -49, 7, 5, -7, -5;
@@ -459,7 +459,7 @@ TEST(NormalPolygon, NearlyParallelSidesAndHugeLimits) {
   EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{2, 1, 3, 3}, b).p, cdf(1) * interval(-3, 3), 1e-13);
   EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, 1e308, 1e308, 1e308}, c).p, cdf(1), 1e-13);
   EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, -1e308, 1e308, 1e308}, c).p, 0, 1e-13);
-  // One direction on both sides of +-pi.
+  // The same direction on both sides of +-pi.
   EXPECT_NEAR(polygon_of({1, 2, 5, 5}, {180, -180, 90, -90}).p, cdf(1) * interval(-5, 5), 1e-14);
 }
 
@@ -487,7 +487,7 @@ TEST(NormalPolygon, LimitsOfAnySignAgreeWithSeparation) {
 }
 
 TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
-  // Five regular polygons of 200 sides in planes at right angles: of 1,000 faces many are seen in few directions.
+  // Five regular polygons of 200 sides in orthogonal planes: of 1,000 faces, many are nearest in few directions only.
   const int planes = 5, sides = 200;
   const double radius = 2.0;
   MatrixXd U = MatrixXd::Zero(planes * sides, 2 * planes);
@@ -505,7 +505,7 @@ TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
   EXPECT_NEAR(all.p + all.q, 1.0, 1e-12);
 }
 
-// Where few directions carry p, or few faces bind, the method leaves: no scatter would show what it missed.
+// If few directions carry p, or few faces bind, the method gives no answer: the scatter would not show what it missed.
 TEST(NormalDirections, LeavesWhatItCannotSee) {
   const Index d = 11, m = 16 * d;
   MatrixXd U = random_factor(m, d, 3);
@@ -548,7 +548,7 @@ TEST(NormalMultivariate, FewColumnsAreSampledByDirectionWhicheverFormTheyComeIn)
 }
 
 TEST(NormalMultivariate, SamplingAgreesWithQuadrature) {
-  // One-factor matrices have an exact answer; the samplers are asked directly, as the ladder would not use them here.
+  // One-factor matrices have an exact answer. The samplers are called directly, because mvn_cdf would not use them here.
   const Index m = 20;
   std::vector<double> loading(m), z(m);
   for (Index i = 0; i < m; ++i) loading[i] = 0.4 + 0.02 * static_cast<double>(i);
@@ -571,7 +571,7 @@ TEST(NormalMultivariate, SamplingAgreesWithQuadrature) {
 }
 
 TEST(NormalNeighbour, ExpansionAgreesWithDifferences) {
-  // Three variables share indices between pairs; of four in two blocks, pairs have none in common. Both have exact answers.
+  // With three variables, pairs share indices; with four in two blocks, pairs have none in common. Both have exact answers.
   const std::vector<double> z = {0.4, 1.1, -0.3, 0.8};
   Arena arena;
   const auto check = [&](Index m, const std::vector<double>& loading, const MatrixXd& R, const auto& exact) {
@@ -626,7 +626,7 @@ TEST(NormalControlled, AgreesWithTheTelescopingSum) {
   }
 }
 
-/// Clusters of `each` variables with correlation `within`, and `across` between clusters; signs alternate where asked for.
+/// Clusters of `each` variables with correlation `within`, and `across` between clusters; optionally with alternating signs.
 MatrixXd clustered(Index clusters, Index each, double within, double across, bool alternate) {
   MatrixXd R(clusters * each, clusters * each);
   for (Index i = 0; i < R.rows(); ++i) {
@@ -639,7 +639,7 @@ MatrixXd clustered(Index clusters, Index each, double within, double across, boo
 }
 
 TEST(NormalMultivariate, NearlyEqualVariablesDoNotFoolTheError) {
-  // Bounds so steep that the first points see no scatter at all: nested quadrature gives q.
+  // Bounds so steep that the first points show no scatter at all. Nested quadrature gives q.
   const MatrixXd R = clustered(3, 4, 0.999991, 0.04, false);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Probability answer = mvn_cdf(std::vector<double>(12, 1.0), R, {.seed = seed});
@@ -666,7 +666,7 @@ TEST(NormalMultivariate, ErrorsOfGroupsCountByTheOthersProbabilities) {
 }
 
 TEST(NormalMultivariate, OneSharpVariableAmongManyIsSeen) {
-  // 48 variables that are nearly T have limits near -0.3, and one that is nearly -T allows 0.301: T lies between.
+  // 48 variables are nearly T with limits near -0.3; one is nearly -T with limit 0.301, so T lies in between.
   const Index m = 49;
   MatrixXd U = MatrixXd::Zero(m, m + 1);
   std::vector<double> z(m);
@@ -694,7 +694,7 @@ TEST(NormalMultivariate, ManyRareLimitsAreImportanceSampled) {
 }
 
 TEST(NormalMultivariate, TailsAddUpTheSameWayTwice) {
-  // q of all limits is q of some, plus what the others add: found with other methods and other matrices.
+  // q of all limits is q of some plus what the others add, computed with other methods and other matrices.
   const MatrixXd R = gram(random_factor(9, 20, 10));
   const auto z = spread(9, 5.0, 5.4);
   const Probability all = mvn_cdf(z, R), some = mvn_cdf(std::span(z).first(3), R.topLeftCorner(3, 3));
@@ -771,7 +771,7 @@ TEST(NormalMultivariate, EachBadInputHasItsStatus) {
   expect(mvn_cdf(z, asymmetric), Status::asymmetric);
   expect(mvn_cdf(z, MatrixXd{{1, 0.9, -0.9}, {0.9, 1, 0.9}, {-0.9, 0.9, 1}}), Status::indefinite);
   expect(mvn_cdf(std::span(z).first(2), MatrixXd{{1, 1.001}, {1.001, 1}}), Status::indefinite);
-  // Bad even where the answer would not depend on it.
+  // Refused even if the answer would not depend on it.
   expect(mvn_cdf(std::vector<double>{1, kInfinity, -kInfinity}, asymmetric), Status::asymmetric);
   expect(mvn_cdf(z, I, {.abs = 0}), Status::bad_options);
   expect(mvn_cdf(z, I, {.rel_q = kNan}), Status::bad_options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Corners of ONNX operators where a plausible mistake goes unnoticed on plain examples: last elements, odd sizes, even windows,
-// unequal numbers of heads.
+// Corner cases of ONNX operators in which a plausible mistake would not show on plain examples: last elements, odd sizes, even
+// windows, unequal numbers of heads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ void expect_near(const Floats& actual, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << i;
 }
 
-// Five cells and two of padding behind them, windows of three: the third window would lie on padding alone.
+// Five cells, then two of padding, windows of three: the third window would be entirely in the padding.
 TEST(OnnxCorners, CeilModeLeavesOutWindowsInTheTrailingPadding) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 5});
@@ -43,7 +43,7 @@ TEST(OnnxCorners, SlicesBackwardsReachTheFirstElement) {
   EXPECT_EQ(imported(builder, {1, 4}, {1, 2, 3, 4}), (Floats{4, 3, 2, 1}));
 }
 
-// Five elements in two parts: three and two.
+// Five elements split into two parts: three and two.
 TEST(OnnxCorners, SplitMakesItsLastPartSmaller) {
   for (const bool first : {true, false}) {
     OnnxBuilder builder(18);
@@ -92,7 +92,7 @@ TEST(OnnxCorners, IsInfLooksForTheSignsAskedFor) {
   }
 }
 
-// Four query heads of size 2 share two key heads, in pairs; two keys; scores are divided by sqrt(2).
+// Four query heads of size 2 share two key heads in pairs; two keys; scores are divided by sqrt(2).
 TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
   const Floats query{1, 0, 0, 2, 1, 1, -1, 3};
   const Tensor keys({1, 2, 2, 2}, {1, 0, 0, 1, 2, 1, -1, 1}), values({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
@@ -109,7 +109,7 @@ TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
   expect_near(imported(builder, {1, 4, 1, 2}, query), expected);
 }
 
-// Scores of one query for two keys, through cap tanh(score / cap); a mask that is shorter than the keys hides the rest.
+// Scores of one query for two keys, capped as cap tanh(score / cap); a mask shorter than the keys hides the rest.
 TEST(OnnxCorners, AttentionCapsAndHides) {
   const Floats query{2, 1};
   const Tensor keys({1, 1, 2, 2}, {1, 0, 3, -1}), values({1, 1, 2, 2}, {1, 2, 3, 4});
@@ -127,7 +127,7 @@ TEST(OnnxCorners, AttentionCapsAndHides) {
   expect_near(run(true, {}), {1, 2});
 }
 
-// [1, 2, 3, 4] by [3, 4]: the ellipsis of the second stands for the last axis of that of the first.
+// [1, 2, 3, 4] by [3, 4]: the second operand's ellipsis corresponds to the last axis of the first operand's.
 TEST(OnnxCorners, EllipsesOfEinsumAreAlignedAtTheirLastAxes) {
   Floats x(24), weights(12);
   std::iota(x.begin(), x.end(), 0.0F);
@@ -145,7 +145,7 @@ TEST(OnnxCorners, EllipsesOfEinsumAreAlignedAtTheirLastAxes) {
   expect_near(imported(builder, {1, 2, 3, 4}, x), expected);
 }
 
-// Exported with a batch of two; what is expanded is a weight, whose three rows have nothing to do with it.
+// Exported with a batch of 2; the expanded value is a weight, and its three rows are unrelated to the batch.
 TEST(OnnxCorners, AFixedBatchIsNotTakenOutOfOtherExtents) {
   OnnxBuilder builder;
   builder.input("x", {2, 4})
@@ -156,7 +156,7 @@ TEST(OnnxCorners, AFixedBatchIsNotTakenOutOfOtherExtents) {
   EXPECT_EQ(imported(builder, {1, 4}, {1, 1, 1, 1}), (Floats{10, 10, 10}));
 }
 
-// Cell c reads cells c and c + 1: an even window has its longer side behind.
+// Cell c reads cells c and c + 1: an even window has its longer side after the cell.
 TEST(OnnxCorners, EvenWindowsOfLrnReachForward) {
   OnnxBuilder builder;
   builder.input("x", {1, 3, 1});
@@ -167,8 +167,7 @@ TEST(OnnxCorners, EvenWindowsOfLrnReachForward) {
   expect_near(imported(builder, {1, 3, 1}, {1, 2, 3}), {1.0 / (1 + 1 + 4), 2.0 / (1 + 4 + 9), 3.0 / (1 + 9)});
 }
 
-// Keys' kernel with a = -1/2 reproduces parabolas: x² at 1/4, 3/4 and so on between cells that have two neighbours on either
-// side.
+// Keys' kernel with a = -1/2 reproduces parabolas: x² at 1/4, 3/4 and so on, between cells with two neighbours on each side.
 TEST(OnnxCorners, CubicInterpolationIsExactOnParabolas) {
   const Floats squares{0, 1, 4, 9, 16, 25, 36, 49};
   OnnxBuilder builder;
@@ -193,7 +192,7 @@ TEST(OnnxCorners, AlignedCornersStay) {
   expect_near(imported(builder, {1, 1, 3}, {1, 5, 3}), {1, 3, 5, 4, 3});
 }
 
-// To the grid and back: -128 to 127, in steps of 1/2.
+// Quantised and dequantised: -128 to 127, in steps of 1/2.
 TEST(OnnxCorners, Int8ReachesItsLeastNumber) {
   const std::string zero = test::encode_tensor({}, 3, std::string(1, '\0'), "zero");
   OnnxBuilder builder;
@@ -204,7 +203,7 @@ TEST(OnnxCorners, Int8ReachesItsLeastNumber) {
   EXPECT_EQ(imported(builder, {1, 4}, {-100, -64, 1.2F, 100}), (Floats{-64, -64, 1, 63.5F}));
 }
 
-// x_0 <= 1 ? 3 : 5, where a missing value takes the first branch or does not.
+// x_0 <= 1 ? 3 : 5; a missing value takes the first branch, or not.
 TEST(OnnxCorners, MissingValuesTakeTheirBranch) {
   for (const bool tracks : {true, false}) {
     OnnxBuilder builder;
@@ -237,7 +236,7 @@ TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
   EXPECT_EQ(test::evaluate(graph, {image})[0].data, (Floats{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11}));
 }
 
-// Two weights in one file, the second behind the first.
+// Two weights in one file, one after the other.
 TEST(OnnxCorners, WeightsInAnotherFileBeginAtTheirOffset) {
   const Floats file{1, 2, 3, 40, 50, 60};
   const std::string tensor = test::encode_external({3}, "w", "weights", "12", "12");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs as ONNX files: what is read back is what was written.
+// Graphs as ONNX files: reading returns what was written.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where numbers in a file are extreme: sizes that a small file may not ask for, integers at the ends of their range, names used
-// twice. Import answers with the right value or one Error, soon and in little memory.
+// Extreme numbers in a file: sizes that a small file may not request, integers at the ends of their range, names used twice.
+// Import returns the right value or one Error, quickly and in little memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,7 +53,7 @@ TEST(OnnxLimits, ASmallFileGetsLittleMemory) {
   mirror.input("x", {1, 4}).integers("pads", {0, 1 << 24, 0, 1 << 24});
   mirror.node("Pad", {"x", "pads"}, {"y"}, {OnnxAttribute::text("mode", "edge")}).output("y");
   expect_error(mirror, ErrorCode::resources, "Pad");
-  OnnxBuilder many;  // each allowed, all together not
+  OnnxBuilder many;  // each is allowed, but not all together
   many.input("x", {1, 4}).integers("shape", {1 << 22});
   std::vector<std::string> names{"x"};
   for (int i = 0; i < 20; ++i) {
@@ -72,7 +72,7 @@ TEST(OnnxLimits, ASmallFileGetsLittleTime) {
   expect_error(builder.node("ReduceSum", {"c"}, {"s"}).node("Add", {"x", "s"}, {"y"}).output("y"), ErrorCode::resources, "Conv");
 }
 
-// What the padding counts for is worked out per axis, not on an image of ones.
+// The count of padded elements is computed per axis, not on an image of ones.
 TEST(OnnxLimits, AveragesOverWidePaddingCostNothing) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 2, 2});
@@ -121,7 +121,7 @@ TEST(OnnxLimits, OperatorsOnEmptyTensors) {
       .node("BatchNormalization", {"x", "e", "e", "e", "e"}, {"y"})
       .output("y");
   expect_error(normalization, ErrorCode::unreadable, "BatchNormalization");
-  OnnxBuilder slice;  // nothing, backwards
+  OnnxBuilder slice;  // an empty slice, backwards
   slice.input("x", {1, 2})
       .weight("e", Tensor({1, 0}))
       .integers("start", {0})
@@ -141,7 +141,7 @@ TEST(OnnxLimits, OperatorsOnEmptyTensors) {
   }
 }
 
-// Without this the second would silently replace the first.
+// Without this check, the second would silently replace the first.
 TEST(OnnxLimits, ANameIsGivenOnce) {
   OnnxBuilder weights;
   weights.input("x", {1, 2})
@@ -193,7 +193,7 @@ TEST(OnnxLimits, AnAttributeOfTheWrongTypeIsRefused) {
   expect_error(builder, ErrorCode::unreadable, "attribute axis");
 }
 
-// Operators on operands that do not suit them, with attributes from a pool of extreme numbers.
+// Operators with unsuitable operands, and attributes from a pool of extreme numbers.
 class Hostile {
  public:
   explicit Hostile(unsigned seed) : random_(seed) {}
@@ -314,7 +314,7 @@ TEST(OnnxLimits, HostileOperatorsAreRefusedOrRun) {
     for (const Node& node : model->graph.nodes) elements += element_count(node.shape);
     if (elements < 100000) test::evaluate(model->graph, {Tensor(model->input_shape)});
   }
-  EXPECT_GT(imported, 100);  // the generator is not so wild that nothing gets through
+  EXPECT_GT(imported, 100);  // the generator also produces valid models
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ai.onnx.ml: what each operator computes, against values worked out by hand. An operator without a row fails by name.
+// ai.onnx.ml: each operator against values computed by hand. An operator without a row fails by name.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,10 +28,10 @@ struct Row {
   std::string op;
   Shape shape;
   Floats input;
-  Floats expected;  ///< of the output asked for, flattened
+  Floats expected;  ///< the requested output, flattened
   std::vector<Attribute> attributes;
   std::size_t output = 0;
-  Integers second = {};  ///< a second operand, where there is one
+  Integers second = {};  ///< a second operand, if any
 };
 
 // x0 <= 1 ? (x1 > 2 ? a : b) : c, as rows of attributes; leaves are nodes 2, 3 and 4.
@@ -63,7 +63,7 @@ std::vector<Attribute> regressor_tree(const std::string& aggregate) {
   return attributes;
 }
 
-// A model of float64 keeps its numbers in tensors.
+// A float64 model keeps its numbers in tensors.
 std::vector<Attribute> of_doubles(std::vector<Attribute> attributes) {
   const auto as_tensor = [](const std::string& name, const std::vector<double>& values) {
     const Shape shape{static_cast<std::int64_t>(values.size())};
@@ -150,7 +150,7 @@ const std::vector<Row>& rows() {
   return table;
 }
 
-// As in onnx_operators_test.cpp: the output, flattened, plus nothing times x.
+// As in onnx_operators_test.cpp: the output, flattened, plus zero times x.
 std::string model_of(const Row& row) {
   OnnxBuilder builder;
   builder.input("x", row.shape);
@@ -189,7 +189,7 @@ TEST(OnnxMl, EveryOperatorHasARow) {
   }
 }
 
-// A node that is its own child, a child that is nowhere, a node with two parents.
+// A node that is its own child, a child that does not exist, a node with two parents.
 TEST(OnnxMl, WhatIsNoTreeIsRefused) {
   for (const Integers& yes : {Integers{0, 2, 0, 0, 0}, Integers{9, 2, 0, 0, 0}, Integers{1, 4, 0, 0, 0}}) {
     Row row{"TreeEnsembleRegressor", {1, 2}, {0, 0}, {}, regressor_tree("SUM")};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // probust-onnx-tests DIR...: runs ONNX's node tests. A case is a folder with model.onnx and test_data_set_*/{input,output}_*.pb;
 // DIR is a case or a folder of them, at any depth. Prints a line per case that does not pass, then "N passed, N failed, N
-// skipped". Exit status 1 where a case failed, 2 where there was none.
+// skipped". Exit status 1 if a case failed, 2 if there was none.
 //
-// A node test is no classifier: it is imported as a function of its inputs. Integers and booleans are constants of that function,
-// as they are in classifiers (shapes, axes, masks). So are the other inputs behind the first one where an operator asks for it.
-// Each case runs on both backends, over several lanes at once.
+// A node test is not a classifier: it is imported as a function of its inputs. Integers and booleans are constants of that
+// function, as they are in classifiers (shapes, axes, masks). So are inputs after the first if an operator requires constants.
+// Each case runs on both backends, with several lanes at once.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -45,7 +45,7 @@ std::vector<std::byte> read_bytes(const fs::path& path) {
 
 bool is_floating(const std::string& type) { return type.find("float") != std::string::npos; }
 
-// Element types that have no counterpart here.
+// Element types without a counterpart here.
 bool is_represented(const Port& port) {
   static const std::vector<std::string> known = {"float32", "float64", "float16", "bfloat16", "int8",   "int16", "int32",
                                                  "int64",   "uint8",   "uint16",  "uint32",   "uint64", "bool"};
@@ -70,7 +70,7 @@ std::map<std::string, Tensor> read_tensors(const fs::path& folder, const std::st
   return tensors;
 }
 
-// All floating-point inputs free; only the first one where that does not do; none where that does not do either.
+// Imports with all floating-point inputs free; if that fails, only the first; if that fails too, none.
 Result<Function> import_case(const std::vector<std::byte>& bytes, const ModelSummary& summary,
                              const std::map<std::string, Tensor>& inputs) {
   const auto with_free = [&](std::size_t most) {
@@ -113,7 +113,7 @@ std::vector<std::vector<float>> run(const Program& program, const Function& func
   return out;
 }
 
-// ONNX's own tolerances; half precision is only as exact as its type.
+// ONNX's own tolerances; half precision is only as accurate as its type.
 bool agrees(double actual, double expected, const std::string& type) {
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
   if (actual == expected) return true;

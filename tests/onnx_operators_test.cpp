@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every ONNX operator of the import tables computes, one row or more per operator, against values worked out by hand. An
-// operator that is missing here fails by name.
+// Every ONNX operator of the import tables against values computed by hand, one row or more per operator. An operator that is
+// missing here fails by name.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// One operand of the node under test: the model's input, a constant, or nothing.
+/// One operand of the node under test: the model's input, a constant, or omitted.
 struct Operand {
   enum Kind { x, floats, integers, absent } kind = x;
   Tensor tensor;
@@ -104,7 +104,7 @@ const std::vector<Row>& rows() {
       {"Sqrt", {1, 2}, {4, 9}, {x()}, {2, 3}},
       {"Swish", {1, 2}, {0, log_3}, {x()}, {0, 0.75F * log_3}},
       {"Tanh", {1, 2}, {0, 1}, {x()}, {0, 0.7615942F}},
-      // Bounds: attributes before opset 11, operands since, each of them optional.
+      // Bounds: attributes before opset 11, operands since; each is optional.
       {"Clip", {1, 3}, {-2, 0, 2}, {x()}, {-2, 0, 1}, {Attribute::number("max", 1)}, 10},
       {"Clip", {1, 3}, {-2, 0, 2}, {x(), none(), f({}, {1})}, {-2, 0, 1}, {}, 13},
       {"Clip", {1, 3}, {-2, 0, 2}, {x(), f({}, {-1})}, {-1, 0, 2}, {}, 13},
@@ -203,7 +203,7 @@ const std::vector<Row>& rows() {
        {x()},
        {1, 3, 8.F / 3},
        {kernel({3}), Attribute::ints("pads", {1, 1}), Attribute::integer("count_include_pad", 1)}},
-      // Padding that ceil_mode adds never counts, padding that was asked for does.
+      // Padding added by ceil_mode never counts, explicit padding does.
       {"AveragePool",
        {1, 1, 4},
        {1, 2, 3, 4},
@@ -365,7 +365,7 @@ const std::vector<Row>& rows() {
        {x(), i({1})},
        {5, 3, 0},
        {Attribute::integer("exclusive", 1), Attribute::integer("reverse", 1)}},
-      // Resizing: half-pixel centres unless told otherwise; the predecessors count from the corner.
+      // Resizing: half-pixel centres by default; older operators count from the corner.
       {"Resize", {1, 1, 2}, {1, 3}, {x(), none(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}},
       {"Resize", {1, 1, 2}, {1, 3}, {x(), none(), f({3}, {1, 1, 2})}, {1, 1.5F, 2.5F, 3}, {Attribute::text("mode", "linear")}},
       {"Resize",
@@ -375,7 +375,7 @@ const std::vector<Row>& rows() {
        {1, 4},
        {Attribute::text("mode", "linear"), Attribute::text("coordinate_transformation_mode", "align_corners")}},
       {"Resize", {1, 1, 2}, {1, 3}, {x(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}, {}, 10},
-      // As a float 0.6 is a little more, and yet 3 / 0.6 is 5.
+      // 0.6 rounded to float32 is slightly larger, but 3 / 0.6 must be 5.
       {"Resize", {1, 1, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {x(), f({3}, {1, 1, 0.6F})}, {0, 1, 3, 5, 6, 8}, {}, 10},
       {"Resize",
        {1, 1, 4},
@@ -398,7 +398,7 @@ const std::vector<Row>& rows() {
        {1, 2, 3, 3},
        {Attribute::numbers("scales", {1, 1, 2}), Attribute::text("mode", "linear")},
        7},
-      // Quantisation: halves go to the even integer; the range is that of the zero point's type.
+      // Quantisation: halves round to even; the range is that of the zero point's type.
       {"QuantizeLinear", {1, 3}, {1, 5, 999}, {x(), f({}, {2})}, {0, 2, 255}},
       {"QuantizeLinear", {1, 2}, {3, 4}, {x(), f({2}, {1, 2})}, {3, 2}, {axis(1)}},
       {"DequantizeLinear", {1, 2}, {3, 4}, {x(), f({}, {2}), i2({1}, {1})}, {4, 6}},
@@ -474,7 +474,7 @@ const std::vector<Row>& rows() {
       {"Transpose", {2, 2}, {1, 2, 3, 4}, {x()}, {1, 3, 2, 4}},
       {"Unsqueeze", {2}, {1, 2}, {x()}, {1, 2}, {axes({0, -1})}, 11},
       {"Unsqueeze", {2}, {1, 2}, {x(), i({1})}, {1, 2}},
-      // Shapes and constants, which are known at import.
+      // Shapes and constants, known at import.
       {"Shape", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {1, 2, 3}},
       {"Shape", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {2}, {Attribute::integer("start", -2), Attribute::integer("end", -1)}},
       {"Size", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {6}},
@@ -491,8 +491,8 @@ const std::vector<Row>& rows() {
   return table;
 }
 
-// The node's value, flattened, plus zero times the sum of x: an output that depends on the input even where the node's does not,
-// and that does not end in a Softmax.
+// The node's value, flattened, plus zero times the sum of x: the output depends on the input even if the node's value does not,
+// and it does not end in a Softmax.
 OnnxBuilder model_of(const Row& row) {
   OnnxBuilder builder(row.opset);
   builder.input("x", row.shape);
@@ -537,7 +537,7 @@ Floats gradient_at_zero(const std::string& op, const std::vector<Attribute>& att
   return test::evaluate(sweep.graph, {Tensor({1, 1, 4}), ones})[0].data;
 }
 
-// The root alone has an infinite derivative there, which times the zero of the square is NaN.
+// The square root has an infinite derivative there; times the square's zero derivative, that would be NaN.
 TEST(OnnxOperators, NormsHaveADerivativeWhereThereIsNothing) {
   const Floats zeros(4, 0);
   const Attribute two = Attribute::ints("kernel_shape", {2}), axes = Attribute::ints("axes", {2});
@@ -545,7 +545,7 @@ TEST(OnnxOperators, NormsHaveADerivativeWhereThereIsNothing) {
   EXPECT_EQ(gradient_at_zero("LpPool", {two, Attribute::integer("p", 3)}), zeros);
   EXPECT_EQ(gradient_at_zero("GlobalLpPool", {}), zeros);
   EXPECT_EQ(gradient_at_zero("ReduceL2", {axes}), zeros);
-  EXPECT_EQ(gradient_at_zero("LpNormalization", {}), Floats(4, 1));  // nothing is divided by a norm of zero
+  EXPECT_EQ(gradient_at_zero("LpNormalization", {}), Floats(4, 1));  // no division by a zero norm
 }
 
 TEST(OnnxOperators, NormsKeepNaN) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whatever the bytes, import answers with a model or one Error: truncated, flipped, inconsistent and hostile files.
+// For any bytes, import returns a model or one Error: truncated, flipped, inconsistent and hostile files.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,7 +29,7 @@ std::string small_model() {
   return builder.bytes();
 }
 
-// An Error has one printable line and the status of a bad file or an unsupported one.
+// An Error has one printable line and the status for an invalid or an unsupported file.
 void expect_clean(const Result<Model>& result, const std::string& what) {
   if (result) return;
   const Error& error = result.error();
@@ -100,7 +100,7 @@ TEST(OnnxReject, NodesThatReadTheirOwnResults) {
   cycle.node("Exp", {"b"}, {"c"}).output("y");
   const Error error = error_of(cycle);
   EXPECT_EQ(error.code, ErrorCode::unreadable);
-  // Either node of the cycle, and the value that it reads; not n0 and n3, which only lead there.
+  // Either node of the cycle and the value that it reads; not n0 and n3, which only lead there.
   const std::string message = error.message();
   EXPECT_TRUE(message.find("node 'n1' (Add, opset 17): reads 'b'") == 0 ||
               message.find("node 'n2' (Neg, opset 17): reads 'a'") == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Import: what each ONNX operator means, on small models with hand-computed answers; which output is taken; what is stripped.
+// Import: ONNX operators on small models with hand-computed answers; which output is taken; what is removed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -142,7 +142,7 @@ TEST(Onnx, Pooling) {
   expect_values(pool("GlobalMaxPool", {}), {9}, "GlobalMaxPool");
 }
 
-// Both taps of a dilated window may miss the image; ONNX Runtime gives the lowest float then.
+// Both taps of a dilated window may be outside the image; ONNX Runtime then gives the lowest float.
 TEST(Onnx, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 3});
@@ -264,7 +264,7 @@ TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
   EXPECT_EQ(import_bytes(reversed.bytes(), options).error().code, ErrorCode::usage);
 }
 
-// Twice(a, low) = clip(2 leaky(a), low), with the caller's slope; the bound may be left out.
+// Twice(a, low) = clip(2 leaky(a), low), with the caller's slope; the bound is optional.
 OnnxBuilder with_function() {
   OnnxBuilder body;
   body.node("LeakyRelu", {"a"}, {"l"}, {OnnxAttribute::from_caller("alpha", "slope", 1)}).node("Sum", {"l", "l"}, {"s"});
@@ -285,7 +285,7 @@ TEST(Onnx, NodesMayStandInAnyOrder) {
   OnnxBuilder caller;
   caller.function("Minus", {"a"}, {"r"}, body).input("x", {1, 2}).node("Minus", {"x"}, {"y"}, {}, "custom").output("y");
   expect_values(run(caller, {0, 1}), {-1, -std::exp(1.F)}, "function");
-  // The branches read "twice" of the graph, and name a value as a later node of the graph does.
+  // The branches read "twice" of the graph, and use the same name for a value as a later node of the graph.
   const auto branch = [](const std::string& name, const std::string& op) {
     OnnxBuilder in_branch;
     in_branch.node(op, {"y"}, {"chosen"}).node("Neg", {"twice"}, {"y"}).output("chosen");
@@ -328,7 +328,7 @@ TEST(Onnx, AFunctionThatCallsItselfIsRefused) {
   EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::unreadable);
 }
 
-// Each calls the next twice: 2^24 nodes from a file of a few kilobytes.
+// Each function calls the next one twice: 2^24 nodes from a file of a few kilobytes.
 TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
   OnnxBuilder builder;
   for (int i = 0; i < 24; ++i) {
@@ -341,7 +341,7 @@ TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
   EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::resources);
 }
 
-// The condition depends on the input; the branches read names from around them.
+// The condition depends on the input; the branches read names of the outer graph.
 TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
   const auto branch = [](const std::string& name, const std::string& op) {
     OnnxBuilder body;
@@ -399,7 +399,7 @@ TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
   EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
 }
 
-// An exporter may leave the output's extent open although the input's is fixed: the shape that comes out decides.
+// An exporter may leave the output's extent open although the input's is fixed: the computed shape decides.
 TEST(Onnx, AFixedBatchIsFoundWhereTheOutputDeclaresNone) {
   OnnxBuilder builder;
   builder.input("x", {3, 2}).integers("flat", {3, 2}).node("Reshape", {"x", "flat"}, {"y"}).output("y", {-1, 2});
@@ -408,7 +408,7 @@ TEST(Onnx, AFixedBatchIsFoundWhereTheOutputDeclaresNone) {
   expect_values(run(model, {1, -2}), {1, -2}, "declared open");
 }
 
-// [4, 1] from [4, 2] is one number for each of four examples, not four classes. Where the rows hang together it is the latter.
+// [4, 1] from [4, 2] is one number for each of four examples, not four classes. If the rows depend on each other, it is classes.
 TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
   OnnxBuilder rows;
   rows.input("x", {4, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
@@ -424,7 +424,7 @@ TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
   expect_values(run(whole, {1, 0, 0, 1}), {3, 7}, "rows that are mixed");
 }
 
-// A weight that is expanded to as many rows as there are examples is no batch: what the output declares tells.
+// A weight expanded to as many rows as there are examples is not a batch: the output's declared shape shows this.
 TEST(Onnx, AnExtentThatOnlyLooksLikeTheFixedBatchStays) {
   OnnxBuilder builder;
   builder.input("x", {2, 4}).weight("w", Tensor({1, 4}, {1, 2, 3, 4})).integers("to", {2, 4});
@@ -435,7 +435,7 @@ TEST(Onnx, AnExtentThatOnlyLooksLikeTheFixedBatchStays) {
   EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
 }
 
-// [sequence, batch, features] with both of two: only what depends on what tells which axis holds the examples.
+// [sequence, batch, features] with sequence = batch = 2: only dependencies show which axis is the batch.
 TEST(Onnx, ABatchAsLongAsTheSequenceIsFoundByTrial) {
   const OnnxAttribute first_axis = OnnxAttribute::ints("axes", {0}), second_axis = OnnxAttribute::ints("axes", {1});
   for (const OnnxAttribute& sequence : {first_axis, second_axis}) {
@@ -486,7 +486,7 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
   }
 }
 
-// Extents of an input, -1 if open, and what they become for points of a shape.
+// Extents of an input (-1: open), the shape of the points, and the resulting extents.
 TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
   const auto import_for = [](const Shape& declared, const Shape& point, Layout layout = Layout::automatic) {
     OnnxBuilder builder;
@@ -508,7 +508,7 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
            Row{{-1, -1, -1, 1}, {1, 4, 5}, {1, 4, 5, 1}}, Row{{-1, 1, -1, -1}, {4, 5}, {1, 1, 4, 5}},
            Row{{3, -1, -1}, {3, 4, 5}, {3, 4, 5}}, Row{{-1, -1}, {7}, {1, 7}}, Row{{1, -1}, {7}, {1, 7}},
            Row{{-1, -1}, {3, 4, 5}, {1, 60}}, Row{{-1, 3, -1}, {12}, {1, 3, 4}}, Row{{-1, 3}, {3}, {1, 3}},
-           Row{{2, -1, 3}, {6}, {2, 1, 3}},  // the one open extent is the batch, wherever it stands, if that fits
+           Row{{2, -1, 3}, {6}, {2, 1, 3}},  // the only open extent is the batch, wherever it is, if that fits
        }) {
     const auto model = import_for(declared, point, layout);
     ASSERT_TRUE(model) << to_string(declared) << to_string(point) << model.error().message();
@@ -585,7 +585,7 @@ TEST(Onnx, ParametersCountWhereverTheyAreStored) {
   constants.node("Constant", {}, {"b"}, {OnnxAttribute::numbers("value_floats", {1, 2, 3})}).node("Add", {"h", "b"}, {"s"});
   constants.node("Constant", {}, {"n"}, {OnnxAttribute::ints("value_ints", {1, -1})}).node("Reshape", {"s", "n"}, {"y"});
   EXPECT_EQ(parameters(constants.output("y")), 9);
-  // Quantised weights, one through an Identity; zero points and shapes are none.
+  // Quantised weights, one through an Identity; zero points and shapes are not weights.
   OnnxBuilder quantised;
   const std::string q = test::encode_tensor({2, 3}, 3, std::string(6, '\1'), "q");
   quantised.input("x", {-1, 2}).initializer(q).weight("scale", Tensor::scalar(0.5F));

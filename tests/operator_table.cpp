@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust-operator-table [--check FILE]: prints docs/operators.md, made from the lists of operators themselves; with --check,
-// says whether FILE is what would be printed (exit status 1 where it is not).
+// probust-operator-table [--check FILE]: prints docs/operators.md, generated from the lists of operators; with --check, reports
+// whether FILE is up to date (exit status 1 if not).
 #include <fmt/format.h>
 
 #include <algorithm>

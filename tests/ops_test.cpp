@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every operator, by the table in support/op_cases.h: its derivative against finite differences, its derivative's derivative, and
-// its kernels against its definition. An operator that is missing from the table fails by name.
+// Every operator of the table in support/op_cases.h: its first and second derivatives against finite differences, and its kernels
+// against its definition. An operator that is missing from the table fails by name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using test::OpCase;
 using test::run;
 using test::with_constants;
 
-// The case as a graph whose operands are inputs of the given extents.
+// The case as a graph whose operands are inputs with the given extents.
 Graph as_graph(const OpCase& row, const std::vector<Extent>& extents) {
   Graph graph;
   std::vector<ValueId> operands;
@@ -39,7 +39,7 @@ Graph as_graph(const OpCase& row, const std::vector<Extent>& extents) {
 
 Graph as_graph(const OpCase& row) { return as_graph(row, std::vector<Extent>(row.operands.size(), Extent::example)); }
 
-// Evenly spread values in random order over all the tensors together: no two are close.
+// Evenly spaced values in random order over all tensors together: no two are close.
 std::vector<Tensor> spread(const Graph& graph, float low, float high, std::mt19937& random) {
   std::vector<Tensor> tensors;
   std::size_t total = 0;
@@ -62,7 +62,7 @@ double dot(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return sum;
 }
 
-// The graph of the gradients with respect to `wrt`; its inputs: the given graph's, then the cotangents.
+// The graph of the gradients with respect to `wrt`. Its inputs are those of the given graph, then the cotangents.
 Graph gradient_graph(const Graph& graph, const std::vector<ValueId>& wrt) {
   Vjp sweep = vjp(graph, graph.outputs, wrt);
   sweep.graph.outputs = sweep.gradients;
@@ -116,7 +116,7 @@ TEST(Ops, DerivativesAgreeWithFiniteDifferences) {
   for (const OpCase& row : test::op_cases()) expect_derivative(as_graph(row), row.low, row.high, 2e-3, 2e-3, describe(row));
 }
 
-// The vjp's graph is itself a graph of operators: differentiate it once more, with respect to operands and cotangents.
+// Differentiates the vjp's graph again, with respect to operands and cotangents.
 TEST(Ops, DerivativesOfDerivativesAgreeWithFiniteDifferences) {
   for (const OpCase& row : test::op_cases()) {
     const Graph graph = as_graph(row);
@@ -124,7 +124,7 @@ TEST(Ops, DerivativesOfDerivativesAgreeWithFiniteDifferences) {
   }
 }
 
-// The largest element of the graph's outputs, without regard to sign.
+// The largest absolute element of the graph's outputs.
 double size_of_outputs(const Graph& graph, const OpCase& row) {
   std::mt19937 random(3);
   double size = 0;
@@ -134,7 +134,7 @@ double size_of_outputs(const Graph& graph, const OpCase& row) {
   return size;
 }
 
-// Two zeros agree however wrong the rule is: each derivative that is compared above must be there, and the others must not.
+// Two zeros agree even if a rule is wrong: each derivative compared above must be nonzero, and the others must be zero.
 TEST(Ops, DerivativesVanishOnlyWhereTheTableSaysSo) {
   using test::Smoothness;
   for (const OpCase& row : test::op_cases()) {
@@ -169,7 +169,7 @@ TEST(Ops, KernelsAgreeWithDefinitionsForAllExtents) {
   }
 }
 
-// What a lane computes does not depend on how many lanes there are, to the last bit.
+// The bits of a lane do not depend on the number of lanes.
 TEST(Ops, KernelsGiveTheSameBitsForAnyNumberOfLanes) {
   std::mt19937 random(5);
   for (const OpCase& row : test::op_cases()) {

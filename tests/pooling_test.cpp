@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What points tell each other: where covariances are alike they are shared, where they are not each keeps its own.
+// Pooling across points: similar covariances are shared; otherwise each point keeps its own.
 #include "probust/estimators/pooling.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kPairs = 12, kClasses = 5;
 
-/// A covariance of margins from as many draws of N(0, root rootᵀ) as kPairs pairs have differences and deviations of sums.
+/// A sample covariance of margins from 2 kPairs - 1 draws of N(0, root rootᵀ), the degrees of freedom of kPairs pairs.
 Eigen::MatrixXd sampled(const Eigen::MatrixXd& root, std::mt19937& random) {
   std::normal_distribution<double> normal;
   Eigen::MatrixXd draws(root.cols(), 2 * kPairs - 1);
@@ -35,7 +35,7 @@ struct Block {
   Tensor logits;
 };
 
-/// n points, all of class 0, whose logits point along that axis, or every second along the last.
+/// n points, all of class 0, whose logits point along the first axis; with `two`, every second one along the last.
 Block block(std::int64_t n, std::mt19937& random, const std::function<Eigen::MatrixXd(std::int64_t)>& root, bool two = false) {
   Block result{{}, std::vector<std::int64_t>(static_cast<std::size_t>(n), 0), Tensor({n, kClasses})};
   for (std::int64_t i = 0; i < n; ++i) {
@@ -85,10 +85,10 @@ TEST(Pooling, ThoseWithoutOthersOrNumbersKeepTheirOwn) {
   EXPECT_LT(models[0].weight, 1);
   EXPECT_TRUE(models[0].known.allFinite() && models[2].known.allFinite());
   Block flat = block(3, random, [&](std::int64_t) { return Eigen::MatrixXd::Zero(kClasses - 1, kClasses - 1).eval(); });
-  EXPECT_EQ(pooled(flat)[0].weight, 1);  // no size, nothing to learn
+  EXPECT_EQ(pooled(flat)[0].weight, 1);  // zero covariance: nothing to pool
 }
 
-// A broken point says nothing, wherever it stands.
+// A broken point has no influence, wherever it is.
 TEST(Pooling, ABrokenPointTakesNothingFromItsNeighbours) {
   std::mt19937 random(9);
   const Graph graph = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// quadrature:N: exact on linear models, the truth on others, and refusals where there are too many dimensions.
+// quadrature:N: exact on linear models, the true value on others, refused if there are too many dimensions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ Estimate at(const Graph& graph, const std::vector<float>& x, const Noise& noise,
 
 Noise gaussian(double sigma) { return {isotropic_gaussian(), sigma}; }
 
-// Noise of the covariance [[a, b], [b, c]].
+// Noise with the covariance [[a, b], [b, c]].
 Noise correlated(double a, double b, double c) { return {covariance_gaussian({{2, 2}, {a, b, b, c}, "C"}, "C"), 1}; }
 
 TEST(Quadrature, IsPhiForTwoClasses) {
@@ -84,7 +84,7 @@ TEST(Quadrature, ALineOfOneElement) {
   EXPECT_NEAR(rare.p_fail / (2 * normal::complement(6.3)), 1, 1e-5);
 }
 
-// A network with a bent boundary, whose p is neither a line's nor anything in closed form.
+// A network with a curved boundary, whose p has no closed form.
 Graph bent_network() {
   const MadeData data = make_data(made_data_kind("moons"), {.count = 300, .noise = 0.15});
   Trainer trainer(data.x, data.labels, 2, {.hidden = {16}, .activation = Activation::tanh});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models that others trained and exported, against the outputs that ONNX Runtime computed for them.
+// Third-party models against outputs computed by ONNX Runtime.
 #include "support/shared_models.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 class SharedModels : public testing::TestWithParam<std::string> {};
 
-// A model whose final Softmax was left out gives logits; the oracle has probabilities.
+// A model whose final Softmax was removed gives logits; the oracle has probabilities.
 void apply_softmax(std::span<float> row, bool logarithm) {
   double largest = -INFINITY, sum = 0;
   for (const float value : row) largest = std::max(largest, double{value});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Simplification keeps the function and removes the work; the checker refuses broken graphs; the printer is readable.
-#include "probust/passes/simplify.h"
+// Simplification keeps the function and removes work; the checker refuses broken graphs; the printer's output is readable.
+#include "probust/graph/simplify.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(Simplify, ConstantsFoldAndDeadNodesGo) {
   Graph g;
   const ValueId x = append_input(g, {2}, Extent::example, "x");
   const ValueId three = build::add(g, build::constant(g, 1), build::constant(g, 2));
-  build::multiply(g, x, x);  // nobody reads it
+  build::multiply(g, x, x);  // unused
   g.outputs = {build::multiply(g, build::add(g, x, build::constant(g, 0)), three)};
   const Graph simple = simplify(g);
   expect_same_function(g, simple);
@@ -68,7 +68,7 @@ TEST(Simplify, InverseArrangementsCancel) {
   EXPECT_EQ(simple.nodes.size(), 2U) << to_text(simple);
 }
 
-// A value with two readers must not be scaled for one of them.
+// A value with two readers must not be scaled for only one of them.
 TEST(Simplify, AValueWithTwoReadersIsLeftAlone) {
   std::mt19937 random(3);
   Graph g;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interrupted work: the same answers as uninterrupted work, to the bit, and a step that ends in time.
+// Interrupted work: answers are bit-identical to those of uninterrupted work, and steps end in time.
 #include "probust/exec/stepwise.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ EstimateRequest request_of(std::int64_t count, const std::vector<std::string>& e
   return request;
 }
 
-// Every estimator once, as its definition would have it written.
+// Every estimator once, in a valid form.
 std::vector<std::string> every_estimator() {
   return {"auto:40",
           "mc:300",
@@ -53,7 +53,7 @@ std::vector<std::string> every_estimator() {
           "softmax"};
 }
 
-// What one pass without interruptions says, block by block.
+// The answers of an uninterrupted run, block by block.
 std::vector<Row> at_once(Executor& executor, const EstimateRequest& request) {
   const Tensor logits = executor.logits(request.x).value();
   const Points points = points_of(request.x, predicted_classes(logits), request.offset, request.seed);
@@ -77,7 +77,7 @@ std::vector<Row> at_once(Executor& executor, const EstimateRequest& request) {
   return all;
 }
 
-// NaN is equal to itself here.
+// Here, NaN equals NaN.
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 bool same(const std::optional<double>& a, const std::optional<double>& b) {
   return a.has_value() == b.has_value() && (!a || same(*a, *b));
@@ -112,7 +112,7 @@ std::vector<Row> in_steps(Executor& executor, const EstimateRequest& request, do
 TEST(Stepwise, EveryEstimatorSaysTheSameWhereverStepsEnd) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   for (const std::string& estimator : every_estimator()) {
-    const std::string columns = estimator.rfind("quadrature", 0) == 0 ? "@3,40" : "";  // it knows two dimensions
+    const std::string columns = estimator.rfind("quadrature", 0) == 0 ? "@3,40" : "";  // it supports two dimensions
     const EstimateRequest request = request_of(11, {estimator}, {"gaussian:0.1" + columns, "gaussian:0.4" + columns});
     const std::vector<Row> expected = at_once(*executor, request);
     int steps = 0;
@@ -133,11 +133,11 @@ TEST(Stepwise, TheCopiesOfOnePointAreSeveralSteps) {
       const EstimateRequest request = request_of(3, {estimator}, {"gaussian:0.2"});
       const std::vector<Row> expected = at_once(*executor, request);
       const std::int64_t passes = executor->progress.passes;
-      int most = 0;  // of a few tries: an attempt may last longer where the machine is busy
+      int most = 0;  // of a few tries: an attempt may take longer if the machine is busy
       for (std::int64_t tries = 1; tries <= 3; ++tries) {
         int steps = 0;
         expect_same(in_steps(*executor, request, 0, steps), expected);
-        EXPECT_EQ(executor->progress.passes, (tries + 1) * passes);  // nothing is computed twice
+        EXPECT_EQ(executor->progress.passes, (tries + 1) * passes);  // no pass is repeated
         most = std::max(most, steps);
       }
       EXPECT_GE(most, 3 * 120 / (8 * threads));
@@ -226,7 +226,7 @@ TEST(Stepwise, AnAbandonedRunLeavesTheExecutorAsItWas) {
   expect_same(in_steps(*executor, request, 0, steps), expected);
 }
 
-// The gradients whose Gram matrix a linearization holds, one by one.
+// The gradients whose Gram matrix a linearization contains, one by one.
 TEST(MarginGradients, AreThoseOfTheLinearization) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   std::mt19937 random(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stratified Monte Carlo: without bias whatever the model, better where gradients know something, and honest about it.
+// Stratified Monte Carlo: unbiased for any model, more accurate if gradients are informative, with honest intervals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct Problem {
   Event event = {};
   std::int64_t target = 0;
 
-  // One point, asked with each of so many seeds.
+  // Estimates at one point, one for each of `seeds` seeds.
   std::vector<Estimate> ask(const std::string& text, std::uint64_t seeds, const ExecutorOptions& options = {}) const {
     const auto executor = make_executor("cpu", graph, options).value();
     Shape shape = executor->point_shape();
@@ -50,7 +50,7 @@ Scatter about(const std::vector<Estimate>& estimates, double truth) {
   return scatter;
 }
 
-// Along the only gradient of a linear model nothing is left to chance but the stratum of the boundary.
+// Along the only gradient of a linear model, only the stratum of the boundary is random.
 TEST(Stratified, IsNearlyExactOnALine) {
   const Problem line{
       test::linear_classifier(Tensor({2, 3}, {1, 2, 2, 0, 0, 0}), Tensor({2})), {0.1F, 0.2F, 0}, {isotropic_gaussian(), 0.3}};
@@ -66,7 +66,7 @@ TEST(Stratified, IsNearlyExactOnALine) {
   }
 }
 
-// 400 seeds: means within four standard errors, and intervals that hold.
+// 400 seeds: means within four standard errors, and intervals that cover.
 TEST(Stratified, HasNoBiasAndCovers) {
   const auto correlated = covariance_gaussian({{3, 3}, {1, 0.8, 0, 0.8, 1, 0, 0, 0, 0.1}, ""}, "gaussian:cov=file");
   const Problem problems[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that are exactly equal, at a threshold or between two cells, and numbers next to nothing: where conventions decide.
+// Cases decided by convention: equal values, values at a threshold or between two cells, and numbers close to zero.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A row of 6 cells under windows of 3, which overlap in one cell; its second operand is seeded.
+// A row of 6 cells with windows of 3 that overlap in one cell; the second operand is seeded.
 const Window kRow{{1, 6}, {1, 3}, {1, 2}, {1, 1}, {0, 0}, {0, 1}};
 // The same without overlap.
 const Window kApart{{1, 6}, {1, 3}, {1, 3}, {1, 1}, {0, 0}, {0, 0}};
@@ -39,7 +39,7 @@ Floats of_windows(Op op, const Window& window, const Floats& image, const Floats
   return test::run_one(reference ? *compile_reference(g) : *compile_cpu(g), g, inputs)[0].data;
 }
 
-// Which of equal cells is chosen matters: all gradients of a plateau go there.
+// Which of several equal cells is chosen matters: it gets the whole gradient of a plateau.
 TEST(Ties, OfMaxPoolGoToTheFirstCell) {
   const Floats image{2, 2, 1, 3, 3, 3};
   for (const bool reference : {true, false}) {
@@ -50,14 +50,14 @@ TEST(Ties, OfMaxPoolGoToTheFirstCell) {
   }
 }
 
-// As it does on zeros, which is what a rectifier leaves behind.
+// The same for zeros, as a rectifier produces them.
 TEST(Ties, OfMaxPoolOnZerosGoToTheFirstCell) {
   const Floats zeros(6, 0.0F);
   for (const bool reference : {true, false})
     EXPECT_EQ(of_windows(Op::max_scatter, kApart, zeros, {5, 7}, reference), (Floats{5, 0, 0, 7, 0, 0})) << reference;
 }
 
-// A NaN stays, wherever in the window it is, and the first one is what the window has chosen.
+// A NaN propagates from anywhere in the window, and the window chooses the first NaN.
 TEST(Ties, NaNWinsMaxPool) {
   const Floats image{kNaN, 9, 1, 2, 3, 9};
   for (const bool reference : {true, false}) {
@@ -117,7 +117,7 @@ Floats resized(const Floats& x, std::int64_t size, const std::vector<OnnxAttribu
   return imported(builder, {1, 1, extent}, x);
 }
 
-// Half the size: the centre of each new cell lies between two old ones, at 0.5, 2.5 and 4.5.
+// Half the size: the centre of each new cell is between two old ones, at 0.5, 2.5 and 4.5.
 TEST(Ties, BetweenTwoCellsAreTheRoundingModes) {
   const Floats x{0, 1, 2, 3, 4, 5};
   const auto by = [&](const std::string& mode) { return resized(x, 3, {OnnxAttribute::text("nearest_mode", mode)}); };
@@ -137,7 +137,7 @@ TEST(Ties, OfRoundingAreTheNearestElsewhere) {
   EXPECT_EQ(by("ceil"), (Floats{0, 0, 1, 1, 1, 1}));
 }
 
-// A scale of 0.6 in float32 is a little more than 0.6; 3 / 0.6 is 5 all the same.
+// A scale of 0.6 in float32 is slightly more than 0.6, but 3 / 0.6 must be 5.
 TEST(Ties, OfScalesAreThoseOfFloat32) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 10}).weight("scales", Tensor({3}, {1, 1, 0.6F}));
@@ -153,9 +153,9 @@ void expect_near(const Floats& actual, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4 * (1 + std::fabs(expected[i]))) << i;
 }
 
-// Variances about as small as epsilon, given and by default.
+// Variances about as small as epsilon, with given and default epsilon.
 TEST(SmallVariances, OfLayerNormalizationHaveEpsilonAdded) {
-  const Floats x{0, 0.002F, 0.004F, 0.01F};  // of mean 0.004 and variance 14e-6
+  const Floats x{0, 0.002F, 0.004F, 0.01F};  // mean 0.004, variance 14e-6
   for (const double epsilon : {1e-5, 1e-3}) {
     OnnxBuilder builder;
     std::vector<OnnxAttribute> attributes;
@@ -169,7 +169,7 @@ TEST(SmallVariances, OfLayerNormalizationHaveEpsilonAdded) {
   }
 }
 
-// With statistics that are constants, and with a scale that is not: two ways through the importer.
+// With constant statistics, and with a scale that is not constant: two code paths of the importer.
 TEST(SmallVariances, OfBatchNormalizationHaveEpsilonAdded) {
   for (const double epsilon : {1e-5, 1e-3}) {
     std::vector<OnnxAttribute> attributes;
@@ -189,7 +189,7 @@ TEST(SmallVariances, OfBatchNormalizationHaveEpsilonAdded) {
 
 // Two groups of two channels; scale and bias are per group before opset 21, per channel since.
 TEST(SmallVariances, OfGroupNormalizationAreTheGroups) {
-  const Floats x{0, 2, 4, 6, 1, 1, 1, 5};  // groups of mean 3 and 2, variance 5 and 3
+  const Floats x{0, 2, 4, 6, 1, 1, 1, 5};  // groups with means 3 and 2, variances 5 and 3
   const std::vector<double> normal = [&] {
     std::vector<double> result;
     for (std::size_t i = 0; i < 8; ++i)

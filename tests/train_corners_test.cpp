@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training in the small: single steps, orders and initial weights against what they are defined to be.
+// Details of training: single steps, orders and initial weights against their definitions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ TrainerOptions plain(std::vector<std::int64_t> hidden, std::int64_t batch) {
   return options;
 }
 
-// One step with decay differs from one without by rate times decay times the weights, and not at all in the biases.
+// A step with decay differs from one without by rate * decay * weights; biases do not differ.
 TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
   Trainer with(kPoints, kLabels, 2, plain({3}, 4)), without(kPoints, kLabels, 2, plain({3}, 4));
   TrainingOptions options;
@@ -42,7 +42,7 @@ TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
   }
 }
 
-// Adam's first step, its moments corrected for their beginning at zero: the rate, against the sign of the gradient.
+// Adam's first step, with bias correction, is the rate against the sign of the gradient.
 TEST(TrainerCorners, AdamBeginsWithStepsOfTheRate) {
   TrainerOptions how = plain({}, 4);
   Trainer sgd(kPoints, kLabels, 2, how);
@@ -62,7 +62,7 @@ TEST(TrainerCorners, AdamBeginsWithStepsOfTheRate) {
   }
 }
 
-// Weights that hardly move: the loss of a batch of one says which point it is. All six orders of three points turn up.
+// With weights that hardly move, the loss of a batch of 1 identifies its point. All six orders of three points occur.
 TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
   Trainer trainer(Tensor({3, 1}, {1, 2, 3}), {0, 1, 0}, 2, plain({}, 1));
   TrainingOptions options;
@@ -77,7 +77,7 @@ TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
   EXPECT_EQ(orders.size(), 6U);
 }
 
-// He's for rectifiers and GELU, Glorot's for tanh; biases are zero.
+// He initialization for rectifiers and GELU, Glorot for tanh; biases are zero.
 TEST(TrainerCorners, InitialWeightsHaveTheirDeviation) {
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::tanh}) {
     const Mlp mlp = initial_mlp({400}, {100}, 50, activation, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training by the library's own derivatives: gradients of what is minimised, steps, noise, and what comes of it.
+// Training with the library's own derivatives: gradients of the objective, steps, noise, and results.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ Trainer trainer_of(const MadeData& data, const TrainerOptions& options) { return
 
 // ---- The objective.
 
-// A batch at random, and a network with weights and biases at random.
+// A random batch, and a network with random weights and biases.
 struct Problem {
   Mlp mlp;
   Batched batch;
@@ -43,7 +43,7 @@ double activated(double x, Activation activation) {
   return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
 }
 
-// The cross-entropy of one point, in doubles and by hand.
+// The cross-entropy of one point, computed directly in double.
 double loss_at(const Mlp& mlp, const std::vector<std::vector<double>>& weights, std::vector<double> x, std::int64_t label) {
   for (std::size_t k = 0; k < weights.size(); k += 2) {
     std::vector<double> y = weights[k + 1];
@@ -60,7 +60,7 @@ double loss_at(const Mlp& mlp, const std::vector<std::vector<double>>& weights, 
   return std::log(sum) - x[static_cast<std::size_t>(label)];
 }
 
-// The mean of l + lambda ||grad_x l||², the gradient by central differences.
+// The mean of l + lambda ||grad_x l||², with the gradient by central differences.
 double objective_by_hand(const Problem& p, const std::vector<std::vector<double>>& weights, double lambda) {
   constexpr double kStep = 1e-4;
   double total = 0;
@@ -179,7 +179,7 @@ TEST(Trainer, PiecesOfARunAreTheRun) {
   int count = 1;
   for (; !run.step(0); ++count) {
   }
-  EXPECT_EQ(count, 12 + 4);  // steps, and batches that are scored
+  EXPECT_EQ(count, 12 + 4);  // training steps and scored batches
   EXPECT_EQ(run.planned(), run.done());
   EXPECT_EQ(pieces.network().weights[2].data, whole.network().weights[2].data);
   EXPECT_EQ(pieces.epoch(), 4);
@@ -203,7 +203,7 @@ TEST(Trainer, TheScoreIsThatOfTheClassifier) {
   EXPECT_NEAR(trainer.score().accuracy, right, 1e-12);
 }
 
-// The mean of ||grad_x loss||² over the data, from the regularised objective itself.
+// The mean of ||grad_x loss||² over the data: the objective with lambda = 1 minus that with lambda = 0.
 double squared_gradients(const Trainer& trainer, const MadeData& data) {
   Batched all{data.x, Tensor({data.size(), data.classes})};
   for (std::int64_t i = 0; i < data.size(); ++i) all.wanted.row(i)[data.labels[i]] = 1;
@@ -228,22 +228,22 @@ TEST(Trainer, LambdaMakesGradientsSmaller) {
 
 TEST(Trainer, NoiseIsAFunctionOfSeedAndEpoch) {
   const MadeData data = made("moons", 64);
-  // The objective over all points, in two epochs between which the weights stay as they are.
+  // The objective over all points in two epochs; the weights do not change in between.
   const auto losses = [&](double sigma, std::uint64_t seed) {
     Trainer trainer = trainer_of(data, {.batch = 64, .seed = seed});
     return trainer.epochs(2, {.rate = 1e-30, .sigma = sigma});
   };
   const std::vector<double> without = losses(0, 0), with = losses(0.3, 0);
-  EXPECT_NEAR(without[0], without[1], 1e-6);  // but for the order of the points
+  EXPECT_NEAR(without[0], without[1], 1e-6);  // equal except for the order of summation
   EXPECT_GT(std::fabs(with[0] - without[0]), 1e-4);
   EXPECT_GT(std::fabs(with[1] - with[0]), 1e-4);
   EXPECT_EQ(losses(0.3, 0), with);
-  // The same noise whatever the batch: the mean over an epoch is the same.
+  // The noise does not depend on the batch: the mean over an epoch is the same.
   Trainer small = trainer_of(data, {.batch = 8});
   EXPECT_NEAR(small.epochs(1, {.rate = 1e-30, .sigma = 0.3})[0], with[0], 1e-6);
 }
 
-// Without hidden layers the first step from given weights is known: Adam moves every weight by the rate against its gradient.
+// Without hidden layers, the first step is known: Adam moves every weight by the rate against its gradient.
 TEST(Trainer, TheFirstStepGoesAgainstTheGradient) {
   const Tensor x({2, 1}, {1, -1});
   Trainer trainer(x, {0, 1}, 2, {.hidden = {}, .batch = 2});
@@ -253,14 +253,14 @@ TEST(Trainer, TheFirstStepGoesAgainstTheGradient) {
   };
   const double before = slope();
   trainer.step({.rate = 0.01});
-  EXPECT_NEAR(slope() - before, 4 * 0.01, 1e-4);  // two weights, each by 0.01, at x = 1 and x = -1
+  EXPECT_NEAR(slope() - before, 4 * 0.01, 1e-4);  // two weights move by 0.01 each, at x = 1 and x = -1
 }
 
 TEST(Trainer, OptionsMayChangeWhileItRuns) {
   Trainer trainer = trainer_of(made("moons", 200), {});
   trainer.epochs(2, {.rate = 1e-2});
   const std::vector<float> before = trainer.network().weights[0].data;
-  trainer.epochs(1, {.rate = 1e-30, .lambda = 0.1});  // too small a step to be seen
+  trainer.epochs(1, {.rate = 1e-30, .lambda = 0.1});  // too small to have an effect
   EXPECT_EQ(trainer.network().weights[0].data, before);
   trainer.epochs(1, {.rate = 1e-30, .decay = 1e28});
   EXPECT_NE(trainer.network().weights[0].data, before);

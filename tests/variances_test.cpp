@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Variances that estimates rest on, each against its closed form or the spread of what it describes: a few percent are seen.
+// Variances that estimates rely on, each against its closed form or the measured spread: detects errors of a few percent.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -34,7 +34,7 @@ std::vector<Tensor> moments_of(const Graph& graph, const Floats& mean, const Flo
 
 ValueId element(Graph& g, ValueId x, std::int64_t i) { return append(g, Op::slice, {x}, SliceAttributes{{i}, {1}, {1}}); }
 
-// The operator applied to x_0 and x_1, which are independent.
+// The operator applied to independent x_0 and x_1.
 Graph of_two(Op op) {
   Graph g;
   const ValueId x = append_input(g, {2}, Extent::example, "x");
@@ -109,7 +109,7 @@ TEST(Variances, OfSoftmax) {
   }
 }
 
-// What estimators take a noise's variance to be is that of its draws.
+// The variance that estimators assume for a noise model is that of its draws.
 TEST(Variances, OfNoiseAreThoseOfItsDraws) {
   constexpr std::int64_t kElements = 16, kLanes = 16384;
   std::vector<std::uint32_t> points(kLanes, 0), samples(kLanes);
@@ -134,8 +134,8 @@ TEST(Variances, OfNoiseAreThoseOfItsDraws) {
   }
 }
 
-// A curve whose amount of wandering is not known: the mean of the posteriors for 0.1, 0.3, 1 and 3, weighed by their likelihoods,
-// has their mean variance and that of their means.
+// A curve with unknown amplitude of variation: a mixture of the posteriors for 0.1, 0.3, 1 and 3, weighted by their likelihoods.
+// Its variance is the mean of their variances plus the variance of their means.
 TEST(Variances, OfAMixtureHoldThatBetweenItsParts) {
   const std::array<double, 4> sigmas{0.1, 0.2, 0.4, 0.8};
   Eigen::MatrixXd values(4, 1);
@@ -174,7 +174,7 @@ Pairs three_pairs() {
   return pairs;
 }
 
-// The mean of the even parts is estimated, so their variance has h - 1 degrees of freedom; that of the odd parts is zero.
+// The mean of the even parts is estimated, so their variance has h - 1 degrees of freedom. The mean of the odd parts is zero.
 TEST(Variances, OfPairsHaveTheirDegreesOfFreedom) {
   const Pairs pairs = three_pairs();
   const PairMoments moments(pairs, 0, 1);
@@ -193,7 +193,8 @@ TEST(Variances, OfSomePairsAreThoseOfTheRest) {
   EXPECT_NEAR(rest.gram(0, 0), 2 * 6.25 + (1 + 9) / 2.0, 1e-12);
 }
 
-// Three pairs around a point in a disc: the scatter of the even parts, in units of the odd ones', has two degrees of freedom.
+// Three pairs around a point in a disc: the scatter of the even parts, relative to that of the odd parts, has two degrees of
+// freedom.
 TEST(Variances, OfCurvatureHaveTheirDegreesOfFreedom) {
   const auto executor = make_executor("cpu", test::ball(2, 1), {}).value();
   const Points points{Tensor({1, 2}, {0.3F, 0.1F}), {0}, {0}, 5};
@@ -228,10 +229,10 @@ TEST(Variances, AdfTakesTheNoisesOwn) {
   }
 }
 
-// How p_fail of a linear classifier with more rivals than gradients is estimated by regression:10 over many draws of the noise.
+// regression:10's estimates of p_fail over many draws of the noise, for a linear classifier with more rivals than gradients.
 struct Spread {
-  double bias;       // mean of p_fail over the truth
-  double std_error;  // root mean square of what estimates say, over the standard deviation that they have
+  double bias;       // mean of p_fail divided by the truth
+  double std_error;  // root mean square of reported errors divided by the actual standard deviation
 };
 
 Spread of_regression(std::int64_t classes, std::int64_t draws) {
@@ -239,7 +240,7 @@ Spread of_regression(std::int64_t classes, std::int64_t draws) {
   constexpr double kSigma = 0.7;
   Tensor weights({classes, kInputs}), bias({classes});
   for (std::size_t i = 0; i < weights.data.size(); ++i) {
-    const double turn = std::sqrt(2.0) * static_cast<double>(i * i + 1);  // spread evenly over [-1, 1], whatever the library
+    const double turn = std::sqrt(2.0) * static_cast<double>(i * i + 1);  // evenly spread over [-1, 1], with any standard library
     weights.data[i] = static_cast<float>(2 * (turn - std::floor(turn)) - 1);
   }
   bias.data[0] = 3.5F;
@@ -262,15 +263,15 @@ Spread of_regression(std::int64_t classes, std::int64_t draws) {
   return {mean / truth, std::sqrt(said / (squares - n * mean * mean))};
 }
 
-// Slopes fitted to three pairs leave residuals that are too small: their variance is divided by 1 - leverage. Measured with it:
-// 0.79 of the truth, the rest being the bias of few copies; with the intercept's leverage alone 0.74, without any 0.70.
+// Slopes fitted to three pairs leave residuals that are too small, so their variance is divided by 1 - leverage. Measured ratio
+// to the truth: 0.79 (the rest is the bias of few copies); with only the intercept's leverage 0.74, with none 0.70.
 TEST(Variances, OfResidualsAreDividedByOneMinusLeverage) {
   const Spread spread = of_regression(10, 500);
   EXPECT_GT(spread.bias, 0.765);
   EXPECT_LT(spread.bias, 0.85);
 }
 
-// The standard error comes from residuals as they would be without their own pair: measured 1.13, else 0.62.
+// The standard error uses leave-one-out residuals: measured 1.13; with plain residuals 0.62.
 TEST(Variances, OfLeftOutResidualsAreThoseOfPrediction) {
   const Spread spread = of_regression(6, 200);
   EXPECT_GT(spread.std_error, 0.87);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all estimates of a run decide together: who gets how many copies, and by how much a model is biased.
+// Decisions that use all estimates of a run: how many copies each gets, and the bias of a model.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,10 +31,10 @@ TEST(Schedule, CopiesGoWithTheCubeRootOfTheVariance) {
   EXPECT_EQ(allocate(variances, 40), (std::vector<std::int64_t>(5, 8)));
   EXPECT_THROW((void)allocate(variances, 39), Error);
   EXPECT_EQ(allocate(std::vector<double>{0, 0}, 1000), (std::vector<std::int64_t>{8, 8}));
-  EXPECT_EQ(allocate(std::vector<double>{1, 0}, std::int64_t{1} << 40)[0], std::int64_t{1} << 30);  // no point gets more
+  EXPECT_EQ(allocate(std::vector<double>{1, 0}, std::int64_t{1} << 40)[0], std::int64_t{1} << 30);  // the maximum per point
 }
 
-// Points of a linear classifier of two classes between its boundary and fifteen standard deviations away: most are sure.
+// Points of a linear two-class classifier between its boundary and 15 standard deviations away: most are certain.
 struct Line {
   static constexpr std::int64_t kPoints = 80;
 
@@ -64,7 +64,7 @@ struct Line {
   std::vector<double> truth;
 };
 
-// Clipped far away, so that no estimator takes it as Gaussian and is exact on a line by gradients.
+// Clipped far away, so that no estimator treats it as Gaussian and gets the exact answer from gradients.
 const Noise kUnit{clipped(isotropic_gaussian(), {-100, 100, 0}), 1};
 
 // Eight seeds of 80 points: the ratio is 0.65.
@@ -87,7 +87,7 @@ TEST(Schedule, ATotalIsBetterSpentWhereItReducesError) {
   EXPECT_LT(scheduled, 0.85 * equal) << scheduled / equal;
 }
 
-// Noise models compete for the same total: the one at which nothing happens gets the least.
+// Noise models share the total: the one under which the answer hardly changes gets the least.
 TEST(Schedule, NoiseModelsShareTheTotal) {
   Line line(0);
   const std::vector<Noise> noises = {{kUnit.shape, 1e-4}, kUnit};
@@ -109,7 +109,7 @@ TEST(Schedule, CountsOtherEventsAndRefusesTooLittle) {
   EXPECT_NE(refused.error().message().find("1600"), std::string::npos) << refused.error().message();
 }
 
-// Logits that are rectified tie at zero, and a normal takes the tie for a toss.
+// Rectified logits tie at zero; a normal model treats a tie as a coin toss.
 Graph rectified() {
   Graph g = test::linear_classifier(Tensor({3, 4}, {1, 0, 1, 0, 0, 1, 0, -1, -1, -1, 0, 1}), Tensor({3}, {-0.2F, -0.4F, -0.3F}));
   g.outputs = {append(g, Op::relu, {g.outputs[0]})};
@@ -173,7 +173,7 @@ TEST(Calibration, AConstantShiftIsFound) {
     const double z = -1 + 0.01 * i;
     estimates.push_back(counted(z, std::llround(10000 * normal::cdf(z - 0.05)), 10000));
   }
-  estimates.push_back(counted(30, 10000, 10000));  // far in the tail: no cancellation, no leap
+  estimates.push_back(counted(30, 10000, 10000));  // far in the tail: no cancellation, no jump
   const auto before = estimates;
   const Calibration calibration = calibrate(estimates);
   EXPECT_EQ(calibration.points, 401);
@@ -182,7 +182,7 @@ TEST(Calibration, AConstantShiftIsFound) {
   EXPECT_NEAR(std::log(estimates[400].p_fail) / std::log(before[400].p_fail), 1, 0.05);
 }
 
-// What a point's own copies say has no part in what is done to it.
+// A point's own copies do not influence its own calibration.
 TEST(Calibration, IsCrossFitted) {
   std::vector<Estimate> one, other;
   for (int i = 0; i < 60; ++i) one.push_back(counted(0.02 * i, 40 + i % 3, 60));

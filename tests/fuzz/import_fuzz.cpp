@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer over the reader, the lowering of every operator, and the passes over graphs: whatever the bytes, import answers with
-// a model or one Error, and what it answers with can be checked, printed, simplified and differentiated.
+// libFuzzer target for the reader, the lowering of every operator, and the graph passes: for any bytes, import returns a model or
+// one Error, and a returned model can be checked, printed, simplified and differentiated.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr std::int64_t kManyNodes = 2000;  // differentiating more would only be slow
+constexpr std::int64_t kManyNodes = 2000;  // more would only be slow to differentiate
 
 void pass_over(const probust::Graph& graph) {
   check(graph);
@@ -27,7 +27,7 @@ void pass_over(const probust::Graph& graph) {
     const probust::Vjp derivative = vjp(simple, simple.outputs, simple.inputs());
     check(simplify(derivative.graph));
   } catch (const probust::Error&) {
-    // Some graphs have no derivative, and say so.
+    // Some graphs have no derivative and throw an Error.
   }
 }
 

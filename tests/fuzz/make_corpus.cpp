@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// probust-fuzz-corpus DIR: writes models for the fuzzer to start from, one of each ONNX operator in a few arrangements of
-// operands, and a small classifier.
+// probust-fuzz-corpus DIR: writes the fuzzer's seed corpus: each ONNX operator with a few arrangements of operands, and a small
+// classifier.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +30,7 @@ std::string classifier() {
   return builder.bytes();
 }
 
-/// One node between an input and an output, with weights or integers as its further operands.
+/// One node between an input and an output; other operands are weights or integers.
 std::string one_node(const std::string& op, const Shape& shape, const std::vector<std::string>& further) {
   OnnxBuilder builder;
   builder.input("x", shape).weight("w", Tensor(shape)).integers("i", {0, 1}).weight("s", Tensor::scalar(0.5F));
