@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times the multivariate normal probability against scipy's, on the same problems in the same run.
+"""Compares the multivariate normal probability with scipy's in time and error, on the same problems in the same run.
 
     normal_against_scipy.py NATIVE [--wasm "NODE MODULE"]
 
-NATIVE is the program probust-normal-bench, MODULE the same loop as WebAssembly (probust-normal-timing.js). Problems look like
-a classifier's: rows of U are differences w_t - w_i of random class vectors, so correlations scatter around 0.5, and z is scaled
-until p is near the cell's value. The truth is computed here, by separation of variables on scrambled Sobol points (Genz 1992;
-Owen 1997) or, where failure is rare, by importance sampling, with far more points than either side spends. scipy runs at the paper's settings (below).
-Prints a table in Markdown. Needs numpy and scipy.
+NATIVE is the program probust-normal-bench, MODULE the same loop as WebAssembly (probust-normal-timing.js). Problems are like a
+classifier's: rows of U are differences w_t - w_i of random class vectors, so correlations scatter around 0.5, and z is scaled so
+that p is near the cell's value. The true values are computed here, by separation of variables on scrambled Sobol points (Genz
+1992; Owen 1997) or, if failure is rare, by importance sampling, with far more points than either side uses. scipy runs with the
+paper's settings (below). Prints tables in Markdown. Needs numpy and scipy.
 """
 
 import argparse
@@ -26,20 +26,20 @@ import scipy
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, qmc
 
-# Of the code published with Han, Srinivas and Lakkaraju (2024).
+# Settings of the code published with Han, Srinivas and Lakkaraju (2024).
 PAPER = {"maxpts": 10000, "abseps": 1e-4, "releps": 1e-4}
 
 CELLS = [(9, 0.5), (9, 0.9), (9, 0.99), (9, 0.9999), (99, 0.5), (99, 0.9), (99, 0.99), (99, 0.9999)]
 
 
 def conditional_mean(limit):
-    """The mean of a standard normal variable below `limit`."""
+    """The mean of a standard normal variable, given that it is below `limit`."""
     mass = max(ndtr(limit), 1e-300)
     return -np.exp(-0.5 * limit * limit) / np.sqrt(2 * np.pi) / mass
 
 
 def ordered_cholesky(z, R):
-    """Cholesky factor with the variable that binds most first (Gibson, Glasbey and Elston 1994); R of full rank."""
+    """Limits and Cholesky factor, the most binding variable first (Gibson, Glasbey and Elston 1994); R must have full rank."""
     m = len(z)
     z, R, L, y = z.copy(), R.copy(), np.zeros((m, m)), np.zeros(m)
     for k in range(m):
@@ -56,7 +56,7 @@ def ordered_cholesky(z, R):
 
 
 def truth(z, R, shifts=8, log2_points=15):
-    """(q, standard error) by separation of variables; q adds positive terms, so that small values keep their digits."""
+    """(q, standard error) by separation of variables; q is a sum of positive terms, so small values keep their digits."""
     z, L = ordered_cholesky(z, R)
     m, means = len(z), []
     for shift in range(shifts):
@@ -75,7 +75,7 @@ def truth(z, R, shifts=8, log2_points=15):
 
 
 def rare_truth(z, R, chunks=16, samples=1 << 15):
-    """(q, standard error) where failure is rare, by importance sampling from the union of single failures (Owen, Maximov and
+    """(q, standard error) if failure is rare, by importance sampling from the union of single failures (Owen, Maximov and
     Chertkov 2019): q is the mean of sum_i P(X_i > z_i) over the number of limits that fail."""
     rng = np.random.default_rng(7)
     tails = ndtr(-z)
@@ -98,7 +98,7 @@ def class_problem(rng, m, target):
     U /= np.linalg.norm(U, axis=1, keepdims=True)
     shape = rng.exponential(size=m) + 0.7
     x = rng.normal(size=(100000, d)) @ U.T
-    # P(all x_i <= s shape_i) is the distribution of the largest ratio.
+    # P(all x_i <= s shape_i) is the CDF of the largest ratio x_i / shape_i at s.
     return U, shape * max(np.quantile((x / shape).max(1), target), 0.05)
 
 
@@ -111,7 +111,7 @@ def low_rank_problem(rng, m, rank, target):
 
 
 def write(path, problems):
-    """One problem a line: name, m, d, the limits, the rows of U."""
+    """Writes one problem per line: name, m, d, the limits, the rows of U."""
     with open(path, "w") as file:
         for name, U, z in problems:
             numbers = " ".join(repr(float(x)) for x in np.r_[z, U.ravel()])
@@ -127,7 +127,7 @@ def run_native(program, path, tolerance):
 
 
 def run_wasm(command, path, tolerance):
-    """The same of the WebAssembly program."""
+    """The same for the WebAssembly program."""
     lines = subprocess.run([*command, path, str(tolerance)], check=True, capture_output=True, text=True).stdout.splitlines()
     return {row[0]: (float(row[1]), float(row[2]), float(row[3]), row[4]) for row in map(str.split, lines)}
 
@@ -149,7 +149,7 @@ def row(*cells):
 
 
 def compare(cells, reference, ours, wasm, tolerance):
-    """One table: medians of times, largest errors."""
+    """Prints one table: median times, largest errors."""
     print(f"\n**Asked for: |p - p_hat| <= {tolerance:g} and 1 % of q**\n")
     row("m", "p", "scipy", "probust", "faster", *(["WASM", "faster"] if wasm else []), "error of p, scipy", "probust", "of q / q, scipy", "probust", "method")
     row(*["---"] * (12 if wasm else 10))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Smoothed sweeps against separate estimates at the same total cost.
+"""Compares smoothed sweeps with separate estimates at the same total cost.
 
     smoothed_sweeps.py PROBUST MODEL DATA SIGMAS [OPTION ...]
 
-SIGMAS is a list such as 0.05,0.07,0.1; further options go to `probust estimate`. Runs probit:24 at every scale by
-itself and with --smooth, for some seeds, and mc:10000 as the truth; prints the mean absolute errors, their ratio, and how many
-of the smoothed 95% intervals hold the truth.
+SIGMAS is a list such as 0.05,0.07,0.1; further options are passed to `probust estimate`. Runs probit:24 separately at every scale
+and with --smooth, for several seeds, and mc:10000 as the truth. Prints the mean absolute errors, their ratio, and the fraction of
+smoothed 95% intervals that overlap the interval of the truth.
 """
 
 import csv

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The networks that people use, at full size, with random weights: logits and Jacobians agree with PyTorch's.
+"""Well-known networks at full size with random weights: logits and Jacobians agree with PyTorch's.
 
 Usage: architectures_test.py PROBUST ARCHITECTURES [--names all|NAME,NAME] [--folder FOLDER], where ARCHITECTURES is the program
-probust-architectures. The default is two networks that take a few seconds; all nine take eight minutes. With a folder, the models
-stay there. Exit status 77 means that numpy is not installed; without PyTorch and onnx, results are only checked for finite values."""
+probust-architectures. The default is two networks, which take a few seconds; all nine take eight minutes. With --folder, the models
+are kept there. Exit status 77 means that numpy is not installed; without PyTorch and onnx, only checks that results are finite."""
 import argparse
 import os
 import subprocess
@@ -47,7 +47,7 @@ def gemm(a, x, w, b):
     return x @ (w.T if a.get("transB") else w) + b
 
 
-# What the operators of these networks mean, in PyTorch: attributes, then operands.
+# The operators of these networks in PyTorch, as functions of attributes, then operands.
 OPERATORS = {
     "Identity": lambda a, x: x,
     "Conv": conv,
@@ -76,10 +76,10 @@ OPERATORS = {
 
 
 class Kink:
-    """Units of one layer whose slope rounding may decide: a rectifier near its corner, a maximum of two nearly equal values.
+    """A unit whose slope depends on rounding: a rectifier near its corner, or a maximum of two nearly equal values.
 
-    Where float32 falls on the other side than float64, the Jacobian changes by `sign` times the slope of the logits in the unit's
-    output, times the gradient of what the unit compares."""
+    If float32 is on the other side than float64, the Jacobian changes by `sign` times the derivative of the logits with respect to
+    the unit's output, times the gradient of what the unit compares."""
 
     NEAR = 2e-6  # of the root mean square of the layer's input
 
@@ -88,7 +88,7 @@ class Kink:
 
 
 class Reference:
-    """A model run by PyTorch in float64, one point at a time."""
+    """Runs a model with PyTorch in float64, one point at a time."""
 
     def __init__(self, path):
         self.graph = onnx.load(path).graph
@@ -129,7 +129,7 @@ class Reference:
                 self.kinks.append(Kink((y, unit), [(x, second, 1.0), (x, first, -1.0)], 1))
 
     def jacobian(self, x):
-        """The logits, their Jacobian [C, d], and what each kink may add to it: [C], [d]."""
+        """The logits, their Jacobian [C, d], and for each kink the factors of the change that it may add: [C], [d]."""
         x = x.clone().requires_grad_(True)
         logits = self.logits(x)
         outputs = [kink.output[0] for kink in self.kinks]
@@ -147,7 +147,7 @@ class Reference:
 
 
 def without_kinks(difference, changes):
-    """The difference of two Jacobians without those kinks that fell to different sides, and how many did."""
+    """The difference of two Jacobians without the kinks that are on different sides, and the number of these kinks."""
     chosen = 0
     for slopes, gradient in changes:
         change = np.outer(slopes, gradient)

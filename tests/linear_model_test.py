@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""On a linear model `taylor` is exact (Han et al., Lemma 1): its p agrees with four million samples drawn by numpy, within four
-standard errors, at five sigmas. Usage: linear_model_test.py PROBUST. Exit status 77 means that numpy is not there."""
+"""On a linear model, `taylor` is exact (Han et al., Lemma 1): its p agrees with four million samples drawn by numpy within four
+standard errors, at five sigmas. Usage: linear_model_test.py PROBUST. Exit status 77 means that numpy is not installed."""
 import json
 import os
 import subprocess

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mutation testing: makes one programmer's error at a time and sees whether the tests notice.
+"""Mutation testing: introduces one programming error at a time and checks whether the tests detect it.
 
-tests/mutants.toml lists the mutants. Each is applied to a copy of the checkout in the build folder, never to the checkout itself;
-the program of tests that should notice is built and run, and the copy is restored.
+tests/mutants.toml lists the mutants. Each is applied to a copy of the checkout in the build folder, never to the checkout itself.
+Then the test program that should detect it is built and run, and the copy is restored.
 
-  tests/mutate.py                          every mutant, one after the other
-  tests/mutate.py --only 12 --only 30-35   by number, as --list shows them
+  tests/mutate.py                          every mutant in turn
+  tests/mutate.py --only 12 --only 30-35   by number, as shown by --list
   tests/mutate.py --only reconcile.cpp     by file, text or description
-  tests/mutate.py --tests '*'              all tests in place of those that should notice
+  tests/mutate.py --tests '*'              all tests instead of those that should detect the mutant
 
-Exit status: 0 if every mutant is killed or has an explanation why it survives, 1 if not, 2 if nothing could be run.
+Exit status: 0 if every mutant is killed or has an explanation of why it survives, 1 if not, 2 if nothing could be run.
 """
 import argparse
 import os
@@ -27,7 +27,7 @@ KEYS = {"file", "text", "to", "tests", "about", "program", "occurrence", "surviv
 
 
 class Refused(Exception):
-    """One line for the user."""
+    """An error with a one-line message for the user."""
 
 
 def run(command, **options):
@@ -47,7 +47,7 @@ def read_mutants(path):
 
 
 def selected(mutants, wanted):
-    """Those that any of the selectors names: a number, a range a-b, or a part of the file, the text or the description."""
+    """The mutants that match any selector: a number, a range a-b, or a part of the file, the text or the description."""
     if not wanted:
         return mutants
     chosen = []
@@ -65,7 +65,7 @@ def selected(mutants, wanted):
 
 
 def mutated(source, mutant):
-    """The text of the file with the error in it. Throws Refused where the mutant does not apply."""
+    """The text of the file with the error in it. Raises Refused if the mutant does not apply."""
     count, which = source.count(mutant["text"]), mutant.get("occurrence", 0)
     if count == 0:
         raise Refused("its text is no longer in the file")
@@ -80,14 +80,14 @@ def mutated(source, mutant):
 
 
 class Copy:
-    """A copy of the checkout with a build of its own."""
+    """A copy of the checkout with its own build."""
 
     def __init__(self, folder):
         self.source, self.build = folder / "source", folder / "build"
         self.limit = {}  # seconds that tests may take, by program and filter
 
     def refresh(self):
-        """Copies what changed, uncommitted work included, so that nothing else is compiled again."""
+        """Copies changed files, including uncommitted work, so that nothing else is recompiled."""
         listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
                                 stdout=subprocess.PIPE).stdout.decode().split("\0")
         names = {name for name in listed if name and (ROOT / name).is_file()}
@@ -101,7 +101,7 @@ class Copy:
                 copy.unlink()
 
     def configure(self):
-        # Optimised as little as is bearable: most of the time goes into compiling the mutated file.
+        # Little optimisation: most of the time is spent on compiling the mutated file.
         done = run(["cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release",
                     "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DPROBUST_TESTS=ON",
                     "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST"])
@@ -115,7 +115,7 @@ class Copy:
         return run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", *options], timeout=timeout, cwd=self.source)
 
     def failure(self, program, tests, limit):
-        """The first test that fails, or what else went wrong; None where nothing did."""
+        """The first test that fails, or what else went wrong; None if all tests pass."""
         try:
             done = self.run_tests(program, tests, "--gtest_fail_fast", "--gtest_brief=1", timeout=limit)
         except subprocess.TimeoutExpired:
@@ -138,7 +138,7 @@ class Copy:
         return names
 
     def require_good(self, mutants):
-        """On correct code the tests of all mutants must pass, and are timed: each once."""
+        """Checks that the tests of all mutants pass on correct code, and times each of them once."""
         for program in sorted({mutant["program"] for mutant in mutants}):
             filters = {mutant["tests"]: () for mutant in mutants if mutant["program"] == program}
             filters = {tests: self.matching(program, tests) for tests in filters}

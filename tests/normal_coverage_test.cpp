@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Are reported errors honest? 2,400 random problems with answers known by other means, m from 2 to 200, p from nearly 0 to nearly
+// Are reported errors honest? 2,400 random problems with answers known by other means, m from 2 to 400, p from nearly 0 to nearly
 // 1: the true error is within the reported error in at least 99 of 100, and never more than three times as large.
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Everything that needs an NVIDIA GPU: builds the `cuda` preset, runs the CUDA tests on the device, again under compute-sanitizer,
-# and the benchmark. Needs no network. With --built it takes the programs that are in build/cuda/bin already. Every step has a limit
-# of its own, in seconds, that together are under nine minutes. The last line is "N passed, N failed".
+# Everything that needs an NVIDIA GPU: builds the `cuda` preset, runs the CUDA tests on the device, then under compute-sanitizer,
+# and the benchmark. Needs no network. With --built, uses the programs that are already in build/cuda/bin. Every step has its own
+# time limit, in seconds; together they are under nine minutes. The last line is "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 passed=0 failed=0
 bin=build/cuda/bin
 
-# step SECONDS NAME COMMAND...: shows what it prints.
+# step SECONDS NAME COMMAND...: runs one step and shows its output.
 step() {
   local limit=$1
   echo "== $2"
@@ -21,7 +21,7 @@ if [ "${1:-}" != --built ]; then
     timeout 180 cmake --build --preset cuda --target probust_program probust_cuda_module probust-gpu-tests probust-cuda-bench >>build/gpu.log 2>&1 ||
     { tail -n 40 build/gpu.log; echo "0 passed, 1 failed"; exit 1; }
 fi
-# Where the libraries stand if not where they were linked from: a toolkit's folder, or a Python environment's.
+# Other places for the libraries than where they were linked from: a toolkit's folder, or Python packages.
 for folder in /usr/local/cuda/lib64 $(python3 -c 'import glob, site
 for root in site.getsitepackages(): print(*glob.glob(root + "/nvidia/*/lib"))' 2>/dev/null); do
   LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test: installs what is missing, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
-# WebAssembly with its npm package and the explorer. The last line is "N passed, N failed" (or "..., N skipped").
-# With --quick: formatting, the optimised build, and its tests except the slow ones.
+# Runs every test: installs missing packages, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
+# WebAssembly with its npm package and the explorer, and runs all tests. The last line is "N passed, N failed" (or "..., N skipped").
 set -uo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 0 ] || [ "$*" = --quick ] || { echo "usage: tests/run.sh [--quick]" >&2; exit 2; }
@@ -12,7 +11,7 @@ export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 passed=0 failed=0 skipped=0
 failures=()
 
-# check NAME COMMAND...: one step that either holds or does not.
+# check NAME COMMAND...: runs one step that passes or fails.
 check() {
   local name=$1
   shift
@@ -26,13 +25,13 @@ check() {
   fi
 }
 
-# run_tests PRESET [CTEST OPTIONS]: adds ctest's counts.
+# run_tests PRESET [CTEST OPTIONS]: runs ctest and adds up its counts.
 run_tests() {
   local preset=$1
   shift
   echo "== tests, $preset, from second $SECONDS"
   ctest --preset "$preset" -j2 "$@" >build/ctest.log 2>&1
-  # ctest counts skipped tests as passed; each test's own line tells.
+  # ctest counts skipped tests as passed, so the counts come from each test's own line.
   local ok bad idle
   ok=$(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' build/ctest.log)
   idle=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' build/ctest.log)
@@ -64,7 +63,7 @@ finish() {
 }
 
 mkdir -p build
-# Not "npm ci", which insists on lock entries for platforms that are not this one.
+# Not "npm ci", which requires lock entries for other platforms.
 for folder in wasm web; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
 check "formatting" tests/tools/check_format.sh
 check "build, release" build release
@@ -75,7 +74,7 @@ fi
 check "lint" tests/tools/check_lint.sh
 run_tests release
 check "build, asan" build asan
-# Statistics over hundreds of problems find no wrong address that one problem does not.
+# Tests over hundreds of problems find no memory error that one problem would not.
 statistics='NormalCoverage|ExternalEngine.EstimatesAre|Curve.LinearMargins|Curve.SmoothingHalves|Curve.WideSweeps|Calibration.TakesMost'
 run_tests asan -LE slow -E "$statistics|Schedule.ATotal"
 check "build, wasm" build wasm

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes import for SECONDS (600) of wall time on one core, starting from models made on the spot. Needs clang. Findings are left in
-# build/fuzz/findings; a finding that is mended becomes a test in tests/onnx_reject_test.cpp.
+# Usage: run.sh [SECONDS]. Fuzzes import on one core for SECONDS of wall time (default 600), starting from generated models. Needs
+# clang. Findings are written to build/fuzz/findings; add a test to tests/onnx_reject_test.cpp for each one that is fixed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cmake --preset fuzz >/dev/null

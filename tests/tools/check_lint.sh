@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# clang-tidy with the checks of .clang-tidy, on the sources of the release build.
+# Runs clang-tidy with the checks of .clang-tidy on the sources of the release build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# GCC's flags that clang does not know, and intrinsics that only slow the analysis down.
+# Ignores GCC flags unknown to clang, and disables vector intrinsics, which only slow the analysis down.
 git ls-files 'core/*.cpp' 'native/*.cpp' |
   xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument \
     --extra-arg=-march=x86-64 --extra-arg=-DEIGEN_DONT_VECTORIZE 2> >(grep -v 'warnings\? generated' >&2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs from Debian 12 what is missing. Usage: install.sh build|test. "build" is what the command line needs; "test" adds
-# WebAssembly, linters, and the references that tests compare with.
+# Installs missing Debian 12 packages. Usage: install.sh build|test. "build" is what the command line needs; "test" adds
+# WebAssembly, linters, and the reference implementations that tests compare with.
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev)
@@ -10,7 +10,7 @@ wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")
 
 installed() {
-  # A node from elsewhere serves as well as Debian's, with the npm it brings.
+  # Any other node is as good as Debian's, with its own npm.
   [ "$1" = nodejs ] && command -v node >/dev/null && return 0
   [ "$1" = npm ] && command -v npm >/dev/null && return 0
   dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rows of `probust estimate` for every shared model, to compare before and after a change that must not change any number.
+"""Records rows of `probust estimate` for every shared model, to verify that a change does not change any number.
 
 Usage: record_rows.py PROBUST FOLDER         writes FOLDER/MODEL.jsonl
        record_rows.py --compare FOLDER FOLDER prints each difference; exit status 1 if there is one
@@ -23,7 +23,7 @@ POINTS = 3
 
 
 def data_options(name, record):
-    """What makes the stored data the model's input: see models.json."""
+    """The options that turn the stored data into the model's input; see models.json."""
     dataset, steps = record["dataset"], record["preprocess"]
     if dataset.startswith("none"):
         return [SHARED / "models" / record["oracle_inputs"]]
@@ -51,7 +51,7 @@ def record(program, folder):
 
 
 def numbers(line):
-    """A row without its texts for people, which may change."""
+    """A row without its human-readable texts, which may change."""
     row = json.loads(line) if line.startswith("{") else {"line": line}
     return {key: value for key, value in row.items() if key not in ("status", "method", "note")}
 
