@@ -230,7 +230,7 @@ export interface SweepOptions extends NoiseOptions, PointOptions {
   smooth?: boolean;
 }
 
-/** p as a function of the noise's scale: columns of equal length, NaN where there is no number. */
+/** p as a function of the noise's scale: columns of equal length, NaN if there is no number. */
 export interface Curve {
   sigmas: Float64Array;
   p: Float64Array;
@@ -389,7 +389,7 @@ export interface Verification {
   worst: { point: number; class: number; own: number; other: number; difference: number }[];
   /** Whether the predicted classes are the same everywhere. */
   argmaxAgrees: boolean;
-  /** The points where they are not. */
+  /** Indices of points with different predicted classes. */
   disagreements: number[];
 }
 
