@@ -260,7 +260,7 @@ TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
     }
   }
   EXPECT_EQ(search.nearest().distance, expected.distance);
-  EXPECT_LE(outside.passes(), expected.forwards);  // fewer if two inputs round to the same float32
+  EXPECT_LE(external.passes(), expected.forwards);  // fewer if two inputs round to the same float32
   EXPECT_EQ(attempts, requests + 1);
   EXPECT_LE(requests, stages + expected.forwards / 64);
 }

@@ -36,7 +36,7 @@ std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows)
 std::vector<std::vector<float>> run_on_device(const Graph& graph, const Batch& batch,
                                               const std::vector<std::vector<float>>& inputs) {
   static Device& device = *new Device(0, Precision::float32);  // shared by all tests: creating one is slow
-  const Program program(device, graph);
+  const DeviceProgram program(device, graph);
   Extent largest = Extent::example;
   for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
   std::vector<Array<float>> placed;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "probust/normal/multivariate.h"
+#include "support/shared.h"
 
 namespace {
 
@@ -22,11 +22,7 @@ using nlohmann::json;
 using probust::normal::Probability;
 using probust::normal::Status;
 
-std::filesystem::path reference_file() {
-  const char* const shared = std::getenv("PROBUST_SHARED");
-  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path();
-  return (shared ? std::filesystem::path(shared) : root / ".." / "shared") / "reference" / "normal" / "cases.json";
-}
+std::filesystem::path reference_file() { return probust::test::shared_folder() / "reference" / "normal" / "cases.json"; }
 
 std::vector<double> read_limits(const json& values) {
   std::vector<double> z;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test: installs missing packages, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
 # WebAssembly with its npm package and the explorer, and runs all tests. The last line is "N passed, N failed" (or "..., N skipped").
+# With --quick: formatting, the optimised build, and its tests except the slow ones.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 0 ] || [ "$*" = --quick ] || { echo "usage: tests/run.sh [--quick]" >&2; exit 2; }

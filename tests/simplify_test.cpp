@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Simplification keeps the function and removes work; the checker refuses broken graphs; the printer's output is readable.
-#include "probust/graph/simplify.h"
+#include "probust/passes/simplify.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@ import type { Dataset, EstimatorInfo, ModelInfo, Progress } from './types.js';
 export interface Protocol {
   describe: { request: object; reply: { version: string; estimators: EstimatorInfo[] } };
   /** `external`: `Watch.forward` runs the model's forward passes. */
-  load: { request: { bytes: Uint8Array; options: object; outside?: boolean }; reply: { model: number; info: ModelInfo } };
+  load: { request: { bytes: Uint8Array; options: object; external?: boolean }; reply: { model: number; info: ModelInfo } };
   /** Releases a model or a training. */
   release: { request: { handle: number }; reply: undefined };
   call: { request: { model: number; operation: string; args: object }; reply: unknown };
