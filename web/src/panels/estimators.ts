@@ -91,7 +91,7 @@ function choice({ forms, onChoose }: EstimatorList) {
         @change=${(event: Event) => onChoose(chosen((event.target as HTMLInputElement).value))}
       />
     </label>
-    <p class="muted">There are ${estimatorNames.join(', ')}; behind a colon stands N.</p>
+    <p class="muted">Available: ${estimatorNames.join(', ')}. Write N after a colon, as in mc:100.</p>
   </details>`;
 }
 
@@ -100,7 +100,7 @@ export function estimatorList(list: EstimatorList) {
   const at = (p: number) => (100 * (p - low)) / (high - low);
   return html`
     <div class="heads small muted" aria-hidden="true">
-      <span>estimator</span><span>beside ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
+      <span>estimator</span><span>compared with ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
     </div>
     <ul class=${classMap({ estimators: true, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
