@@ -27,6 +27,18 @@ std::string spelled(std::string_view text, OptionSpelling spell) {
   return result.append(text);
 }
 
+// Not in the header: hundreds of functions throw errors, and code for them would be a few per cent of the WebAssembly module.
+Error::Error(ErrorCode kind, std::string_view place, std::string_view mistake, std::string_view remedy, std::string_view op_type,
+             std::string_view node_name)
+    : code(kind), where(place), problem(mistake), hint(remedy), op(op_type), node(node_name) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
+Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}; }
+
 const char* Error::what() const noexcept {
   try {
     line_ = message();

@@ -41,14 +41,13 @@ std::string spelled(std::string_view text, OptionSpelling spell);
 /// Functions of the library throw it. Import, executors and estimators return it in a Result instead, so that callers who cannot
 /// catch exceptions can use them.
 struct Error : std::exception {
-  Error(ErrorCode kind, std::string place, std::string mistake, std::string remedy, std::string op_type = {},
-        std::string node_name = {})
-      : code(kind),
-        where(std::move(place)),
-        problem(std::move(mistake)),
-        hint(std::move(remedy)),
-        op(std::move(op_type)),
-        node(std::move(node_name)) {}
+  Error(ErrorCode kind, std::string_view place, std::string_view mistake, std::string_view remedy, std::string_view op_type = {},
+        std::string_view node_name = {});
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error() override;
 
   /// message(), for callers that catch std::exception.
   const char* what() const noexcept override;
@@ -68,7 +67,7 @@ struct Error : std::exception {
 };
 
 /// The error of a call that was stopped.
-inline Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}; }
+Error interruption();
 
 /// A value, or the Error that explains why there is none.
 template <class T>
