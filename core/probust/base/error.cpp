@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "probust/base/error.h"
 
+#include <new>
+#include <stdexcept>
+
 #include "probust/base/text.h"
 
 namespace probust {
@@ -38,6 +41,24 @@ Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
 Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}; }
+
+Error handled_error(const std::string& where) {
+  const auto out_of_memory = [&] {
+    return Error{ErrorCode::resources, where, "out of memory",
+                 "use a smaller model, a smaller batch or more " + option("memory")};
+  };
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::length_error&) {
+    return out_of_memory();
+  } catch (const std::exception& error) {
+    return {ErrorCode::internal, where, std::string("internal error: ") + error.what(), "please report it"};
+  }
+}
 
 const char* Error::what() const noexcept {
   try {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,22 +104,17 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// What `body` returns, or the Error that it throws. Other exceptions become an Error{resources} if memory ran out, and
-/// Error{internal} otherwise, named after `where`.
+/// The exception that is being handled, as an Error: an Error as it is, Error{resources} if memory ran out, and otherwise
+/// Error{internal}, the last two named after `where`. To be called in a catch block.
+Error handled_error(const std::string& where);
+
+/// What `body` returns, or what it throws as an Error (handled_error).
 template <class Body>
 auto guarded(const std::string& where, Body&& body) -> Result<decltype(body())> {
   try {
     return std::forward<Body>(body)();
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::resources, where, "out of memory",
-                 "use a smaller model, a smaller batch or more " + option("memory")};
-  } catch (const std::length_error&) {
-    return Error{ErrorCode::resources, where, "out of memory",
-                 "use a smaller model, a smaller batch or more " + option("memory")};
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::internal, where, std::string("internal error: ") + error.what(), "please report it"};
+  } catch (...) {
+    return handled_error(where);
   }
 }
 
