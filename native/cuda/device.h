@@ -74,8 +74,8 @@ using Event = std::shared_ptr<const Mark>;
 struct Recording;
 
 /// The Error that allocations throw, and a test for it.
-inline Error out_of_memory(std::string what) {
-  return {ErrorCode::resources, option("memory"), std::move(what), "give less of the device's memory"};
+inline Error out_of_memory(const std::string& what) {
+  return {ErrorCode::resources, option("memory"), what, "give less of the device's memory"};
 }
 inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == option("memory"); }
 
