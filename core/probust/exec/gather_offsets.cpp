@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "probust/exec/gather_offsets.h"
 
-#include <algorithm>
+#include <numeric>
 
 #include "probust/ops/op.h"
+#include "probust/ops/windows.h"
 
 namespace probust {
 namespace {
@@ -37,31 +38,16 @@ std::vector<std::int64_t> broadcast_offsets(const Shape& from, const Shape& to) 
 
 Windows windows_of(const Window& window) {
   Windows windows;
-  const Shape output = window.output();
   windows.image = element_count(window.image);
-  windows.begin.push_back(0);
+  windows.begin.assign(static_cast<std::size_t>(element_count(window.output())) + 1, 0);
   std::vector<bool> seen(static_cast<std::size_t>(windows.image), false);
-  const std::int64_t count = element_count(output), taps = element_count(window.kernel);
-  for (std::int64_t q = 0; q < count; ++q) {
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t cell = 0, stride = 1, rest_q = q, rest_t = t;
-      bool inside = true;
-      for (std::size_t i = output.size(); i-- > 0;) {
-        const std::int64_t at =
-            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
-        rest_q /= output[i];
-        rest_t /= window.kernel[i];
-        inside = inside && at >= 0 && at < window.image[i];
-        cell += at * stride;
-        stride *= window.image[i];
-      }
-      if (!inside) continue;
-      windows.overlap = windows.overlap || seen[cell];
-      seen[cell] = true;
-      windows.cells.push_back(cell);
-    }
-    windows.begin.push_back(static_cast<std::int64_t>(windows.cells.size()));
-  }
+  ops::for_each_tap(window, [&](std::int64_t cell, std::int64_t /*tap*/, std::int64_t q) {
+    ++windows.begin[q + 1];
+    windows.overlap = windows.overlap || seen[cell];
+    seen[cell] = true;
+    windows.cells.push_back(cell);
+  });
+  std::partial_sum(windows.begin.begin(), windows.begin.end(), windows.begin.begin());
   return windows;
 }
 

@@ -10,6 +10,7 @@
 
 #include "probust/ops/build.h"
 #include "probust/ops/families.h"
+#include "probust/ops/windows.h"
 
 namespace probust::ops {
 namespace {
@@ -66,30 +67,6 @@ Shape infer_conv_filter_grad(const Attributes& attributes, std::span<const Shape
   check_channels("conv_filter_grad", in[1][1], window.groups);
   if (in[0][0] != in[1][0]) misfit("conv_filter_grad", "image and cotangent disagree on the batch");
   return join(in[1][1], in[0][1] / window.groups, window.kernel);
-}
-
-// Calls visit(offset in the image, offset in the kernel, offset in the output) for every tap inside the image; offsets are in
-// cells of one channel.
-void for_each_tap(const Window& window, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
-  const Shape output = window.output();
-  const std::size_t rank = output.size();
-  const std::int64_t cells = element_count(output), taps = element_count(window.kernel);
-  for (std::int64_t q = 0; q < cells; ++q) {
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t image = 0, stride = 1, rest_q = q, rest_t = t;
-      bool inside = true;
-      for (std::size_t i = rank; i-- > 0;) {
-        const std::int64_t at =
-            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
-        rest_q /= output[i];
-        rest_t /= window.kernel[i];
-        inside = inside && at >= 0 && at < window.image[i];
-        image += at * stride;
-        stride *= window.image[i];
-      }
-      if (inside) visit(image, t, q);
-    }
-  }
 }
 
 // Visits every term of the trilinear form: offsets into x, w and c.

@@ -6,10 +6,10 @@
 // closed. The choice itself is piecewise constant: its derivative is zero. Sums: sum_pool adds up each window (padding counts as
 // zero); sum_unpool is its transpose. Averages are sums times a constant.
 #include <cmath>
-#include <functional>
 
 #include "probust/ops/build.h"
 #include "probust/ops/families.h"
+#include "probust/ops/windows.h"
 
 namespace probust::ops {
 namespace {
@@ -62,34 +62,12 @@ Shape infer_sum_unpool(const Attributes& attributes, std::span<const Shape> in) 
 // A window that lies entirely in the padding (dilation can step over an image) has no largest cell. Its maximum is a constant, so
 // its derivative is zero, and max_gather, which is a derivative, gives 0 there.
 
-// Calls visit(output cell, image cell) for every cell of every window, window by window; offsets within one channel.
-void for_each_cell(const Window& window, const std::function<void(std::int64_t, std::int64_t)>& visit) {
-  const Shape output = window.output();
-  const std::int64_t cells = element_count(output), taps = element_count(window.kernel);
-  for (std::int64_t q = 0; q < cells; ++q) {
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t image = 0, stride = 1, rest_q = q, rest_t = t;
-      bool inside = true;
-      for (std::size_t i = output.size(); i-- > 0;) {
-        const std::int64_t at =
-            rest_q % output[i] * window.stride[i] - window.pad_low[i] + rest_t % window.kernel[i] * window.dilation[i];
-        rest_q /= output[i];
-        rest_t /= window.kernel[i];
-        inside = inside && at >= 0 && at < window.image[i];
-        image += at * stride;
-        stride *= window.image[i];
-      }
-      if (inside) visit(q, image);
-    }
-  }
-}
-
 // Offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
   const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image),
                      output = element_count(window.output());
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(planes * output), -1);
-  for_each_cell(window, [&](std::int64_t q, std::int64_t at) {
+  for_each_tap(window, [&](std::int64_t at, std::int64_t /*tap*/, std::int64_t q) {
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       std::int64_t& best = chosen[plane * output + q];
       const std::int64_t candidate = plane * image + at;
@@ -125,7 +103,7 @@ void eval_sum_pool(const Attributes& attributes, std::span<const Tensor* const> 
   const std::int64_t planes = y.shape[0] * y.shape[1], image = element_count(window.image),
                      output = element_count(window.output());
   std::vector<double> sums(y.data.size());
-  for_each_cell(window, [&](std::int64_t q, std::int64_t at) {
+  for_each_tap(window, [&](std::int64_t at, std::int64_t /*tap*/, std::int64_t q) {
     for (std::int64_t plane = 0; plane < planes; ++plane) sums[plane * output + q] += in[0]->data[plane * image + at];
   });
   for (std::size_t i = 0; i < sums.size(); ++i) y.data[i] = static_cast<float>(sums[i]);
@@ -136,7 +114,7 @@ void eval_sum_unpool(const Attributes& attributes, std::span<const Tensor* const
   const std::int64_t planes = y.shape[0] * y.shape[1], image = element_count(window.image),
                      output = element_count(window.output());
   std::vector<double> sums(y.data.size());
-  for_each_cell(window, [&](std::int64_t q, std::int64_t at) {
+  for_each_tap(window, [&](std::int64_t at, std::int64_t /*tap*/, std::int64_t q) {
     for (std::int64_t plane = 0; plane < planes; ++plane) sums[plane * image + at] += in[0]->data[plane * output + q];
   });
   for (std::size_t i = 0; i < sums.size(); ++i) y.data[i] = static_cast<float>(sums[i]);
