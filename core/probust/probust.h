@@ -10,7 +10,7 @@
 //   probust::LoadedModel model = probust::load_model(bytes);
 //   for (const probust::Row& row : model.estimate(x, {"gaussian:0.1"})) use(row.estimate.p);
 //
-// The steps behind them, each of which can be used on its own:
+// They perform these steps. Each can be called on its own:
 //
 //   bytes of an ONNX model
 //     -> Model                    import_onnx            onnx/import.h

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The protobuf wire format, as far as editing models needs it: a message is a list of fields, most of which are not changed.
+// The part of the protobuf wire format that is needed to edit models: a message is a list of fields, most of which are not changed.
 
 export interface Field {
   number: number;

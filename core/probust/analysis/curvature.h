@@ -29,7 +29,7 @@ Result<std::vector<Curvature>> curvature(Executor& executor, const Points& point
 struct QuadraticBound {
   Eigen::VectorXd lambda_max, lambda_mean, gradient_norm;  ///< [m]
   double taylor = 0, mmse = 0;                             ///< the products at k = 1, with sigma sqrt(d) for the paper's sigma
-  bool defined = false;  ///< every A has no negative eigenvalue (as far as tested), some curvature, and u is not zero
+  bool defined = false;  ///< no A has a negative eigenvalue that was found, every A has some curvature, and u is not zero
 };
 
 /// By differences of gradients over a step of h times the norm of x (at least h): power iterations for the eigenvalues of

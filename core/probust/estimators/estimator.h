@@ -32,7 +32,7 @@ struct Estimate {
   double p_fail = 0;                      ///< 1 - p, computed directly
   std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
   std::optional<double> ci_low, ci_high;  ///< 95% interval of p, if the estimator has one
-  std::int64_t forwards = 0;              ///< passes behind this estimate, without the forward that found the prediction
+  std::int64_t forwards = 0;              ///< passes that this estimate used, without the one that found the prediction
   std::int64_t backwards = 0;             ///< a sweep with S seeds counts S
   /// Copies from whose margins p was modelled, and how many of them kept the target. Used for calibration
   /// (analysis/calibration.h). 0 if p uses no model or no copies.

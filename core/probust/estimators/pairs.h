@@ -98,8 +98,9 @@ CovarianceModel own_alone(std::int64_t m);
 Interval counted_interval(std::int64_t kept, std::int64_t copies);
 
 /// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of copies `kept`
-/// (reconcile.h). p moves towards their share as far as that is evidence against normal margins, and gets its standard error and
-/// 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the model error.
+/// (reconcile.h). p moves towards their share, by more the stronger the evidence against normal margins. Sets the standard error
+/// and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the model
+/// error.
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share);
 

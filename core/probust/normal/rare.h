@@ -30,7 +30,8 @@ struct Goal {
 /// exact, the others are orthants by separation of variables, each sampled as much as it matters.
 RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena);
 
-/// q by importance sampling from the mixture of the single failures, for so many limits that `telescope` would be slow.
+/// q by importance sampling from the mixture of the single failures, for problems with too many limits for `telescope` to be
+/// fast.
 RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 }  // namespace probust::normal
