@@ -5,7 +5,6 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "probust/normal/bivariate.h"
 #include "probust/normal/closed_form.h"
 #include "probust/normal/gradient.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/univariate.h"
 #include "support/correlations.h"
 
@@ -23,9 +23,6 @@ using namespace probust::normal;  // NOLINT(google-build-using-namespace): the r
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 MatrixXd one_factor_matrix(const VectorXd& a) {
   MatrixXd R = a * a.transpose();
@@ -255,8 +252,8 @@ Problem random_problem(unsigned seed) {
 
 TEST(NormalClosedForm, ErrorIsCoveredAndTrustIsEarned) {
   int covered = 0, trusted = 0;
-  constexpr unsigned kProblems = 300;
-  for (unsigned seed = 0; seed < kProblems; ++seed) {
+  constexpr unsigned kSeeds = 300;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
     const Problem problem = random_problem(seed);
     const SecondOrder form = second_order(problem.z, problem.R);
     const Probability truth = mvn_cdf(problem.z, problem.R, {.abs = 2e-5, .rel_q = 1e-3});
@@ -270,9 +267,9 @@ TEST(NormalClosedForm, ErrorIsCoveredAndTrustIsEarned) {
     EXPECT_LE(miss, 1e-3) << seed;
     EXPECT_LE(miss, 0.05 * truth.p_fail) << seed;
   }
-  EXPECT_GE(covered, 0.99 * kProblems);
-  EXPECT_GE(trusted, 0.4 * kProblems);
-  EXPECT_LE(trusted, 0.9 * kProblems);
+  EXPECT_GE(covered, 0.99 * kSeeds);
+  EXPECT_GE(trusted, 0.4 * kSeeds);
+  EXPECT_LE(trusted, 0.9 * kSeeds);
 }
 
 TEST(NormalClosedForm, ErrorGoesWithTheCubeOfTheResidual) {

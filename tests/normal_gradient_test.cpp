@@ -5,12 +5,12 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <random>
 #include <vector>
 
 #include "probust/normal/gradient.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/univariate.h"
 #include "support/correlations.h"
 
@@ -22,8 +22,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kCommon = 0.7;  ///< common part of the rows of a random factor
 constexpr Options kTight{.abs = 1e-6, .rel_q = 1e-3, .max_points = 100000};
 

@@ -6,7 +6,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 #include <random>
@@ -17,6 +16,7 @@
 #include "probust/normal/controlled.h"
 #include "probust/normal/directions.h"
 #include "probust/normal/factor.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/mv_sigmoid.h"
 #include "probust/normal/neighbour.h"
@@ -36,8 +36,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = std::numbers::pi;
 
 void expect_relative(double actual, double expected, double tolerance) {

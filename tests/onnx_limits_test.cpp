@@ -10,6 +10,7 @@
 #include "probust/onnx/import.h"
 #include "probust/onnx/lower.h"
 #include "support/evaluate.h"
+#include "support/imported.h"
 #include "support/onnx_builder.h"
 
 namespace probust {
@@ -20,20 +21,15 @@ using test::OnnxBuilder;
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(), kLargest = std::numeric_limits<std::int64_t>::max();
 
-Result<Model> import_model(const OnnxBuilder& builder) {
-  const std::string bytes = builder.bytes();
-  return import_onnx(std::as_bytes(std::span(bytes)));
-}
-
 void expect_error(const OnnxBuilder& builder, ErrorCode code, const std::string& part) {
-  const auto model = import_model(builder);
+  const auto model = test::import_bytes(builder.bytes());
   ASSERT_FALSE(model) << part;
   EXPECT_EQ(model.error().code, code) << model.error().message();
   EXPECT_NE(model.error().message().find(part), std::string::npos) << model.error().message();
 }
 
-std::vector<float> run(const OnnxBuilder& builder, const std::vector<float>& x) {
-  const auto model = import_model(builder);
+std::vector<float> logits_of(const OnnxBuilder& builder, const std::vector<float>& x) {
+  const auto model = test::import_bytes(builder.bytes());
   EXPECT_TRUE(model) << model.error().message();
   return test::evaluate(model->graph, {Tensor(model->input_shape, x)})[0].data;
 }
@@ -80,14 +76,14 @@ TEST(OnnxLimits, AveragesOverWidePaddingCostNothing) {
                {OnnxAttribute::ints("kernel_shape", {2, 2}), OnnxAttribute::ints("pads", {200000, 200000, 0, 0}),
                 OnnxAttribute::ints("strides", {200000, 200000}), OnnxAttribute::integer("count_include_pad", 1)});
   builder.node("Flatten", {"p"}, {"y"}).output("y");
-  EXPECT_EQ(run(builder, {1, 2, 3, 6}), (std::vector<float>{0, 0, 0, 3}));
+  EXPECT_EQ(logits_of(builder, {1, 2, 3, 6}), (std::vector<float>{0, 0, 0, 3}));
 }
 
 TEST(OnnxLimits, ManyOperandsDoNotExhaustTheStack) {
   OnnxBuilder builder;
   builder.input("x", {1, 2}).weight("w", Tensor({1}, {1}));
   builder.node("Sum", std::vector<std::string>(100000, "w"), {"s"}).node("Add", {"x", "s"}, {"y"}).output("y");
-  EXPECT_EQ(run(builder, {1, 2}), (std::vector<float>{100001, 100002}));
+  EXPECT_EQ(logits_of(builder, {1, 2}), (std::vector<float>{100001, 100002}));
 }
 
 TEST(OnnxLimits, ASizeIsComparedWithTheBytesBeforeItIsBelieved) {
@@ -130,7 +126,7 @@ TEST(OnnxLimits, OperatorsOnEmptyTensors) {
       .integers("step", {-1});
   slice.node("Slice", {"e", "start", "end", "axis", "step"}, {"s"})
       .node("Concat", {"s", "x"}, {"y"}, {OnnxAttribute::integer("axis", 1)});
-  EXPECT_EQ(run(slice.output("y"), {3, 4}), (std::vector<float>{3, 4}));
+  EXPECT_EQ(logits_of(slice.output("y"), {3, 4}), (std::vector<float>{3, 4}));
   for (const std::string mode : {"edge", "reflect", "wrap"}) {
     OnnxBuilder pad(19);
     pad.input("x", {1, 2})
@@ -165,22 +161,22 @@ TEST(OnnxLimits, IntegersAreExactOrRefused) {
     builder.input("x", {1, 2}).integers("n", {n}).node("Mul", {"n", "n"}, {"s"});
     return builder.node("Cast", {"s"}, {"f"}, {OnnxAttribute::integer("to", 1)}).node("Add", {"x", "f"}, {"y"}).output("y");
   };
-  EXPECT_EQ(run(square_of(4096), {0, 0})[0], 16777216.0F);
+  EXPECT_EQ(logits_of(square_of(4096), {0, 0})[0], 16777216.0F);
   expect_error(square_of(4097), ErrorCode::unsupported, "2^24");
   OnnxBuilder quotient;  // 16777215 / 4096 is just below 4096
   quotient.input("x", {1, 2}).integers("a", {16777215}).integers("b", {4096}).node("Div", {"a", "b"}, {"q"});
   quotient.node("Cast", {"q"}, {"f"}, {OnnxAttribute::integer("to", 1)}).node("Add", {"x", "f"}, {"y"}).output("y");
-  EXPECT_EQ(run(quotient, {0, 0})[0], 4095.0F);
+  EXPECT_EQ(logits_of(quotient, {0, 0})[0], 4095.0F);
   OnnxBuilder largest;  // the largest uint64 is not -1
   largest.input("x", {1, 2}).initializer(test::encode_tensor({1}, 13, std::string(8, '\xff'), "w"));
   largest.node("Cast", {"w"}, {"f"}, {OnnxAttribute::integer("to", 1)}).node("Mul", {"x", "f"}, {"y"}).output("y");
-  EXPECT_GT(run(largest, {1, 1})[0], 9e18F);
+  EXPECT_GT(logits_of(largest, {1, 1})[0], 9e18F);
 }
 
 TEST(OnnxLimits, AnOutputThatIsNotComputedIsRefusedOnlyWhereItIsRead) {
   OnnxBuilder unread;
   unread.input("x", {1, 1, 2, 2}).node("MaxPool", {"x"}, {"p", "indices"}, {OnnxAttribute::ints("kernel_shape", {2, 1})});
-  EXPECT_EQ(run(unread.node("Flatten", {"p"}, {"y"}).output("y"), {1, 2, 3, 4}), (std::vector<float>{3, 4}));
+  EXPECT_EQ(logits_of(unread.node("Flatten", {"p"}, {"y"}).output("y"), {1, 2, 3, 4}), (std::vector<float>{3, 4}));
   OnnxBuilder read(10);
   read.input("x", {1, 1, 2}).weight("w", Tensor({1}, {1}));
   read.node("BatchNormalization", {"x", "w", "w", "w", "w"}, {"n", "mean"}).node("Mul", {"n", "mean"}, {"y"}).output("y");
@@ -304,7 +300,7 @@ class Hostile {
 TEST(OnnxLimits, HostileOperatorsAreRefusedOrRun) {
   int imported = 0;
   for (unsigned seed = 0; seed < 8000; ++seed) {
-    const auto model = import_model(Hostile(seed).model());
+    const auto model = test::import_bytes(Hostile(seed).model().bytes());
     if (!model) {
       EXPECT_FALSE(model.error().problem.empty()) << "seed " << seed;
       continue;

@@ -24,7 +24,7 @@ Attribute ints(const std::string& name, const Integers& values) { return Attribu
 Attribute text(const std::string& name, const std::string& value) { return Attribute::text(name, value); }
 Attribute texts(const std::string& name, const std::vector<std::string>& values) { return Attribute::texts(name, values); }
 
-struct Row {
+struct MlRow {
   std::string op;
   Shape shape;
   Floats input;
@@ -86,7 +86,7 @@ std::vector<Attribute> svm(std::vector<Attribute> more) {
   return more;
 }
 
-const std::vector<Row>& rows() {
+const std::vector<MlRow>& ml_rows() {
   const float e = std::exp(1.F);
   const auto linear = [](const std::string& transform) {
     return std::vector<Attribute>{numbers("coefficients", {1, 0, 0, 2}), numbers("intercepts", {0, 1}),
@@ -94,7 +94,7 @@ const std::vector<Row>& rows() {
   };
   const std::vector<Attribute> one_of_two = {numbers("coefficients", {1, 1}), numbers("intercepts", {0}),
                                              ints("classlabels_ints", {7, 9}), text("post_transform", "LOGISTIC")};
-  static const std::vector<Row> table = {
+  static const std::vector<MlRow> table = {
       {"LinearClassifier", {1, 2}, {3, 4}, {3, 9}, linear("NONE"), 1},
       {"LinearClassifier", {1, 2}, {3, 4}, {9}, linear("NONE")},
       {"LinearClassifier", {1, 2}, {1, 0}, {0.5F, 0.5F}, linear("SOFTMAX"), 1},
@@ -151,7 +151,7 @@ const std::vector<Row>& rows() {
 }
 
 // As in onnx_operators_test.cpp: the output, flattened, plus zero times x.
-std::string model_of(const Row& row) {
+std::string model_of(const MlRow& row) {
   OnnxBuilder builder;
   builder.input("x", row.shape);
   std::vector<std::string> operands{"x"}, outputs(row.output + 1);
@@ -168,7 +168,7 @@ std::string model_of(const Row& row) {
 }
 
 TEST(OnnxMl, OperatorsGiveTheValuesWorkedOutByHand) {
-  for (const Row& row : rows()) {
+  for (const MlRow& row : ml_rows()) {
     const std::string bytes = model_of(row);
     const auto model = import_onnx(std::as_bytes(std::span(bytes)));
     ASSERT_TRUE(model) << row.op << ": " << model.error().message();
@@ -181,7 +181,7 @@ TEST(OnnxMl, OperatorsGiveTheValuesWorkedOutByHand) {
 
 TEST(OnnxMl, EveryOperatorHasARow) {
   std::set<std::string> covered;
-  for (const Row& row : rows()) covered.insert(row.op);
+  for (const MlRow& row : ml_rows()) covered.insert(row.op);
   for (const onnx::OperatorFamily& family : onnx::operator_families()) {
     if (family.domain != "ai.onnx.ml") continue;
     for (const onnx::OnnxOperator& entry : family.operators)
@@ -192,7 +192,7 @@ TEST(OnnxMl, EveryOperatorHasARow) {
 // A node that is its own child, a child that does not exist, a node with two parents.
 TEST(OnnxMl, WhatIsNoTreeIsRefused) {
   for (const Integers& yes : {Integers{0, 2, 0, 0, 0}, Integers{9, 2, 0, 0, 0}, Integers{1, 4, 0, 0, 0}}) {
-    Row row{"TreeEnsembleRegressor", {1, 2}, {0, 0}, {}, regressor_tree("SUM")};
+    MlRow row{"TreeEnsembleRegressor", {1, 2}, {0, 0}, {}, regressor_tree("SUM")};
     row.attributes[5] = ints("nodes_truenodeids", yes);
     const std::string bytes = model_of(row);
     const auto model = import_onnx(std::as_bytes(std::span(bytes)));

@@ -38,7 +38,7 @@ Operand i(Integers values) { return {Operand::integers, {}, std::move(values)}; 
 
 Operand i2(Shape shape, Integers values) { return {Operand::integers, Tensor(std::move(shape)), std::move(values)}; }
 
-struct Row {
+struct OperatorCase {
   std::string op;
   Shape shape;  ///< of the input
   Floats input;
@@ -57,13 +57,13 @@ Attribute branch(const std::string& name, float value) {
 
 Attribute value_seven() { return Attribute::tensor("value", test::encode_tensor({1}, 7, test::raw_bytes(Integers{7}))); }
 
-const std::vector<Row>& rows() {
+const std::vector<OperatorCase>& operator_cases() {
   const float e = std::exp(1.F), log_3 = std::log(3.F);
   const auto kernel = [](Integers k) { return Attribute::ints("kernel_shape", k); };
   const auto axis = [](std::int64_t a) { return Attribute::integer("axis", a); };
   const auto axes = [](Integers a) { return Attribute::ints("axes", a); };
   const Attribute flat_reduction = Attribute::integer("keepdims", 0);
-  static const std::vector<Row> table = {
+  static const std::vector<OperatorCase> table = {
       // Functions of elements.
       {"Abs", {1, 2}, {-1, 2}, {x()}, {1, 2}},
       {"Cos", {1, 2}, {0, 1}, {x()}, {1, 0.5403023F}},
@@ -493,7 +493,7 @@ const std::vector<Row>& rows() {
 
 // The node's value, flattened, plus zero times the sum of x: the output depends on the input even if the node's value does not,
 // and it does not end in a Softmax.
-OnnxBuilder model_of(const Row& row) {
+OnnxBuilder model_of(const OperatorCase& row) {
   OnnxBuilder builder(row.opset);
   builder.input("x", row.shape);
   std::vector<std::string> operands;
@@ -511,7 +511,7 @@ OnnxBuilder model_of(const Row& row) {
 }
 
 TEST(OnnxOperators, GiveTheValuesWorkedOutByHand) {
-  for (const Row& row : rows()) {
+  for (const OperatorCase& row : operator_cases()) {
     const std::string bytes = model_of(row).bytes();
     const auto model = import_onnx(std::as_bytes(std::span(bytes)));
     const std::string what = row.op + " of " + to_string(row.shape) + ", opset " + std::to_string(row.opset);
@@ -558,7 +558,7 @@ TEST(OnnxOperators, NormsKeepNaN) {
 
 TEST(OnnxOperators, EveryOperatorHasARow) {
   std::set<std::string> covered;
-  for (const Row& row : rows()) covered.insert(row.op);
+  for (const OperatorCase& row : operator_cases()) covered.insert(row.op);
   for (const onnx::OperatorFamily& family : onnx::operator_families()) {
     if (!family.domain.empty()) continue;  // tests/onnx_ml_test.cpp
     for (const onnx::OnnxOperator& entry : family.operators) {

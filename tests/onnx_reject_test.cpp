@@ -5,15 +5,15 @@
 #include <random>
 
 #include "probust/onnx/import.h"
+#include "support/imported.h"
 #include "support/onnx_builder.h"
 
 namespace probust {
 namespace {
 
+using test::import_bytes;
 using test::OnnxAttribute;
 using test::OnnxBuilder;
-
-Result<Model> import_bytes(const std::string& bytes) { return import_onnx(std::as_bytes(std::span(bytes))); }
 
 std::string small_model() {
   OnnxBuilder builder;

@@ -9,17 +9,15 @@
 #include "probust/onnx/preprocess.h"
 #include "probust/ops/print.h"
 #include "support/evaluate.h"
+#include "support/imported.h"
 #include "support/onnx_builder.h"
 
 namespace probust {
 namespace {
 
+using test::import_bytes;
 using test::OnnxAttribute;
 using test::OnnxBuilder;
-
-Result<Model> import_bytes(const std::string& bytes, const ImportOptions& options = {}) {
-  return import_onnx(std::as_bytes(std::span(bytes)), options);
-}
 
 std::vector<float> run(const Model& model, const std::vector<float>& x) {
   return test::evaluate(model.graph, {Tensor(model.graph[model.graph.inputs()[0]].shape, x)})[0].data;

@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kPairs = 12, kClasses = 5;
+constexpr std::int64_t kPairs = 12, kPooledClasses = 5;
 
 /// A sample covariance of margins from 2 kPairs - 1 draws of N(0, root rootᵀ), the degrees of freedom of kPairs pairs.
 Eigen::MatrixXd sampled(const Eigen::MatrixXd& root, std::mt19937& random) {
@@ -24,7 +24,7 @@ Eigen::MatrixXd sampled(const Eigen::MatrixXd& root, std::mt19937& random) {
 
 Eigen::MatrixXd random_root(std::mt19937& random) {
   std::normal_distribution<double> normal;
-  Eigen::MatrixXd root(kClasses - 1, kClasses - 1);
+  Eigen::MatrixXd root(kPooledClasses - 1, kPooledClasses - 1);
   for (double& entry : root.reshaped()) entry = normal(random);
   return root;
 }
@@ -37,10 +37,10 @@ struct Block {
 
 /// n points, all of class 0, whose logits point along the first axis; with `two`, every second one along the last.
 Block block(std::int64_t n, std::mt19937& random, const std::function<Eigen::MatrixXd(std::int64_t)>& root, bool two = false) {
-  Block result{{}, std::vector<std::int64_t>(static_cast<std::size_t>(n), 0), Tensor({n, kClasses})};
+  Block result{{}, std::vector<std::int64_t>(static_cast<std::size_t>(n), 0), Tensor({n, kPooledClasses})};
   for (std::int64_t i = 0; i < n; ++i) {
     result.own.push_back(sampled(root(i), random));
-    result.logits.row(i)[two && i % 2 == 1 ? kClasses - 1 : 0] = 1;
+    result.logits.row(i)[two && i % 2 == 1 ? kPooledClasses - 1 : 0] = 1;
   }
   return result;
 }
@@ -84,7 +84,8 @@ TEST(Pooling, ThoseWithoutOthersOrNumbersKeepTheirOwn) {
   EXPECT_EQ(models[1].weight, 1);
   EXPECT_LT(models[0].weight, 1);
   EXPECT_TRUE(models[0].known.allFinite() && models[2].known.allFinite());
-  Block flat = block(3, random, [&](std::int64_t) { return Eigen::MatrixXd::Zero(kClasses - 1, kClasses - 1).eval(); });
+  Block flat =
+      block(3, random, [&](std::int64_t) { return Eigen::MatrixXd::Zero(kPooledClasses - 1, kPooledClasses - 1).eval(); });
   EXPECT_EQ(pooled(flat)[0].weight, 1);  // zero covariance: nothing to pool
 }
 

@@ -28,9 +28,9 @@ std::vector<Category> read_categories(const std::string& path) {
   const std::vector<std::byte> bytes = read_file(path);
   try {
     const auto* text = reinterpret_cast<const char*>(bytes.data());
-    const auto json = nlohmann::json::parse(text, text + bytes.size());
+    const auto file = nlohmann::json::parse(text, text + bytes.size());
     std::vector<Category> categories;
-    for (const auto& group : json.at("groups")) categories.push_back(category_of(group));
+    for (const auto& group : file.at("groups")) categories.push_back(category_of(group));
     return categories;
   } catch (const nlohmann::json::exception&) {
     throw Error{ErrorCode::unreadable, path, "does not hold categorical features",

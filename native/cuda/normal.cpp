@@ -42,9 +42,9 @@ bool plain(const Problem& problem) {
 }
 
 // Some problems on the device, padded to the same size with variables that never bind.
-class Batch {
+class LatticeBatch {
  public:
-  Batch(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size)
+  LatticeBatch(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size)
       : device_(device), lattice_(static_cast<int>(size), normal::Options{}.seed, arena_) {
     const auto count = static_cast<std::int64_t>(which.size());
     std::vector<double> limits(static_cast<std::size_t>(count * size), normal::rational::kFar);
@@ -144,7 +144,7 @@ double target(const Probability& probability, const normal::Options& options) {
 // Solves the problems that it can; the others get no answer.
 void solve(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size,
            std::int64_t bytes, const normal::Options& options, std::span<std::optional<Probability>> answers) {
-  Batch batch(device, problems, which, size);
+  LatticeBatch batch(device, problems, which, size);
   const std::vector<double> least = batch.least();
   std::vector<LatticeMean> means(which.size(), LatticeMean(kFirstLevel));
   std::vector<std::int64_t> open;
@@ -162,9 +162,9 @@ void solve(Device& device, std::span<const Problem> problems, std::span<const st
     const double most = static_cast<double>(std::min(options.max_points, normal::ShiftedLattice::kMaxPoints * normal::kShifts));
     return found.error_fail * static_cast<double>(found.points) > target(found, options) * most || means[b].exhausted() ||
            means[b].points() + means[b].next_points() > options.max_points ||
-           Batch::bytes_of_points(size, means[b].next_points() / normal::kShifts) > bytes;
+           LatticeBatch::bytes_of_points(size, means[b].next_points() / normal::kShifts) > bytes;
   };
-  if (Batch::bytes_of_points(size, kFirstLevel) > bytes) return;
+  if (LatticeBatch::bytes_of_points(size, kFirstLevel) > bytes) return;
   while (!open.empty()) {
     batch.refine(open, means, bytes);
     open.erase(std::remove_if(open.begin(), open.end(), settled), open.end());
@@ -187,7 +187,7 @@ std::vector<Probability> normal_probabilities(Device& device, std::span<const Pr
     large.push_back(i);
     size = std::max(size, static_cast<std::int64_t>(problems[i].z.size()));
   }
-  const std::int64_t together = bytes / 2 / std::max<std::int64_t>(1, Batch::bytes(size));
+  const std::int64_t together = bytes / 2 / std::max<std::int64_t>(1, LatticeBatch::bytes(size));
   if (together > 0) {
     for (std::size_t first = 0; first < large.size(); first += static_cast<std::size_t>(together)) {
       const auto some = std::span(large).subspan(first, std::min(static_cast<std::size_t>(together), large.size() - first));

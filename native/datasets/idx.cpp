@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostAxes = 8, kLongestHeader = 4 + 4 * kMostAxes;
 
-struct Header {
+struct IdxHeader {
   ElementType type;
   Shape shape;
   std::uint64_t bytes = 0;
@@ -26,14 +26,14 @@ std::optional<ElementType> type_of(std::uint8_t code) {
   return found->second;
 }
 
-Header read_header(Bytes bytes, const std::string& path) {
+IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);
   if (magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0 || magic[3] > kMostAxes) {
     refuse(path, "is not an IDX file: its first four bytes are not those of one",
            "give images in IDX, .npy, .npz, CIFAR .bin or .csv");
   }
-  Header header{*type, {}, 4 + 4 * std::uint64_t{magic[3]}};
+  IdxHeader header{*type, {}, 4 + 4 * std::uint64_t{magic[3]}};
   part(bytes, 0, header.bytes, path, "its IDX header");
   for (std::uint64_t at = 4; at < header.bytes; at += 4) {
     header.shape.push_back(static_cast<std::int64_t>(big_endian(bytes.subspan(at, 4))));
@@ -47,7 +47,7 @@ Buffer unpacked(const Buffer& file, const std::string& path) {
   const Buffer begin = gunzip_prefix(file.bytes, kLongestHeader, path);
   if (begin.bytes.size() < 4)
     refuse(path, "is truncated: its " + std::to_string(file.bytes.size()) + " packed bytes hold no IDX header");
-  const Header header = read_header(begin.bytes, path);
+  const IdxHeader header = read_header(begin.bytes, path);
   const auto values = static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, path));
   return gunzip(file.bytes, header.bytes + values, path);
 }
@@ -58,7 +58,7 @@ bool is_idx(Bytes file) {
   if (file.size() < 4 || file[0] != 0 || file[1] != 0 || !type_of(file[2]) || file[3] == 0 || file[3] > kMostAxes) return false;
   if (file.size() < 4 + 4 * std::size_t{file[3]}) return false;
   try {
-    const Header header = read_header(file, "");
+    const IdxHeader header = read_header(file, "");
     return header.bytes + static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, "")) == file.size();
   } catch (const Error&) {
     return false;
@@ -67,7 +67,7 @@ bool is_idx(Bytes file) {
 
 Array read_idx_bytes(const Buffer& file, const std::string& path) {
   const Buffer plain = unpacked(file, path);
-  const Header header = read_header(plain.bytes, path);
+  const IdxHeader header = read_header(plain.bytes, path);
   return dense_array(header.type, header.shape, false, {plain.bytes.subspan(header.bytes), plain.owner},
                      static_cast<std::int64_t>(header.bytes), path);
 }

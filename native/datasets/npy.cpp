@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-struct Header {
+struct NpyHeader {
   ElementType type;
   bool column_major = false;
   Shape shape;
@@ -26,8 +26,8 @@ class HeaderText {
  public:
   HeaderText(std::string_view text, const std::string& path) : text_(text), path_(path) {}
 
-  Header parse() {
-    Header header;
+  NpyHeader parse() {
+    NpyHeader header;
     int found = 0;
     expect('{');
     while (!accept('}')) {
@@ -135,7 +135,7 @@ Array read_npy_bytes(const Buffer& file, const std::string& path) {
   const std::uint64_t width = version == 1 ? 2 : 4;
   const std::uint64_t length = little_endian(part(file.bytes, 8, width, path, "a .npy header"));
   const Bytes text = part(file.bytes, 8 + width, length, path, "its .npy header");
-  const Header header = HeaderText({reinterpret_cast<const char*>(text.data()), text.size()}, path).parse();
+  const NpyHeader header = HeaderText({reinterpret_cast<const char*>(text.data()), text.size()}, path).parse();
   const std::uint64_t begin = 8 + width + length;
   return dense_array(header.type, header.shape, header.column_major, {file.bytes.subspan(begin), file.owner},
                      static_cast<std::int64_t>(begin), path);

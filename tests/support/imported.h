@@ -12,10 +12,13 @@
 
 namespace probust::test {
 
+inline Result<Model> import_bytes(const std::string& bytes, const ImportOptions& options = {}) {
+  return import_onnx(std::as_bytes(std::span(bytes)), options);
+}
+
 /// The logits of a model at a point of its input shape, by the operators' reference definitions; empty if it is refused.
 inline std::vector<float> imported(const OnnxBuilder& builder, const Shape& shape, const std::vector<float>& x) {
-  const std::string bytes = builder.bytes();
-  const auto model = import_onnx(std::as_bytes(std::span(bytes)));
+  const auto model = import_bytes(builder.bytes());
   if (!model) ADD_FAILURE() << model.error().message();
   return model ? evaluate(model->graph, {Tensor(shape, x)})[0].data : std::vector<float>{};
 }

@@ -13,7 +13,7 @@ namespace {
 // Prior standard deviations of the level and the slope, and the correlation length in t of the deviation from them. The
 // deviation's amplitude differs between functions, so several are mixed. Measured on shifts of margins and on Phi^-1(p), which
 // are of order one (docs/estimators.md).
-constexpr double kLevel = 2, kTrend = 1.5, kReach = 0.6;
+constexpr double kLevel = 2, kTrend = 1.5, kMemory = 0.6;
 constexpr double kWanders[] = {0.1, 0.3, 1, 3};
 
 }  // namespace
@@ -22,7 +22,7 @@ ScaleProcess::ScaleProcess(std::span<const double> sigmas) : t_(static_cast<Eige
   for (Eigen::Index s = 0; s < size(); ++s) t_[s] = std::log(sigmas[s]);
   t_.array() -= t_.mean();
   const Eigen::MatrixXd gap = t_.rowwise().replicate(size()) - t_.transpose().colwise().replicate(size());
-  wander_ = (-gap.array().square() / (2 * kReach * kReach)).exp();
+  wander_ = (-gap.array().square() / (2 * kMemory * kMemory)).exp();
   trend_ = kTrend * kTrend * t_ * t_.transpose();
   trend_.array() += kLevel * kLevel;
 }

@@ -16,7 +16,7 @@
 namespace probust {
 namespace {
 
-constexpr double kNegligibleLeftOut = 1e-4, kNegligibleShare = 1e-2;  // the tolerances of the normal CDF: abs, rel_q
+constexpr double kNegligibleLeftOut = 1e-4, kNegligibleLeftOutShare = 1e-2;  // the tolerances of the normal CDF: abs, rel_q
 
 Estimate certain(double p) {
   Estimate estimate;
@@ -89,7 +89,7 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
   estimate.p_fail = probability.p_fail;
   if (probability.status == normal::Status::not_reached)
     estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
-  if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleShare * estimate.p_fail))
+  if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleLeftOutShare * estimate.p_fail))
     tell_left_out(estimate, problem.rows.size(), problem.left_out);
   if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
   return estimate;

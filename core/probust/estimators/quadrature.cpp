@@ -20,7 +20,7 @@
 namespace probust {
 namespace {
 
-constexpr double kReach = 8;                          // a normal variable lies beyond with probability 1e-15
+constexpr double kTail = 8;                           // a normal variable lies beyond with probability 1e-15
 constexpr std::int64_t kMostCells = 4096;             // per side
 constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
 
@@ -69,8 +69,8 @@ class Axis {
   }
 
   std::int64_t cells() const { return cells_; }
-  double width() const { return 2 * kReach / static_cast<double>(cells_); }
-  double node(std::int64_t k) const { return kReach * (2 * static_cast<double>(k) / static_cast<double>(cells_) - 1); }
+  double width() const { return 2 * kTail / static_cast<double>(cells_); }
+  double node(std::int64_t k) const { return kTail * (2 * static_cast<double>(k) / static_cast<double>(cells_) - 1); }
   double mass(std::int64_t k) const { return mass_[k]; }
 
  private:

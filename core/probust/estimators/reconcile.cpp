@@ -13,7 +13,7 @@ namespace probust {
 namespace {
 
 constexpr int kNodes = 5 * normal::kLanes;
-constexpr double kReach = 6;        // the grid covers |b| up to sinh(6) = 200 prior scales
+constexpr double kGridEnd = 6;      // the grid covers |b| up to sinh(6) = 200 prior scales
 constexpr double kFreedom = 1;      // of the prior, Student's t: most models are good, some are far off
 constexpr double kNegligible = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
@@ -99,7 +99,7 @@ Posterior posterior(const Evidence& evidence) {
   Posterior result;
   const Shares shares = share_out(evidence);
   result.spread = shares.std_error;
-  double low = -kReach, high = kReach, best = 0;
+  double low = -kGridEnd, high = kGridEnd, best = 0;
   for (int zoom = 0;; ++zoom) {
     place(evidence, shares, low, high, result);
     best = *std::max_element(result.weight.begin(), result.weight.end());

@@ -2,9 +2,9 @@
 #include "probust/normal/batch.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "probust/base/parallel.h"
+#include "probust/normal/limits.h"
 
 namespace probust::normal {
 namespace {
@@ -15,7 +15,6 @@ Probability solve_one(const Problem& problem, Solver& solver, const Options& opt
   const Eigen::Index columns = problem.factor_columns > 0 ? problem.factor_columns : m;
   const Eigen::Index rows = columns > 0 && elements % columns == 0 ? elements / columns : 0;
   if (rows != m || problem.factor_columns < 0) {
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     return {kNan, kNan, kNan, kNan, "none", 0, Status::size_mismatch};
   }
   const Map matrix(problem.matrix.data(), rows, columns);

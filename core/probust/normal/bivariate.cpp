@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "probust/normal/limits.h"
 #include "probust/normal/quadrature.h"
 #include "probust/normal/rational.h"
 #include "probust/normal/univariate.h"
@@ -156,7 +156,7 @@ bool beyond(double limit) { return std::abs(limit) > 38.5; }
 }  // namespace
 
 double bivariate_upper(double a, double b, double rho) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return kNan;
   if (beyond(a)) return a > 0.0 ? 0.0 : complement(b);
   if (beyond(b)) return b > 0.0 ? 0.0 : complement(a);
   rho = std::clamp(rho, -1.0, 1.0);
@@ -164,14 +164,14 @@ double bivariate_upper(double a, double b, double rho) {
 }
 
 double log_bivariate_upper(double a, double b, double rho) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return kNan;
   rho = std::clamp(rho, -1.0, 1.0);
   if (std::isinf(a)) return a > 0.0 ? -a : log_complement(b);
   if (std::isinf(b)) return b > 0.0 ? -b : log_complement(a);
   const double plain = bivariate_upper(a, b, rho);
   if (plain > 1e-290) return std::log(plain);
   if (rho == 1.0) return log_complement(std::max(a, b));
-  if (rho == -1.0 && a + b >= 0.0) return -std::numeric_limits<double>::infinity();
+  if (rho == -1.0 && a + b >= 0.0) return -kInfinity;
   if (rho == -1.0) return std::log(interval(a, -b));
   const Conditioned given = upper_by_conditioning(a, b, rho);
   return given.log_value + std::log(given.factor);
@@ -189,7 +189,6 @@ double log_bivariate_complement(double a, double b, double rho) {
 
 Bivariate bivariate(double a, double b, double rho) {
   if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) {
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     return {kNan, kNan};
   }
   if (beyond(a)) return a > 0.0 ? Bivariate{cdf(b), complement(b)} : Bivariate{0.0, 1.0};

@@ -22,11 +22,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
 #include <vector>
 
+#include "probust/normal/limits.h"
 #include "probust/normal/neighbour.h"
 #include "probust/normal/rational.h"
 #include "probust/normal/univariate.h"
@@ -40,18 +40,12 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLargestLoading = 0.999;
+constexpr double kLoadingLimit = 0.999;
 constexpr double kQuadrature = 1e-7;  ///< error of the trapezoidal rule, relative to p_fail
 
 ClosedForm answer(double p, double p_fail) { return {std::clamp(p, 0.0, 1.0), std::clamp(p_fail, 0.0, 1.0), Status::ok}; }
 
 // ---- conditions on the input
-
-Status check_limits(std::span<const double> z) {
-  return std::any_of(z.begin(), z.end(), [](double limit) { return std::isnan(limit); }) ? Status::nonfinite : Status::ok;
-}
 
 /// Checks R under the conditions of mvn_cdf by calling it without limits, which costs nothing else.
 Status check_correlation(const MatrixXd& R) {
@@ -85,7 +79,7 @@ VectorXd select_limits(std::span<const double> z, const Indices& kept) {
 }
 
 VectorXd select_loading(const VectorXd& loading, const Indices& kept) {
-  return loading(kept).cwiseMax(-kLargestLoading).cwiseMin(kLargestLoading);
+  return loading(kept).cwiseMax(-kLoadingLimit).cwiseMin(kLoadingLimit);
 }
 
 // ---- the fit
@@ -94,7 +88,7 @@ VectorXd fit_loading(const MatrixXd& R) {
   constexpr double kSettled = 1e-12;
   Arena arena;
   const Orthant orthant{R.rows(), nullptr, R.data(), R.rows()};
-  return VectorView(nearest_one_factor(orthant, kLargestLoading, kSettled, arena).data(), R.rows());
+  return VectorView(nearest_one_factor(orthant, kLoadingLimit, kSettled, arena).data(), R.rows());
 }
 
 MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {
@@ -206,7 +200,7 @@ double estimate_error(double p, double p_fail, double size, double remainder) {
 
 SecondOrder certain(double p) { return {p, 1.0 - p, 0.0, 0.0, 0.0, true, Status::ok}; }
 
-SecondOrder failed(Status status) { return {kNan, kNan, kNan, kNan, kNan, false, status}; }
+SecondOrder no_terms(Status status) { return {kNan, kNan, kNan, kNan, kNan, false, status}; }
 
 SecondOrder summarise(const Nodes& nodes, const Corrections& c, double remainder) {
   constexpr double kTrusted = 1e-3, kTrustedRelative = 0.05;
@@ -284,10 +278,10 @@ SecondOrder value_of(std::span<const double> z, const MatrixXd& R, const VectorX
       [&] {
         Status status = check(z, R);
         if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
-        if (status != Status::ok) return failed(status);
+        if (status != Status::ok) return no_terms(status);
         return expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R), nullptr);
       },
-      failed);
+      no_terms);
 }
 
 SecondOrderGradient gradient_of(std::span<const double> z, const MatrixXd& R, const VectorXd* loading) {
@@ -297,13 +291,13 @@ SecondOrderGradient gradient_of(std::span<const double> z, const MatrixXd& R, co
         if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
         const double start = status == Status::ok ? 0.0 : kNan;
         const Index m = static_cast<Index>(z.size());
-        SecondOrderGradient gradient{failed(status), VectorXd::Constant(m, start), MatrixXd::Constant(m, m, start)};
+        SecondOrderGradient gradient{no_terms(status), VectorXd::Constant(m, start), MatrixXd::Constant(m, m, start)};
         if (status != Status::ok) return gradient;
         gradient.value = expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R), &gradient);
         return gradient;
       },
       [](Status status) {
-        return SecondOrderGradient{failed(status), {}, {}};
+        return SecondOrderGradient{no_terms(status), {}, {}};
       });
 }
 

@@ -13,11 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "probust/normal/factor.h"
 #include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/neighbour.h"
 #include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
@@ -91,7 +91,7 @@ std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
     order[c] = pivot;
     cholesky.take(pivot);
     const double bound = slack[pivot] / cholesky.entry(pivot, c);
-    settle(cholesky, c, confined_mean(-std::numeric_limits<double>::infinity(), bound), slack);
+    settle(cholesky, c, confined_mean(-kInfinity, bound), slack);
   }
   Arrangement arrangement{order, Integrand(m, arena)};
   for (Index r = 0; r < m; ++r) {

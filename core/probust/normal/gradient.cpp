@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "probust/normal/factor.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::normal {
@@ -25,11 +26,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kCertain = 8e-15;   ///< conditional variances up to this are rounding
-constexpr double kTie = 1e-13;       ///< differences of limits up to this, relative, are ties
-constexpr double kRounding = 2e-15;  ///< rounding error of an entry of U U^T
+constexpr double kCertain = 8e-15;       ///< conditional variances up to this are rounding
+constexpr double kTie = 1e-13;           ///< differences of limits up to this, relative, are ties
+constexpr double kGramRounding = 2e-15;  ///< rounding error of an entry of U U^T
 
 /// U with R = U U^T for a positive semidefinite R; it has as many columns as the rank of R.
 MatrixXd factor(const MatrixXd& R) {
@@ -122,7 +121,7 @@ class Conditionals {
     options.rel_q = std::numeric_limits<double>::max();  // nobody uses their complements
     const Probability kept = mvn_cdf_factor(limits, rows.topRows(static_cast<Index>(limits.size())), options);
     // Limits and correlations of the smaller problem have errors of rounding / s_j and rounding / (s_j s_k): Plackett again.
-    const double rounding = std::min(1.0, kRounding * (1.0 + sharpness * sharpness));
+    const double rounding = std::min(1.0, kGramRounding * (1.0 + sharpness * sharpness));
     return {density * kept.p, density * (kept.error + rounding), kept.status};
   }
 

@@ -6,7 +6,6 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -15,6 +14,7 @@
 #include "probust/normal/directions.h"
 #include "probust/normal/factor.h"
 #include "probust/normal/lattice.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/one_factor.h"
 #include "probust/normal/orthant.h"
 #include "probust/normal/polygon.h"
@@ -29,9 +29,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-8;            ///< entries of R and lengths of rows of U may be off by this
+constexpr double kInputRounding = 1e-8;       ///< entries of R and lengths of rows of U may be off by this
 constexpr double kEigenvalueRounding = 1e-9;  ///< times m
 
 double tails(const Orthant& orthant) {
@@ -57,19 +55,15 @@ Status check_options(const Options& options) {
   return sound ? Status::ok : Status::bad_options;
 }
 
-Status check_limits(std::span<const double> z) {
-  return std::any_of(z.begin(), z.end(), [](double limit) { return std::isnan(limit); }) ? Status::nonfinite : Status::ok;
-}
-
 Status check_correlation(const Matrix& R, Index m, Arena& arena) {
   if (R.rows() != m || R.cols() != m) return Status::size_mismatch;
   if (!R.allFinite()) return Status::nonfinite;
   for (Index i = 0; i < m; ++i) {
-    if (std::abs(R(i, i) - 1.0) > kRounding) return Status::bad_diagonal;
+    if (std::abs(R(i, i) - 1.0) > kInputRounding) return Status::bad_diagonal;
   }
   for (Index j = 0; j < m; ++j) {
     for (Index i = 0; i < j; ++i) {
-      if (std::abs(R(i, j) - R(j, i)) > kRounding) return Status::asymmetric;
+      if (std::abs(R(i, j) - R(j, i)) > kInputRounding) return Status::asymmetric;
     }
   }
   const Arena::Scope scope(arena);
@@ -82,7 +76,7 @@ Status check_factor(const Matrix& U, Index m) {
   if (U.rows() != m) return Status::size_mismatch;
   if (!U.allFinite()) return Status::nonfinite;
   for (Index i = 0; i < m; ++i) {
-    if (!(std::abs(U.row(i).norm() - 1.0) <= kRounding)) return Status::bad_diagonal;
+    if (!(std::abs(U.row(i).norm() - 1.0) <= kInputRounding)) return Status::bad_diagonal;
   }
   return Status::ok;
 }

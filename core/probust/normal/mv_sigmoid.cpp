@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "probust/normal/limits.h"
 
 namespace probust::normal {
 
 MvSigmoid mv_sigmoid(std::span<const double> z) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   double smallest = 0.0;
   for (const double value : z) {
     if (std::isnan(value)) return {kNan, kNan};

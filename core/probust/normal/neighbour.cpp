@@ -54,13 +54,13 @@ double condition(const Given& given, double t) {
   return product;
 }
 
-struct Terms {
+struct BoundTerms {
   double first, second;  ///< L P / P and 1/2 L^2 P / P
 };
 
 /// With g = 1/2 r^T E r and F_ij = E_ij^2: L P = P g and 1/2 L^2 P = P (1/2 g^2 + 1/2 sum_i d_i (E r)_i^2 + 1/4 d^T F d), because
 /// P is the exponential of a sum of functions of one limit each.
-Terms terms(const Orthant& residual, const double* r, const double* d) {
+BoundTerms terms(const Orthant& residual, const double* r, const double* d) {
   double g = 0.0, chains = 0.0, pairs = 0.0;
   for (Eigen::Index j = 0; j < residual.size; ++j) {
     const double* const e = residual.column(j);
@@ -152,7 +152,7 @@ Expansion expand_one_factor(const Orthant& orthant, std::span<const double> load
   const auto add = [&](double t) {
     const double weight = 0.3989422804014327 * std::exp(-0.5 * t * t) * condition(given, t);
     if (weight < kNegligible) return;
-    const Terms both = terms(residual, given.r[0].data(), given.d[0].data());
+    const BoundTerms both = terms(residual, given.r[0].data(), given.d[0].data());
     sum.zeroth += weight;
     sum.first += weight * both.first;
     sum.second += weight * both.second;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "probust/normal/limits.h"
 #include "probust/normal/rational.h"
 #include "probust/normal/univariate.h"
 
@@ -20,7 +20,7 @@ double confined_mean(double lo, double hi) {
 
 Eigen::Index most_binding(const GrowingCholesky& cholesky, std::span<const double> slack) {
   Eigen::Index best = -1;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (Eigen::Index i = 0; i < cholesky.size(); ++i) {
     if (!cholesky.open(i)) continue;
     const double standard = slack[i] / std::sqrt(cholesky.residual(i));

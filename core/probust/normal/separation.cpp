@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "probust/normal/factor.h"
 #include "probust/normal/lanes.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
 
@@ -25,7 +25,6 @@ Separation::Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t 
 }
 
 void Separation::arrange(const Orthant& orthant, Arena& arena) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Eigen::Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
   const std::span<double> slack = arena.take<double>(m);  // each limit minus the earlier variables at their conditional means

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "probust/normal/bivariate.h"
+#include "probust/normal/limits.h"
 #include "probust/normal/univariate.h"
 
 namespace probust::normal {
@@ -21,7 +21,7 @@ struct Conditional {
   double at(double x) const {
     const double distance = z - r * x;
     if (s > 0.0) return distance / s;
-    return distance >= 0.0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    return distance >= 0.0 ? kInfinity : -kInfinity;
   }
 };
 
@@ -44,7 +44,7 @@ Breaks sharp_places(const Conditional& one, const Conditional& two) {
 /// The variable least correlated with the others: conditioning on it keeps the integrand smooth.
 int integration_variable(const Eigen::Matrix3d& R) {
   int best = 0;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (int i = 0; i < 3; ++i) {
     const double strongest = std::max(std::abs(R(i, (i + 1) % 3)), std::abs(R(i, (i + 2) % 3)));
     if (strongest < least) least = strongest, best = i;

@@ -6,12 +6,12 @@
 #include <limits>
 #include <numbers>
 
+#include "probust/normal/limits.h"
 #include "probust/normal/rational.h"
 
 namespace probust::normal {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kInverseRootTwoPi = 0.3989422804014327;
 constexpr double kLogRootTwoPi = 0.9189385332046727;
 
@@ -64,7 +64,7 @@ double complement(double x) {
 double cdf(double x) { return complement(-x); }
 
 double interval(double a, double b) {
-  if (!(b > a)) return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+  if (!(b > a)) return std::isnan(a) || std::isnan(b) ? kNan : 0.0;
   return a > 0 ? complement(a) - complement(b) : cdf(b) - cdf(a);
 }
 
@@ -77,7 +77,7 @@ double log_complement(double x) {
 double log_cdf(double x) { return log_complement(-x); }
 
 double quantile(double p) {
-  if (!(p >= 0.0 && p <= 1.0)) return std::numeric_limits<double>::quiet_NaN();
+  if (!(p >= 0.0 && p <= 1.0)) return kNan;
   if (p == 0.0) return -kInfinity;
   if (p == 1.0) return kInfinity;
   if (std::abs(p - 0.5) <= 0.425) return rational::quantile_central(p - 0.5);

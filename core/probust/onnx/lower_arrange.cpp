@@ -388,7 +388,7 @@ void eye_like(Lowering& l) {
   l.set(0, l.tensor(std::move(eye)), l.integer(0));
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kArrangeOperators[] = {
     {"Cast", cast, true},
     {"CastLike", cast_like, true, 15},
     {"Concat", concat, true},
@@ -417,6 +417,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> arrange_operators() { return kTable; }
+std::span<const OnnxOperator> arrange_operators() { return kArrangeOperators; }
 
 }  // namespace probust::onnx

@@ -124,12 +124,12 @@ void attention(Lowering& l) {
   l.set(3, stages[std::clamp<std::int64_t>(l.attribute("qk_matmul_output_mode", std::int64_t{0}), 0, 3)]);
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kAttentionOperators[] = {
     {"Attention", attention, true, 23},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> attention_operators() { return kTable; }
+std::span<const OnnxOperator> attention_operators() { return kAttentionOperators; }
 
 }  // namespace probust::onnx

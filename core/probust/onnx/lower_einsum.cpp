@@ -209,12 +209,12 @@ void einsum(Lowering& l) {
   l.set(arranged(l, result, output));
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kEinsumOperators[] = {
     {"Einsum", einsum, true, 12},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> einsum_operators() { return kTable; }
+std::span<const OnnxOperator> einsum_operators() { return kEinsumOperators; }
 
 }  // namespace probust::onnx

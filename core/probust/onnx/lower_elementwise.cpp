@@ -258,7 +258,7 @@ void is_infinite(Lowering& l) {
 // condition ? a : b
 void where(Lowering& l) { l.set(0, l.add_node(Op::select, {l.in(0), l.in(1), l.in(2)}), l.integer(1) && l.integer(2)); }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kElementwiseOperators[] = {
     {"Abs", unary<Op::absolute>, true},
     {"Add", binary<Op::add>, true},
     {"And", compare<Op::multiply, false>, false},
@@ -319,6 +319,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> elementwise_operators() { return kTable; }
+std::span<const OnnxOperator> elementwise_operators() { return kElementwiseOperators; }
 
 }  // namespace probust::onnx

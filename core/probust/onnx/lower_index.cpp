@@ -260,7 +260,7 @@ void cumulative_sum(Lowering& l) {
   l.set(0, build::transpose(l.graph, build::reshape(l.graph, sums, moved), order), l.integer(0));
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kIndexOperators[] = {
     {"CumSum", cumulative_sum, true, 11},
     {"Gather", gather, true},
     {"GatherElements", gather_elements, true, 11},
@@ -275,6 +275,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> index_operators() { return kTable; }
+std::span<const OnnxOperator> index_operators() { return kIndexOperators; }
 
 }  // namespace probust::onnx

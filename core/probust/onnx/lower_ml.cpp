@@ -26,13 +26,6 @@ Integers integer_labels(Lowering& l) {
 std::vector<std::string> text_labels(Lowering& l) { return l.attribute("classlabels_strings", std::vector<std::string>{}); }
 
 // x as [N, F].
-ValueId rows_of(Lowering& l) {
-  const Shape shape = l.shape(0);
-  if (shape.size() == 2) return l.in(0);
-  if (shape.size() != 1) l.malformed("takes [N, features], not " + to_string(shape));
-  return build::reshape(l.graph, l.in(0), {1, shape[0]});
-}
-
 Tensor matrix(Lowering& l, const Floats& values, std::int64_t rows, std::int64_t columns) {
   if (static_cast<std::int64_t>(values.size()) != rows * columns)
     l.malformed("has " + std::to_string(values.size()) + " coefficients where " + std::to_string(rows * columns) + " are due");
@@ -316,7 +309,7 @@ void feature_vectorizer(Lowering& l) {
 // A map from labels to scores is represented by the scores in the labels' order.
 void zip_map(Lowering& l) { l.set(0, l.in(0)); }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kMlOperators[] = {
     {"ArrayFeatureExtractor", array_feature_extractor, true},
     {"Binarizer", binarizer, false},
     {"FeatureVectorizer", feature_vectorizer, true},
@@ -340,6 +333,13 @@ std::int64_t class_count(Lowering& l) {
   return count;
 }
 
+ValueId rows_of(Lowering& l) {
+  const Shape shape = l.shape(0);
+  if (shape.size() == 2) return l.in(0);
+  if (shape.size() != 1) l.malformed("takes [N, features], not " + to_string(shape));
+  return build::reshape(l.graph, l.in(0), {1, shape[0]});
+}
+
 ValueId post_transform(Lowering& l, ValueId scores, const std::string& name) {
   if (name == "NONE") return scores;
   if (name == "SOFTMAX") return l.add_node(Op::softmax, {scores}, AxisAttribute{1});
@@ -358,6 +358,6 @@ void set_classes(Lowering& l, ValueId scores) {
   l.set(0, build::reshape(l.graph, l.add_node(Op::take, {table, best}, AxisAttribute{1}), {rows}), true);
 }
 
-std::span<const OnnxOperator> ml_operators() { return kTable; }
+std::span<const OnnxOperator> ml_operators() { return kMlOperators; }
 
 }  // namespace probust::onnx

@@ -186,7 +186,7 @@ void mean_variance_normalization(Lowering& l) {
   l.set(l.add_node(Op::divide, {centred, l.add_node(Op::add, {deviation, l.scalar(1e-9F)})}));
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kNormalizeOperators[] = {
     {"BatchNormalization", batch_normalization, true},
     {"GroupNormalization", group_normalization, true, 18},
     {"InstanceNormalization", instance_normalization, true},
@@ -199,6 +199,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> normalize_operators() { return kTable; }
+std::span<const OnnxOperator> normalize_operators() { return kNormalizeOperators; }
 
 }  // namespace probust::onnx

@@ -87,7 +87,7 @@ void dynamic_quantize_linear(Lowering& l) {
   l.set(2, zero, true, 2);
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kQuantizeOperators[] = {
     {"DequantizeLinear", dequantize_linear, true, 10},
     {"DynamicQuantizeLinear", dynamic_quantize_linear, false, 11},
     {"QuantizeLinear", quantize_linear, false, 10},
@@ -95,6 +95,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> quantize_operators() { return kTable; }
+std::span<const OnnxOperator> quantize_operators() { return kQuantizeOperators; }
 
 }  // namespace probust::onnx

@@ -204,7 +204,7 @@ void top_k(Lowering& l) {
   l.set(1, order, true);
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kReduceOperators[] = {
     {"ArgMax", arg_extreme<false>, false},
     {"ArgMin", arg_extreme<true>, false},
     {"Hardmax", hardmax, false},
@@ -225,6 +225,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> reduce_operators() { return kTable; }
+std::span<const OnnxOperator> reduce_operators() { return kReduceOperators; }
 
 }  // namespace probust::onnx

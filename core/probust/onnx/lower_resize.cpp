@@ -216,13 +216,13 @@ void upsample(Lowering& l) {
 
 void resize(Lowering& l) { l.opset < 11 ? upsample(l) : resize_since_11(l); }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kResizeOperators[] = {
     {"Resize", resize, true, 10},
     {"Upsample", upsample, true},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> resize_operators() { return kTable; }
+std::span<const OnnxOperator> resize_operators() { return kResizeOperators; }
 
 }  // namespace probust::onnx

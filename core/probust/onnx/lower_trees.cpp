@@ -153,13 +153,6 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   return std::move(builder.trees);
 }
 
-ValueId rows_of(Lowering& l) {
-  const Shape shape = l.shape(0);
-  if (shape.size() == 2) return l.in(0);
-  if (shape.size() != 1) l.malformed("takes [N, features], not " + to_string(shape));
-  return build::reshape(l.graph, l.in(0), {1, shape[0]});
-}
-
 ValueId ensemble(Lowering& l, Trees trees) {
   return l.add_node(Op::tree_ensemble, {rows_of(l)}, TreesAttribute{std::make_shared<const Trees>(std::move(trees))});
 }
@@ -277,7 +270,7 @@ void tree_ensemble(Lowering& l) {
   l.set(0, post_transform(l, y, kTransforms[transform]));
 }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kTreeOperators[] = {
     {"TreeEnsemble", tree_ensemble, false, 5},
     {"TreeEnsembleClassifier", tree_ensemble_classifier, false},
     {"TreeEnsembleRegressor", tree_ensemble_regressor, false},
@@ -285,6 +278,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> tree_operators() { return kTable; }
+std::span<const OnnxOperator> tree_operators() { return kTreeOperators; }
 
 }  // namespace probust::onnx

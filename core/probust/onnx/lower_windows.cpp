@@ -261,7 +261,7 @@ void global_average_pool(Lowering& l) {
 
 void global_max_pool(Lowering& l) { l.set(l.add_node(Op::max_pool, {l.in(0)}, global_window(l))); }
 
-constexpr OnnxOperator kTable[] = {
+constexpr OnnxOperator kWindowOperators[] = {
     {"AveragePool", average_pool, true},
     {"Conv", conv, true},
     {"ConvTranspose", conv_transpose, true},
@@ -274,6 +274,6 @@ constexpr OnnxOperator kTable[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> window_operators() { return kTable; }
+std::span<const OnnxOperator> window_operators() { return kWindowOperators; }
 
 }  // namespace probust::onnx

@@ -11,12 +11,6 @@
 namespace probust::ops {
 namespace {
 
-void require_axis(std::string_view op, std::int64_t axis, const Shape& shape) {
-  if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size())) {
-    misfit(op, "axis " + std::to_string(axis) + " does not exist in " + to_string(shape));
-  }
-}
-
 Shape infer_reshape(const Attributes& attributes, std::span<const Shape> in) {
   const Shape& shape = std::get<ShapeAttribute>(attributes).shape;
   if (element_count(shape) != element_count(in[0])) {
@@ -253,7 +247,7 @@ ValueId vjp_scatter_add(Graph& g, ValueId y, std::size_t, ValueId c) {
 
 constexpr int kAny = 1 << 20;
 
-constexpr OpDefinition kFamily[] = {
+constexpr OpDefinition kArrangeFamily[] = {
     {Op::reshape, "reshape", "y = a's elements under another shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none},
     {Op::transpose, "transpose", "y's axis i is a's axis permutation[i]", 1, 1, infer_transpose, eval_transpose, vjp_transpose,
      flops_none},
@@ -268,6 +262,6 @@ constexpr OpDefinition kFamily[] = {
 
 }  // namespace
 
-std::span<const OpDefinition> arrange_family() { return kFamily; }
+std::span<const OpDefinition> arrange_family() { return kArrangeFamily; }
 
 }  // namespace probust::ops

@@ -10,7 +10,7 @@
 namespace probust::ops {
 namespace {
 
-Shape infer(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "operator"); }
+Shape infer_binary(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "operator"); }
 
 // Strides of an operand along the output's axes: 0 along axes where it is repeated.
 Shape broadcast_strides(const Shape& operand, const Shape& output) {
@@ -88,26 +88,24 @@ ValueId vjp_power(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   return back_to(g, build::multiply(g, c, build::multiply(g, y, append(g, Op::log, {a}))), b);
 }
 
-ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
-
 constexpr auto vjp_maximum = vjp_choice<Op::greater_equal, Op::less, false>;  // a if a >= b, b if a < b
 constexpr auto vjp_minimum = vjp_choice<Op::greater_equal, Op::less, true>;   // a if b >= a, b if b < a
 
-constexpr OpDefinition kFamily[] = {
-    {Op::add, "add", "y = a + b", 2, 2, infer, eval<add>, vjp_add, flops_elementwise},
-    {Op::subtract, "subtract", "y = a - b", 2, 2, infer, eval<subtract>, vjp_subtract, flops_elementwise},
-    {Op::multiply, "multiply", "y = a b", 2, 2, infer, eval<multiply>, vjp_multiply, flops_elementwise},
-    {Op::divide, "divide", "y = a / b", 2, 2, infer, eval<divide>, vjp_divide, flops_elementwise},
-    {Op::maximum, "maximum", "y = max(a, b)", 2, 2, infer, eval<maximum>, vjp_maximum, flops_elementwise},
-    {Op::minimum, "minimum", "y = min(a, b)", 2, 2, infer, eval<minimum>, vjp_minimum, flops_elementwise},
-    {Op::power, "power", "y = a^b", 2, 2, infer, eval<power>, vjp_power, flops_elementwise},
-    {Op::greater_equal, "greater_equal", "y = 1 where a >= b, else 0", 2, 2, infer, eval<greater_equal>, vjp_zero,
+constexpr OpDefinition kBinaryFamily[] = {
+    {Op::add, "add", "y = a + b", 2, 2, infer_binary, eval<add>, vjp_add, flops_elementwise},
+    {Op::subtract, "subtract", "y = a - b", 2, 2, infer_binary, eval<subtract>, vjp_subtract, flops_elementwise},
+    {Op::multiply, "multiply", "y = a b", 2, 2, infer_binary, eval<multiply>, vjp_multiply, flops_elementwise},
+    {Op::divide, "divide", "y = a / b", 2, 2, infer_binary, eval<divide>, vjp_divide, flops_elementwise},
+    {Op::maximum, "maximum", "y = max(a, b)", 2, 2, infer_binary, eval<maximum>, vjp_maximum, flops_elementwise},
+    {Op::minimum, "minimum", "y = min(a, b)", 2, 2, infer_binary, eval<minimum>, vjp_minimum, flops_elementwise},
+    {Op::power, "power", "y = a^b", 2, 2, infer_binary, eval<power>, vjp_power, flops_elementwise},
+    {Op::greater_equal, "greater_equal", "y = 1 where a >= b, else 0", 2, 2, infer_binary, eval<greater_equal>, vjp_zero,
      flops_elementwise},
-    {Op::less, "less", "y = 1 where a < b, else 0", 2, 2, infer, eval<less>, vjp_zero, flops_elementwise},
+    {Op::less, "less", "y = 1 where a < b, else 0", 2, 2, infer_binary, eval<less>, vjp_zero, flops_elementwise},
 };
 
 }  // namespace
 
-std::span<const OpDefinition> binary_family() { return kFamily; }
+std::span<const OpDefinition> binary_family() { return kBinaryFamily; }
 
 }  // namespace probust::ops

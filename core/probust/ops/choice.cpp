@@ -16,11 +16,6 @@ Shape infer_select(const Attributes&, std::span<const Shape> in) {
   return broadcast_shapes(broadcast_shapes(in[0], in[1], "operator select"), in[2], "operator select");
 }
 
-void require_axis(std::string_view op, std::int64_t axis, const Shape& shape) {
-  if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
-    misfit(op, "axis " + std::to_string(axis) + " does not exist in " + to_string(shape));
-}
-
 Shape with_extent(Shape shape, std::int64_t axis, std::int64_t extent) {
   shape[axis] = extent;
   return shape;
@@ -130,8 +125,6 @@ ValueId vjp_select(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   return build::sum_to(g, kept, shape);
 }
 
-ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
-
 ValueId vjp_take(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   if (operand == 1) return kNoValue;
   const std::int64_t axis = std::get<AxisAttribute>(g[y].attributes).axis, extent = g[g[y].inputs[0]].shape[axis];
@@ -145,7 +138,7 @@ ValueId vjp_put_add(Graph& g, ValueId y, std::size_t operand, ValueId c) {
 
 double flops_sort(const Attributes&, std::span<const Shape> in, const Shape&) { return 8 * count(in[0]); }
 
-constexpr OpDefinition kFamily[] = {
+constexpr OpDefinition kChoiceFamily[] = {
     {Op::select, "select", "y = b where a > 0, else c", 3, 3, infer_select, eval_select, vjp_select, flops_elementwise},
     {Op::top_index, "top_index", "y = where a's largest elements stand along an axis, largest first", 1, 1, infer_top_index,
      eval_top_index, vjp_zero, flops_sort},
@@ -156,6 +149,6 @@ constexpr OpDefinition kFamily[] = {
 
 }  // namespace
 
-std::span<const OpDefinition> choice_family() { return kFamily; }
+std::span<const OpDefinition> choice_family() { return kChoiceFamily; }
 
 }  // namespace probust::ops

@@ -152,7 +152,7 @@ double flops_conv_filter_grad(const Attributes& a, std::span<const Shape> in, co
   return flops_of(std::get<Window>(a), in[0][0], in[0][1], in[1][1]);
 }
 
-constexpr OpDefinition kFamily[] = {
+constexpr OpDefinition kConvFamily[] = {
     {Op::conv, "conv", "y[n, o, q] = sum_{i, t} w[o, i, t] x[n, i, q stride - pad + t dilation]", 2, 2, infer_conv, eval_conv,
      vjp_conv, flops_conv},
     {Op::conv_transpose, "conv_transpose", "y[n, i, q stride - pad + t dilation] = sum_{o, q, t} w[o, i, t] c[n, o, q]", 2, 2,
@@ -163,6 +163,6 @@ constexpr OpDefinition kFamily[] = {
 
 }  // namespace
 
-std::span<const OpDefinition> conv_family() { return kFamily; }
+std::span<const OpDefinition> conv_family() { return kConvFamily; }
 
 }  // namespace probust::ops

@@ -29,6 +29,12 @@ double flops_elementwise(const Attributes&, std::span<const Shape>, const Shape&
 /// Data movement only.
 double flops_none(const Attributes&, std::span<const Shape>, const Shape& y);
 
+/// A derivative that is zero almost everywhere, or not wanted.
+ValueId vjp_zero(Graph& graph, ValueId y, std::size_t operand, ValueId cotangent);
+
+/// Throws Error{unreadable} unless the shape has the axis.
+void require_axis(std::string_view op, std::int64_t axis, const Shape& shape);
+
 /// Throws Error{unreadable, operator name, what}.
 [[noreturn]] void misfit(std::string_view op, const std::string& what);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kLeast = 1e-30;
 
-Shape infer(const Attributes&, std::span<const Shape> in) {
+Shape infer_gaussian(const Attributes&, std::span<const Shape> in) {
   if (in[0] != in[1])
     misfit("of a normal variable", "mean " + to_string(in[0]) + " and variance " + to_string(in[1]) + " differ");
   return in[0];
@@ -88,21 +88,21 @@ ValueId vjp_normal_density(Graph& g, ValueId y, std::size_t operand, ValueId c) 
   return multiply(g, c, multiply(g, constant(g, 0.5F), multiply(g, excess, y)));
 }
 
-double flops(const Attributes&, std::span<const Shape>, const Shape& y) { return 20 * count(y); }
+double flops_gaussian(const Attributes&, std::span<const Shape>, const Shape& y) { return 20 * count(y); }
 
-constexpr OpDefinition kFamily[] = {
-    {Op::relu_mean, "relu_mean", "y = E max(X, 0), X normal of mean a and variance b", 2, 2, infer, eval<relu_mean>,
-     vjp_relu_mean, flops},
-    {Op::relu_variance, "relu_variance", "y = Var max(X, 0), X normal of mean a and variance b", 2, 2, infer, eval<relu_variance>,
-     vjp_relu_variance, flops},
-    {Op::normal_cdf, "normal_cdf", "y = P(X > 0), X normal of mean a and variance b", 2, 2, infer, eval<normal_cdf>,
-     vjp_normal_cdf, flops},
-    {Op::normal_density, "normal_density", "y = the density at 0 of X, normal of mean a and variance b", 2, 2, infer,
-     eval<normal_density>, vjp_normal_density, flops},
+constexpr OpDefinition kGaussianFamily[] = {
+    {Op::relu_mean, "relu_mean", "y = E max(X, 0), X normal of mean a and variance b", 2, 2, infer_gaussian, eval<relu_mean>,
+     vjp_relu_mean, flops_gaussian},
+    {Op::relu_variance, "relu_variance", "y = Var max(X, 0), X normal of mean a and variance b", 2, 2, infer_gaussian,
+     eval<relu_variance>, vjp_relu_variance, flops_gaussian},
+    {Op::normal_cdf, "normal_cdf", "y = P(X > 0), X normal of mean a and variance b", 2, 2, infer_gaussian, eval<normal_cdf>,
+     vjp_normal_cdf, flops_gaussian},
+    {Op::normal_density, "normal_density", "y = the density at 0 of X, normal of mean a and variance b", 2, 2, infer_gaussian,
+     eval<normal_density>, vjp_normal_density, flops_gaussian},
 };
 
 }  // namespace
 
-std::span<const OpDefinition> gaussian_family() { return kFamily; }
+std::span<const OpDefinition> gaussian_family() { return kGaussianFamily; }
 
 }  // namespace probust::ops

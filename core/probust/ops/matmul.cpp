@@ -9,14 +9,14 @@
 namespace probust::ops {
 namespace {
 
-struct Sizes {
+struct ProductSizes {
   std::int64_t m, k, n;
   Shape batch;
 };
 
 Shape leading(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-Sizes sizes(const MatmulAttributes& t, const Shape& a, const Shape& b) {
+ProductSizes sizes(const MatmulAttributes& t, const Shape& a, const Shape& b) {
   if (a.size() < 2 || b.size() < 2)
     misfit("matmul", "needs operands of rank 2 or more, not " + to_string(a) + " and " + to_string(b));
   const std::int64_t rows = a[a.size() - 2], inner_a = a[a.size() - 1], inner_b = b[b.size() - 2], columns = b[b.size() - 1];
@@ -26,8 +26,8 @@ Sizes sizes(const MatmulAttributes& t, const Shape& a, const Shape& b) {
   return {m, k, n, broadcast_shapes(leading(a), leading(b), "matmul")};
 }
 
-Shape infer(const Attributes& attributes, std::span<const Shape> in) {
-  Sizes s = sizes(std::get<MatmulAttributes>(attributes), in[0], in[1]);
+Shape infer_matmul(const Attributes& attributes, std::span<const Shape> in) {
+  ProductSizes s = sizes(std::get<MatmulAttributes>(attributes), in[0], in[1]);
   s.batch.push_back(s.m);
   s.batch.push_back(s.n);
   return s.batch;
@@ -82,16 +82,16 @@ ValueId vjp(Graph& g, ValueId y, std::size_t operand, ValueId c) {
   return build::sum_to(g, result, shape);
 }
 
-double flops(const Attributes& attributes, std::span<const Shape> in, const Shape& y) {
+double flops_matmul(const Attributes& attributes, std::span<const Shape> in, const Shape& y) {
   return 2 * count(y) * static_cast<double>(sizes(std::get<MatmulAttributes>(attributes), in[0], in[1]).k);
 }
 
-constexpr OpDefinition kFamily[] = {
-    {Op::matmul, "matmul", "y[.., i, j] = sum_l op(a)[.., i, l] op(b)[.., l, j]", 2, 2, infer, eval, vjp, flops},
+constexpr OpDefinition kMatmulFamily[] = {
+    {Op::matmul, "matmul", "y[.., i, j] = sum_l op(a)[.., i, l] op(b)[.., l, j]", 2, 2, infer_matmul, eval, vjp, flops_matmul},
 };
 
 }  // namespace
 
-std::span<const OpDefinition> matmul_family() { return kFamily; }
+std::span<const OpDefinition> matmul_family() { return kMatmulFamily; }
 
 }  // namespace probust::ops

@@ -148,7 +148,7 @@ double flops_windows(const Attributes& attributes, std::span<const Shape> in, co
   return count(window.kernel) * count(window.output()) * static_cast<double>(in[0][0] * in[0][1]);
 }
 
-constexpr OpDefinition kFamily[] = {
+constexpr OpDefinition kPoolFamily[] = {
     {Op::max_pool, "max_pool", "y[q] = max_t a[q stride - pad + t dilation]", 1, 1, infer_max_pool, eval_max_pool, vjp_max_pool,
      flops_windows},
     {Op::max_scatter, "max_scatter", "y[argmax of a's window q] += b[q]", 2, 2, infer_max_scatter, eval_max_scatter,
@@ -163,6 +163,6 @@ constexpr OpDefinition kFamily[] = {
 
 }  // namespace
 
-std::span<const OpDefinition> pool_family() { return kFamily; }
+std::span<const OpDefinition> pool_family() { return kPoolFamily; }
 
 }  // namespace probust::ops

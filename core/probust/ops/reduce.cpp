@@ -11,8 +11,7 @@ namespace {
 Shape infer_reduce_sum(const Attributes& attributes, std::span<const Shape> in) {
   Shape shape = in[0];
   for (const std::int64_t axis : std::get<AxesAttributes>(attributes).axes) {
-    if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
-      misfit("reduce_sum", "axis " + std::to_string(axis) + " does not exist");
+    require_axis("reduce_sum", axis, shape);
     shape[axis] = 1;
   }
   return shape;
@@ -65,7 +64,7 @@ ValueId vjp_broadcast(Graph& g, ValueId y, std::size_t, ValueId c) {
 
 double flops_reduce(const Attributes&, std::span<const Shape> in, const Shape&) { return count(in[0]); }
 
-constexpr OpDefinition kFamily[] = {
+constexpr OpDefinition kReduceFamily[] = {
     {Op::reduce_sum, "reduce_sum", "y = sum of a over axes, which keep extent 1", 1, 1, infer_reduce_sum, eval_reduce_sum,
      vjp_reduce_sum, flops_reduce},
     {Op::broadcast, "broadcast", "y = a repeated up to a shape", 1, 1, infer_broadcast, eval_broadcast, vjp_broadcast,
@@ -74,6 +73,6 @@ constexpr OpDefinition kFamily[] = {
 
 }  // namespace
 
-std::span<const OpDefinition> reduce_family() { return kFamily; }
+std::span<const OpDefinition> reduce_family() { return kReduceFamily; }
 
 }  // namespace probust::ops

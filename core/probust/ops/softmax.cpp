@@ -11,10 +11,9 @@
 namespace probust::ops {
 namespace {
 
-Shape infer(const Attributes& attributes, std::span<const Shape> in) {
+Shape infer_softmax(const Attributes& attributes, std::span<const Shape> in) {
   const std::int64_t axis = std::get<AxisAttribute>(attributes).axis;
-  if (axis < 0 || axis >= static_cast<std::int64_t>(in[0].size()))
-    misfit("softmax", "axis " + std::to_string(axis) + " does not exist");
+  require_axis("softmax", axis, in[0]);
   return in[0];
 }
 
@@ -51,15 +50,16 @@ ValueId vjp_log_softmax(Graph& g, ValueId y, std::size_t, ValueId c) {
   return build::subtract(g, c, build::multiply(g, append(g, Op::exp, {y}), total));
 }
 
-double flops(const Attributes&, std::span<const Shape>, const Shape& y) { return 5 * count(y); }
+double flops_softmax(const Attributes&, std::span<const Shape>, const Shape& y) { return 5 * count(y); }
 
-constexpr OpDefinition kFamily[] = {
-    {Op::softmax, "softmax", "y = e^a / sum e^a along an axis", 1, 1, infer, eval<false>, vjp_softmax, flops},
-    {Op::log_softmax, "log_softmax", "y = a - ln sum e^a along an axis", 1, 1, infer, eval<true>, vjp_log_softmax, flops},
+constexpr OpDefinition kSoftmaxFamily[] = {
+    {Op::softmax, "softmax", "y = e^a / sum e^a along an axis", 1, 1, infer_softmax, eval<false>, vjp_softmax, flops_softmax},
+    {Op::log_softmax, "log_softmax", "y = a - ln sum e^a along an axis", 1, 1, infer_softmax, eval<true>, vjp_log_softmax,
+     flops_softmax},
 };
 
 }  // namespace
 
-std::span<const OpDefinition> softmax_family() { return kFamily; }
+std::span<const OpDefinition> softmax_family() { return kSoftmaxFamily; }
 
 }  // namespace probust::ops

@@ -26,7 +26,7 @@ void require_node(const Trees& trees, std::size_t i) {
   if (!leaf && (!behind(node.yes) || !behind(node.no))) misfit("tree_ensemble", "a child does not stand behind its parent");
 }
 
-Shape infer(const Attributes& attributes, std::span<const Shape> in) {
+Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
   const Trees& trees = trees_of(attributes);
   if (in[0].size() != 2) misfit("tree_ensemble", "takes [rows, features], not " + to_string(in[0]));
   for (std::size_t i = 0; i < trees.nodes.size(); ++i) {
@@ -102,22 +102,20 @@ void eval(const Attributes& attributes, std::span<const Tensor* const> in, Tenso
   }
 }
 
-ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
-
 // About one comparison per level of each tree.
-double flops(const Attributes& attributes, std::span<const Shape>, const Shape& y) {
+double flops_trees(const Attributes& attributes, std::span<const Shape>, const Shape& y) {
   const Trees& trees = trees_of(attributes);
   const double per_tree = static_cast<double>(trees.nodes.size()) / std::max<double>(1, static_cast<double>(trees.roots.size()));
   return static_cast<double>(y[0] * static_cast<std::int64_t>(trees.roots.size())) * std::log2(per_tree + 1);
 }
 
-constexpr OpDefinition kFamily[] = {
+constexpr OpDefinition kTreesFamily[] = {
     {Op::tree_ensemble, "tree_ensemble", "y[i, t] = weights for t of the leaves that row i of a falls into, one per tree", 1, 1,
-     infer, eval, vjp_zero, flops},
+     infer_trees, eval, vjp_zero, flops_trees},
 };
 
 }  // namespace
 
-std::span<const OpDefinition> trees_family() { return kFamily; }
+std::span<const OpDefinition> trees_family() { return kTreesFamily; }
 
 }  // namespace probust::ops

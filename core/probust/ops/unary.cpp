@@ -11,7 +11,7 @@
 namespace probust::ops {
 namespace {
 
-Shape infer(const Attributes&, std::span<const Shape> in) { return in[0]; }
+Shape infer_unary(const Attributes&, std::span<const Shape> in) { return in[0]; }
 
 template <float (*function)(float)>
 void eval(const Attributes&, std::span<const Tensor* const> in, Tensor& y) {
@@ -40,8 +40,6 @@ ValueId vjp(Graph& g, ValueId y, std::size_t, ValueId c) {
   return build::multiply(g, c, derivative(g, g[y].inputs[0], y));
 }
 
-ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
-
 ValueId vjp_negate(Graph& g, ValueId, std::size_t, ValueId c) { return build::negate(g, c); }
 
 ValueId d_absolute(Graph& g, ValueId a, ValueId) { return append(g, Op::sign, {a}); }
@@ -60,30 +58,30 @@ ValueId d_softplus(Graph& g, ValueId a, ValueId) { return append(g, Op::sigmoid,
 ValueId d_sine(Graph& g, ValueId a, ValueId) { return append(g, Op::cosine, {a}); }
 ValueId d_cosine(Graph& g, ValueId a, ValueId) { return build::negate(g, append(g, Op::sine, {a})); }
 
-constexpr OpDefinition kFamily[] = {
-    {Op::negate, "negate", "y = -a", 1, 1, infer, eval<negate>, vjp_negate, flops_elementwise},
-    {Op::absolute, "absolute", "y = |a|", 1, 1, infer, eval<absolute>, vjp<d_absolute>, flops_elementwise},
-    {Op::sign, "sign", "y = -1, 0 or 1", 1, 1, infer, eval<sign>, vjp_zero, flops_elementwise},
-    {Op::step, "step", "y = 1 where a > 0, else 0", 1, 1, infer, eval<step>, vjp_zero, flops_elementwise},
-    {Op::relu, "relu", "y = max(a, 0)", 1, 1, infer, eval<relu>, vjp<d_relu>, flops_elementwise},
-    {Op::exp, "exp", "y = e^a", 1, 1, infer, eval<exponential>, vjp<d_exp>, flops_elementwise},
-    {Op::log, "log", "y = ln a", 1, 1, infer, eval<logarithm>, vjp<d_log>, flops_elementwise},
-    {Op::sqrt, "sqrt", "y = a^(1/2)", 1, 1, infer, eval<square_root>, vjp<d_sqrt>, flops_elementwise},
-    {Op::reciprocal, "reciprocal", "y = 1 / a", 1, 1, infer, eval<reciprocal>, vjp<d_reciprocal>, flops_elementwise},
-    {Op::sigmoid, "sigmoid", "y = 1 / (1 + e^-a)", 1, 1, infer, eval<sigmoid>, vjp<d_sigmoid>, flops_elementwise},
-    {Op::tanh, "tanh", "y = tanh a", 1, 1, infer, eval<hyperbolic_tangent>, vjp<d_tanh>, flops_elementwise},
-    {Op::erf, "erf", "y = erf a", 1, 1, infer, eval<error_function>, vjp<d_erf>, flops_elementwise},
-    {Op::softplus, "softplus", "y = ln(1 + e^a)", 1, 1, infer, eval<softplus>, vjp<d_softplus>, flops_elementwise},
-    {Op::sine, "sine", "y = sin a", 1, 1, infer, eval<sine>, vjp<d_sine>, flops_elementwise},
-    {Op::cosine, "cosine", "y = cos a", 1, 1, infer, eval<cosine>, vjp<d_cosine>, flops_elementwise},
-    {Op::floor, "floor", "y = the largest integer that is not above a", 1, 1, infer, eval<round_down>, vjp_zero,
+constexpr OpDefinition kUnaryFamily[] = {
+    {Op::negate, "negate", "y = -a", 1, 1, infer_unary, eval<negate>, vjp_negate, flops_elementwise},
+    {Op::absolute, "absolute", "y = |a|", 1, 1, infer_unary, eval<absolute>, vjp<d_absolute>, flops_elementwise},
+    {Op::sign, "sign", "y = -1, 0 or 1", 1, 1, infer_unary, eval<sign>, vjp_zero, flops_elementwise},
+    {Op::step, "step", "y = 1 where a > 0, else 0", 1, 1, infer_unary, eval<step>, vjp_zero, flops_elementwise},
+    {Op::relu, "relu", "y = max(a, 0)", 1, 1, infer_unary, eval<relu>, vjp<d_relu>, flops_elementwise},
+    {Op::exp, "exp", "y = e^a", 1, 1, infer_unary, eval<exponential>, vjp<d_exp>, flops_elementwise},
+    {Op::log, "log", "y = ln a", 1, 1, infer_unary, eval<logarithm>, vjp<d_log>, flops_elementwise},
+    {Op::sqrt, "sqrt", "y = a^(1/2)", 1, 1, infer_unary, eval<square_root>, vjp<d_sqrt>, flops_elementwise},
+    {Op::reciprocal, "reciprocal", "y = 1 / a", 1, 1, infer_unary, eval<reciprocal>, vjp<d_reciprocal>, flops_elementwise},
+    {Op::sigmoid, "sigmoid", "y = 1 / (1 + e^-a)", 1, 1, infer_unary, eval<sigmoid>, vjp<d_sigmoid>, flops_elementwise},
+    {Op::tanh, "tanh", "y = tanh a", 1, 1, infer_unary, eval<hyperbolic_tangent>, vjp<d_tanh>, flops_elementwise},
+    {Op::erf, "erf", "y = erf a", 1, 1, infer_unary, eval<error_function>, vjp<d_erf>, flops_elementwise},
+    {Op::softplus, "softplus", "y = ln(1 + e^a)", 1, 1, infer_unary, eval<softplus>, vjp<d_softplus>, flops_elementwise},
+    {Op::sine, "sine", "y = sin a", 1, 1, infer_unary, eval<sine>, vjp<d_sine>, flops_elementwise},
+    {Op::cosine, "cosine", "y = cos a", 1, 1, infer_unary, eval<cosine>, vjp<d_cosine>, flops_elementwise},
+    {Op::floor, "floor", "y = the largest integer that is not above a", 1, 1, infer_unary, eval<round_down>, vjp_zero,
      flops_elementwise},
-    {Op::round, "round", "y = the nearest integer, halves to the even one", 1, 1, infer, eval<round_to_even>, vjp_zero,
+    {Op::round, "round", "y = the nearest integer, halves to the even one", 1, 1, infer_unary, eval<round_to_even>, vjp_zero,
      flops_elementwise},
 };
 
 }  // namespace
 
-std::span<const OpDefinition> unary_family() { return kFamily; }
+std::span<const OpDefinition> unary_family() { return kUnaryFamily; }
 
 }  // namespace probust::ops

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Element-wise functions, select and softmax. Exponentials and related functions use Eigen's vector functions on whole blocks, so
 // that an element's value does not depend on its position in the array.
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
 #include "probust/exec/gather_offsets.h"
 #include "probust/ops/op.h"
@@ -13,9 +13,6 @@
 
 namespace probust::cpu {
 namespace {
-
-constexpr std::int64_t kBlock = 16;
-using Block = Eigen::Array<float, kBlock, 1>;
 
 // Applies a function of whole blocks; the last one is padded.
 template <class F>

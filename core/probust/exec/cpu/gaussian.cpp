@@ -2,16 +2,13 @@
 // Rectified normal variables (ops/gaussian.cpp), a block of elements at once. The normal tail is approximation 26.2.17 of
 // Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), with an error of at most 1e-7; it is a multiple of the
 // density.
-#include <Eigen/Core>
 #include <algorithm>
 
+#include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
 
 namespace probust::cpu {
 namespace {
-
-constexpr std::int64_t kBlock = 16;
-using Block = Eigen::Array<float, kBlock, 1>;
 
 // A normal variable of mean a and variance b, seen from its smaller side.
 struct Normal {

@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 
+#include "probust/exec/cpu/block.h"
+
 #ifdef __wasm_simd128__
 #include "probust/exec/cpu/wasm_products.h"
 #endif
@@ -32,7 +34,6 @@ using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, E
 // difference between two processors in the p of adf, which is the most sensitive to rounding, is half of that with 256.
 constexpr Index kMostDepth = 128;
 constexpr Index kPackedBytes = 128 << 10;  // packed rows, in the second-level cache
-constexpr auto kFloat = static_cast<Index>(sizeof(float));
 
 constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
 

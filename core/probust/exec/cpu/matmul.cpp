@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
 #include "probust/ops/op.h"
@@ -48,7 +49,6 @@ std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, 
 }
 
 constexpr std::int64_t kProductBytes = 1 << 20;  // of the products of gathered rows
-constexpr std::int64_t kFloat = sizeof(float);
 
 // op(a) with many rows i and few lanes: row i begins at i * row_step, its k elements are element_step apart, lanes are
 // contiguous.
@@ -192,8 +192,6 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
 // same bits alone and among many. Computes blocks of a row of y in registers.
 void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l, const float* b, Matrix y_size, std::int64_t k,
                        float* y) {
-  constexpr std::int64_t kBlock = 16;
-  using Block = Eigen::Array<float, kBlock, 1>;
   const auto [m, n] = y_size;
   for (std::int64_t i = 0; i < m; ++i) {
     std::int64_t j = 0;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+namespace probust::cpu {
+
+inline constexpr std::int64_t kFloat = sizeof(float);
+
+/// As many values as kernels process at once: whole vector registers on every instruction set.
+inline constexpr std::int64_t kBlock = 16;
+using Block = Eigen::Array<float, kBlock, 1>;
+
+}  // namespace probust::cpu
