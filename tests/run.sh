@@ -75,9 +75,7 @@ fi
 check "lint" tests/tools/check_lint.sh
 run_tests release
 check "build, asan" build asan
-# Tests over hundreds of problems find no memory error that one problem would not.
-statistics='NormalCoverage|ExternalEngine.EstimatesAre|Curve.LinearMargins|Curve.SmoothingHalves|Curve.WideSweeps|Calibration.TakesMost'
-run_tests asan -LE slow -E "$statistics|Schedule.ATotal"
+run_tests asan -LE slow
 check "build, wasm" build wasm
 run_tests wasm
 finish

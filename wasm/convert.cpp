@@ -78,7 +78,7 @@ Quantization read_range(const CallArguments& arguments) {
   return range;
 }
 
-val write(const Port& port) {
+val write_port(const Port& port) {
   val entry = val::object();
   entry.set("name", port.name);
   entry.set("type", port.type);
@@ -86,7 +86,7 @@ val write(const Port& port) {
   return entry;
 }
 
-val write(const OperatorUse& use) {
+val write_use(const OperatorUse& use) {
   val entry = val::object();
   entry.set("opType", use.op_type);
   entry.set("domain", use.domain);
@@ -97,9 +97,9 @@ val write(const OperatorUse& use) {
 }
 
 template <class Entry>
-val write_list(const std::vector<Entry>& entries) {
+val write_list(const std::vector<Entry>& entries, val (*write_entry)(const Entry&)) {
   val list = val::array();
-  for (const Entry& entry : entries) list.call<void>("push", write(entry));
+  for (const Entry& entry : entries) list.call<void>("push", write_entry(entry));
   return list;
 }
 
@@ -310,9 +310,9 @@ val write(const Model& model, const Shape& point, const std::string& engine) {
   object.set("pointShape", shape(point));
   object.set("inputShape", shape(model.input_shape));
   object.set("logits", model.output_name);
-  object.set("inputs", write_list(summary.inputs));
-  object.set("outputs", write_list(summary.outputs));
-  object.set("operators", write_list(summary.operators));
+  object.set("inputs", write_list(summary.inputs, write_port));
+  object.set("outputs", write_list(summary.outputs, write_port));
+  object.set("operators", write_list(summary.operators, write_use));
   val notes = val::array();
   for (const std::string& note : model.notes) notes.call<void>("push", note);
   object.set("notes", notes);

@@ -91,8 +91,8 @@ async function compare(name: string, model: string, data: string, x: Float32Arra
   table.push(
     `${name.padEnd(26)} ${String(actual.length).padStart(5)} ${worst.toExponential(1).padStart(10)} ${String(ties).padStart(8)}  ${where}`,
   );
-  // Margins are float32 there and here, and rounded in another order.
-  expect(worst).toBeLessThan(1e-6);
+  // Margins are float32 there and here, and rounded in an order that depends on the processor's instruction set.
+  expect(worst).toBeLessThan(2e-6);
   expect(ties).toBeLessThanOrEqual(2);
 }
 
