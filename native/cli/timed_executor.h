@@ -65,9 +65,7 @@ class TimedExecutor final : public Executor {
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return timed([&] { return executor_->project(points, rivals, noise, count, known, around); });
   }
-  std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems) override {
-    return executor_->normal_probabilities(problems);
-  }
+  normal::ProblemSolver* normal_solver() override { return executor_->normal_solver(); }
 
  private:
   std::unique_ptr<Executor> executor_;

@@ -147,6 +147,9 @@ class Device {
   std::unique_ptr<State> state_;
 };
 
+inline constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+inline constexpr auto kDoubleBytes = static_cast<std::int64_t>(sizeof(double));
+
 /// Memory of a device.
 template <class T>
 class Array {

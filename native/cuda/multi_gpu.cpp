@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "probust/base/parallel.h"
+#include "probust/normal/batch.h"
 
 namespace probust::cuda {
 namespace {
 
-class MultiGpuExecutor final : public Executor {
+class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
  public:
   MultiGpuExecutor(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) : options_(options) {
     const int count = std::max(1, device_count());  // without devices, the first one throws the error
@@ -97,13 +98,13 @@ class MultiGpuExecutor final : public Executor {
     });
   }
 
-  std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems) override {
-    std::vector<normal::Probability> all(problems.size());
+  normal::ProblemSolver* normal_solver() override { return this; }
+
+  void solve(std::span<const normal::Problem> problems, std::span<normal::Probability> answers,
+             const normal::Options& options) override {
     each_share(static_cast<std::int64_t>(problems.size()), [&](Executor& part, std::int64_t first, std::int64_t count) {
-      const std::vector<normal::Probability> own = part.normal_probabilities(problems.subspan(first, count));
-      std::copy(own.begin(), own.end(), all.begin() + first);
+      part.normal_solver()->solve(problems.subspan(first, count), answers.subspan(first, count), options);
     });
-    return all;
   }
 
  private:

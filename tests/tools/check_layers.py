@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "onnx": ["base", "graph", "ops", "passes"],
     "noise": ["base"],
     "normal": ["base"],
-    "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise", "normal"],
+    "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise"],
     "estimators": ["base", "graph", "ops", "noise", "normal", "exec"],
     "analysis": ["base", "noise", "normal", "exec", "estimators"],
     "data": ["base", "noise"],

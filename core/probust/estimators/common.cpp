@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "probust/base/parallel.h"
+#include "probust/normal/batch.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/mv_sigmoid.h"
 #include "probust/normal/univariate.h"
@@ -163,7 +164,10 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
       owner.push_back(i);
     }
   }
-  const std::vector<normal::Probability> answers = executor.normal_probabilities(open);
+  std::vector<normal::Probability> answers(open.size());
+  normal::BatchSolver here(threads);
+  normal::ProblemSolver* const there = executor.normal_solver();
+  (there != nullptr ? *there : here).solve(open, answers, {.stop = &executor.progress.stop});
   stop_if_asked(&executor.progress.stop);
   parallel_for(static_cast<std::int64_t>(owner.size()), threads, [&](std::int64_t k, int) {
     const std::int64_t i = owner[k];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -12,85 +11,21 @@
 #include <vector>
 
 #include "probust/base/error.h"
-#include "probust/base/tensor.h"
+#include "probust/exec/margins.h"
+#include "probust/exec/points.h"
 #include "probust/exec/program.h"
 #include "probust/graph/graph.h"
 #include "probust/noise/noise.h"
-#include "probust/normal/batch.h"
 
 namespace probust {
 
-/// Points to evaluate a classifier at, with the keys of their noise.
-struct Points {
-  Tensor x;                          ///< [N, ...] in the natural space
-  std::vector<std::int64_t> index;   ///< [N] position in the data: part of the noise's key
-  std::vector<std::int64_t> target;  ///< [N] the class t that has to survive
-  std::uint64_t seed = 0;
-
-  std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
-};
-
-/// Points first .. first + count - 1. Throws Error{usage} if x, index and target differ in length.
-Points slice(const Points& points, std::int64_t first, std::int64_t count);
-
-/// The points at positions `which`, in that order. Throws as slice does.
-Points select(const Points& points, std::span<const std::int64_t> which);
-
-/// With more rivals than this, executors may compute margin gradients from the gradients of the last layer's inputs.
-inline constexpr std::int64_t kManyRivals = 256;
-
-/// A linear last layer with inputs h: f = W h + b.
-struct LastLayer {
-  Eigen::MatrixXf weights;  ///< W [C, w]
-  Eigen::VectorXf bias;     ///< b [C]
-};
-
-/// A classifier linearised around a point: all that a probability is computed from. Rivals are the classes other than the
-/// target, in order; m = C - 1. Use `variances` and `covariance` rather than `gram`, which has another meaning if `last` is set.
-struct Linearization {
-  Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
-  /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w, w],
-  /// the same for the gradients of the last layer's inputs.
-  Eigen::MatrixXd gram;
-  /// [m, samples] For each noisy copy: its margins g_j, and its noise eps_j along the averaged gradients (U eps_j) and along its
-  /// own gradients (U_j eps_j). Empty if nothing was sampled.
-  Eigen::MatrixXd sampled, along_mean, along_own;
-  /// If set, the gradient of margin i is (W_t - W_i) H, with the gradients of the last layer's inputs as rows of H.
-  std::shared_ptr<const LastLayer> last;
-  std::int64_t target = 0;           ///< t, if `last` is set
-  Eigen::VectorXd margin_variances;  ///< [m] u_i C u_iᵀ at unit scale, if `last` is set
-
-  std::int64_t rivals() const { return margins.size(); }
-  /// [m] u_i C u_iᵀ, with the noise covariance C at unit scale.
-  Eigen::VectorXd variances() const { return last ? margin_variances : Eigen::VectorXd(gram.diagonal()); }
-  /// [k, k] U C Uᵀ at unit scale for the margins `rows`.
-  Eigen::MatrixXd covariance(std::span<const std::int64_t> rows) const;
-};
-
-/// The rival class of a row of margins of `target`.
-inline std::int64_t rival_of(std::int64_t row, std::int64_t target) { return row < target ? row : row + 1; }
+namespace normal {
+class ProblemSolver;
+}
 
 /// What is linearised: the classifier at the point, or its mean under the noise by moment propagation (moments/moments.h), which
 /// is accurate at the scale of the noise.
 enum class Around { point, noise };
-
-/// Margins of antithetic pairs of copies of one point: column j of `plus` is at x + eps_j, of `minus` at x - eps_j. If the noise
-/// cannot be mirrored, a pair is two independent copies. Either way, a margin's variance is that of the pair's mean plus the mean
-/// square of half the pair's difference.
-struct Pairs {
-  Eigen::MatrixXd plus, minus;  ///< [m, h], NaN if the copy's logits are NaN
-
-  std::int64_t rivals() const { return plus.rows(); }
-  std::int64_t size() const { return plus.cols(); }
-};
-
-/// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
-struct Projection {
-  Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
-  Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, with the gradients of the chosen margins as rows of U
-  Eigen::MatrixXd along;    ///< [k, h] U eps_j for the noise of the first copy of each pair, in the units of the margins
-  Pairs pairs;              ///< the margins of the same pairs, except those that the caller already has
-};
 
 /// Margins and their gradients averaged over noisy copies of some points, in instalments, for callers that cannot wait for all
 /// copies. Unusable after an Error. Its executor must outlive it.
@@ -193,22 +128,14 @@ class Executor {
   /// program. Returns the time per kind of step, longest first; empty if the executor cannot tell.
   virtual Result<std::vector<KindTime>> profile(const Points& points, bool gradients);
 
-  /// Phi_R(z) of many problems, each as from normal::mvn_cdf. A device may use another method; its answers then agree within the
-  /// errors that both report. After a stop request, answers may have the status `interrupted`.
-  virtual std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems);
+  /// Solves normal probabilities on the device (normal/batch.h); null: the caller does, on the processor.
+  virtual normal::ProblemSolver* normal_solver() { return nullptr; }
 
   Progress progress;
 };
 
 /// Throws Error unless x has one row of the model's shape per index and target, and every target exists.
 void check(const Executor& executor, const Points& points);
-
-/// The index of the largest logit, the lowest one on a tie; -1 if any is NaN.
-std::int64_t argmax(std::span<const float> logits);
-
-/// Margins f_t - f_i of logits [C], `stride` apart, over the rivals i of the target t in order: [C - 1].
-void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins);
-Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target);
 
 /// The backends compiled in, best first.
 std::span<const std::string_view> backends();

@@ -63,9 +63,7 @@ class StepwiseExecutor final : public Executor {
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override;
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override;
-  std::vector<normal::Probability> normal_probabilities(std::span<const normal::Problem> problems) override {
-    return inner_.normal_probabilities(problems);
-  }
+  normal::ProblemSolver* normal_solver() override { return inner_.normal_solver(); }
 
  private:
   using Clock = std::chrono::steady_clock;

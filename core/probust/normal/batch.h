@@ -20,15 +20,25 @@ struct Problem {
   Eigen::Index factor_columns = 0;  ///< d; 0 if the matrix is R
 };
 
-class BatchSolver {
+/// Solves many problems, on the processor or on another device.
+class ProblemSolver {
+ public:
+  virtual ~ProblemSolver() = default;
+
+  /// answers[i] is that of problems[i] within the error that it reports; `interrupted` after a stop request. `answers` needs one
+  /// entry per problem; further entries are left unchanged.
+  virtual void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options) = 0;
+};
+
+class BatchSolver final : public ProblemSolver {
  public:
   /// Without threads (a single-threaded WebAssembly module) the caller does all the work.
   explicit BatchSolver(int threads = 1) : solvers_(threads < 1 ? 1 : static_cast<std::size_t>(threads)) {}
 
   /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit, for any number of threads. An invalid
   /// problem gets its status and does not affect the others. Once each thread has solved the largest problem, nothing more is
-  /// allocated. `answers` needs one entry per problem; further entries are left unchanged.
-  void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options = {});
+  /// allocated.
+  void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options = {}) override;
 
  private:
   std::vector<Solver> solvers_;

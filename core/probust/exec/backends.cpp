@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/coarse.h"
+#include "probust/exec/host_lanes.h"
+
+namespace probust {
+namespace {
+
+struct Backend {
+  std::string_view name;
+  Compile compile;
+};
+
+// The only list of backends on this machine's processor.
+constexpr Backend kBackends[] = {
+    {"cpu", compile_cpu},
+    {"reference", compile_reference},
+};
+constexpr std::string_view kBackendNames[] = {"cpu", "reference"};
+
+}  // namespace
+
+std::span<const std::string_view> backends() { return kBackendNames; }
+
+Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
+                                                const ExecutorOptions& options) {
+  return guarded("model", [&]() -> std::unique_ptr<Executor> {
+    for (const Backend& entry : kBackends) {
+      if (entry.name == backend) return make_coarse_executor(make_host_lanes(entry.name, entry.compile, classifier, options));
+    }
+    throw Error{ErrorCode::usage, option("device"), "'" + std::string(backend) + "' is not a known device", "use cpu"};
+  });
+}
+
+std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
+                                                std::int64_t classes, const ExecutorOptions& options) {
+  return make_coarse_executor(make_forward_lanes(name, std::move(forward), std::move(point), classes, options));
+}
+
+}  // namespace probust

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/checks.h"
+
+#include <algorithm>
+
+namespace probust {
+
+void check_classifier(const Graph& graph) {
+  if (graph.inputs().size() == 1 && graph.outputs.size() == 1 && graph[graph.outputs[0]].shape.size() == 1) return;
+  throw Error{ErrorCode::usage, "classifier", "does not map one input to one vector of logits", ""};
+}
+
+std::int64_t checked_rows(const Executor& executor, const Tensor& x) {
+  const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
+  if (x.shape.empty() || element_count(per_point) != element_count(executor.point_shape())) {
+    throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
+                "the model takes " + to_string(executor.point_shape())};
+  }
+  return x.shape[0];
+}
+
+void check(const Executor& executor, const Points& points, const NoiseShape& shape) {
+  check(executor, points);
+  const auto last = std::max_element(points.index.begin(), points.index.end());
+  shape.fit(element_count(executor.point_shape()), last == points.index.end() ? 0 : *last + 1);
+}
+
+void check(const Executor& executor, const Points& points) {
+  (void)checked_rows(executor, points.x);
+  require_equal_lengths(points);
+  for (const std::int64_t target : points.target) {
+    if (target < 0 || target >= executor.classes())
+      throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
+                  "the model has " + std::to_string(executor.classes()) + " classes"};
+  }
+}
+
+}  // namespace probust

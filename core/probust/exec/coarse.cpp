@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/coarse.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "probust/autodiff/vjp.h"
+#include "probust/exec/checks.h"
+#include "probust/exec/group_mean.h"
+#include "probust/exec/last_layer.h"
+#include "probust/exec/projection.h"
+
+namespace probust {
+namespace {
+
+class CoarseExecutor final : public Executor {
+ public:
+  explicit CoarseExecutor(std::unique_ptr<Lanes> lanes, Progress* reported = nullptr)
+      : lanes_(std::move(lanes)),
+        reported_(reported != nullptr ? reported : &progress),
+        loops_(*lanes_, *reported_),
+        elements_(element_count(lanes_->point_shape())),
+        rivals_(lanes_->classes() - 1) {
+    lanes_->report_to(*reported_);
+    if (lanes_->classifier() != nullptr) split_ = split_last_layer(*lanes_->classifier());
+  }
+
+  std::string_view name() const override { return lanes_->name(); }
+  std::int64_t classes() const override { return lanes_->classes(); }
+  const Shape& point_shape() const override { return lanes_->point_shape(); }
+  bool differentiable() const override { return lanes_->classifier() != nullptr; }
+  bool piecewise_constant() override {
+    if (!differentiable()) return true;  // there are no gradients
+    if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(*lanes_->classifier());
+    return *piecewise_constant_;
+  }
+  Batch forward_batch() const override { return lanes_->forward_batch(); }
+  Batch gradient_batch() const override { return gradient_batch_; }
+  std::int64_t backwards_to_linearize() const override { return split_ ? split_->last->weights.cols() : rivals_; }
+  const ExecutorOptions& options() const override { return lanes_->options(); }
+
+  Result<Tensor> logits(const Tensor& x) override {
+    return call([&] {
+      const std::int64_t n = checked_rows(*this, x);
+      Tensor result({n, classes()});
+      loops_.for_chunks(n, forward_batch().examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        lanes_->load(worker, x.data.data() + first * elements_, count);
+        lanes_->forward(worker, count);
+        const LogitsView logits = lanes_->logits(worker);
+        for (std::int64_t b = 0; b < count; ++b) {
+          for (std::int64_t c = 0; c < classes(); ++c)
+            result.data[(first + b) * classes() + c] = logits.data[b * logits.lane_stride + c * logits.class_stride];
+        }
+      });
+      return result;
+    });
+  }
+
+  Result<std::monostate> jacobian(const Tensor& x,
+                                  const std::function<void(std::int64_t, std::span<const float>)>& take) override {
+    return call([&] {
+      const std::int64_t n = checked_rows(*this, x), bytes = classes() * elements_ * static_cast<std::int64_t>(sizeof(float));
+      if (bytes > options().memory) {
+        throw Error{ErrorCode::resources, option("memory"),
+                    "a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K, which is more than the given memory",
+                    "give at least " + std::to_string((bytes >> 10) + 1) + "K"};
+      }
+      const Sweep which = prepare(classes());
+      std::vector<float> rows(static_cast<std::size_t>(classes() * elements_));
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t unknown = 0;  // the place in the data; nothing is whitened
+        lanes_->load(0, x.data.data() + i * elements_, 1);
+        lanes_->sweep(0, which, std::span(&unknown, 1), {.rows = classes()},
+                      [&](std::int64_t row, std::int64_t) { lanes_->read_gradients(0, rows.data() + row * elements_); });
+        take(i, rows);
+      }
+      return std::monostate{};
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
+    return call([&] {
+      check(*this, points, shape);
+      if (Executor* features = without_last_layer()) return through(points, features->linearize(for_features(points), shape));
+      return linearized(points, shape, prepare(rivals_));
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
+    return call([&] {
+      check(*this, points, *noise.shape);
+      if (Executor* features = without_last_layer())
+        return through(points, features->linearize_smoothed(for_features(points), noise));
+      return linearized(points, *noise.shape, prepare(rivals_, Around::noise, &noise));
+    });
+  }
+
+  Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return call([&] {
+      check(*this, points, *noise.shape);
+      if (Executor* features = without_last_layer())
+        return through(points, features->linearize_averaged(for_features(points), noise, samples));
+      const Sweep which = prepare(rivals_);
+      std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+      // Few samples of several points fill the lanes together, as long as every worker has a group.
+      const std::int64_t fitting = which.batch.examples / std::max<std::int64_t>(2, samples);
+      loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting),
+                        [&](std::int64_t first, std::int64_t count, int worker) {
+                          GroupMean mean(loops_, slice(points, first, count), noise, samples, which);
+                          mean.add(samples, worker);
+                          std::move(mean.results().begin(), mean.results().end(), result.begin() + first);
+                        });
+      return result;
+    });
+  }
+
+  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return call([&]() -> std::unique_ptr<Averages> {
+      check(*this, points, *noise.shape);
+      if (without_last_layer() != nullptr) return Executor::averages(points, noise, samples).value();
+      return std::make_unique<Instalments>(*this, points, noise, samples);
+    });
+  }
+
+  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
+                                                        std::int64_t first_sample) override {
+    return call([&] {
+      check(*this, points, *noise.shape);
+      const auto placed = lanes_->place(points, *noise.shape);
+      const auto counts = lanes_->make_counts(points.size());
+      const CopyRange all{.first = first_sample, .count = samples, .scale = noise.scale};
+      loops_.for_copies(*placed, all, [&](const CopyRange& copies, int worker, const auto& meanwhile) {
+        lanes_->forward(worker, copies.lanes);
+        meanwhile();
+        lanes_->count_winners(worker, copies, *counts);
+      });
+      return lanes_->read_counts(*counts);
+    });
+  }
+
+  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
+    return call([&] {
+      check(*this, points, *noise.shape);
+      return pairs_of(loops_, points, noise, count, first);
+    });
+  }
+
+  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
+    return call([&] {
+      check(*this, points, *noise.shape);
+      if (points.size() == 0) return std::vector<Projection>{};
+      const Sweep which = prepare(static_cast<std::int64_t>(rivals[0].size()), around, &noise);
+      std::vector<Projection> result(static_cast<std::size_t>(points.size()));
+      loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
+        probust::project(loops_, worker, which, slice(points, first, examples), std::span(rivals).subspan(first, examples), noise,
+                         {count, known}, std::span(result).subspan(first, examples));
+      });
+      return result;
+    });
+  }
+
+  normal::ProblemSolver* normal_solver() override { return lanes_->normal_solver(); }
+
+  Result<std::vector<KindTime>> profile(const Points& points, bool gradients) override {
+    return call([&] {
+      check(*this, points);
+      if (gradients) prepare(rivals_);
+      return lanes_->profile(points, gradients);
+    });
+  }
+
+ private:
+  // A public call, from any thread.
+  template <class Body>
+  auto call(const Body& body) -> Result<decltype(body())> {
+    return guarded("model", [&] {
+      lanes_->use();
+      return body();
+    });
+  }
+
+  // Sweeps over the margins at the point or, with Around::noise, under the noise.
+  Sweep prepare(std::int64_t rows, Around around = Around::point, const Noise* noise = nullptr) {
+    Sweep which = lanes_->prepare(around, rows);
+    if (around == Around::noise) which.noise = noise;
+    if (rows >= rivals_) gradient_batch_ = which.batch;
+    return which;
+  }
+
+  // The executor of the last layer's inputs, made when first needed; null if they do not help.
+  Executor* without_last_layer() {
+    if (!split_) return nullptr;
+    if (!features_) {
+      auto lanes = lanes_->without_last_layer(*split_);
+      if (!lanes) {
+        split_.reset();
+        return nullptr;
+      }
+      features_ = std::make_unique<CoarseExecutor>(std::move(lanes), reported_);
+    }
+    return features_.get();
+  }
+
+  std::vector<Linearization> through(const Points& points, Result<std::vector<Linearization>> features) const {
+    return through_last_layer(split_->last, std::move(features).value(), points, &reported_->stop);
+  }
+
+  std::vector<Linearization> linearized(const Points& points, const NoiseShape& shape, const Sweep& which) {
+    const auto placed = lanes_->place(points, shape);
+    std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+    loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      const auto targets = std::span(points.target).subspan(first, count), index = std::span(points.index).subspan(first, count);
+      lanes_->load(worker, points.x.data.data() + first * elements_, count);
+      lanes_->make_room(worker, Kept::whitened, count, rivals_);
+      lanes_->sweep(worker, which, index, {rivals_, targets}, [&](std::int64_t, std::int64_t) {
+        lanes_->whiten(worker, *placed, index);
+        lanes_->keep(worker, Kept::whitened);
+      });
+      std::vector<Eigen::MatrixXd> grams = lanes_->grams(worker, Kept::whitened);
+      const LogitsView logits = lanes_->logits(worker);
+      for (std::int64_t b = 0; b < count; ++b) {
+        Linearization& out = result[first + b];
+        out.margins.resize(rivals_);
+        logits.store_margins(b, targets[b], out.margins);
+        out.gram = std::move(grams[b]);
+      }
+      lanes_->drop_kept(worker);
+    });
+    return result;
+  }
+
+  // linearize_averaged in instalments, point by point. All points finish in the same call.
+  class Instalments final : public Averages {
+   public:
+    Instalments(CoarseExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
+        : executor_(executor), samples_(samples) {
+      const Sweep which = executor.prepare(executor.rivals_);
+      for (std::int64_t i = 0; i < points.size(); ++i)
+        means_.push_back(std::make_unique<GroupMean>(executor.loops_, slice(points, i, 1), noise, samples, which));
+    }
+
+    Result<std::monostate> reach(std::int64_t count) override {
+      if (failed_) return *failed_;  // an Error may leave a batch half added
+      const auto result = executor_.call([&] {
+        executor_.loops_.for_chunks(static_cast<std::int64_t>(means_.size()), 1,
+                                    [&](std::int64_t i, std::int64_t, int worker) { means_[i]->add(count, worker); });
+        return std::monostate{};
+      });
+      if (!result) failed_ = result.error();
+      return result;
+    }
+
+    Result<std::vector<Linearization>> value() override {
+      if (const auto done = reach(samples_); !done) return done.error();
+      std::vector<Linearization> all;
+      for (const auto& mean : means_) all.push_back(mean->results()[0]);
+      return all;
+    }
+
+   private:
+    CoarseExecutor& executor_;
+    std::int64_t samples_;
+    std::vector<std::unique_ptr<GroupMean>> means_;
+    std::optional<Error> failed_;
+  };
+
+  std::unique_ptr<Lanes> lanes_;
+  Progress* reported_;  // ours, or that of the executor that this one computes features for
+  LaneLoops loops_;
+  std::int64_t elements_, rivals_;
+  std::optional<bool> piecewise_constant_;
+  Batch gradient_batch_;
+  std::optional<SplitClassifier> split_;  // if there are many classes
+  std::unique_ptr<CoarseExecutor> features_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_coarse_executor(std::unique_ptr<Lanes> lanes, Progress* progress) {
+  return std::make_unique<CoarseExecutor>(std::move(lanes), progress);
+}
+
+}  // namespace probust

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/host_lanes.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "probust/base/transpose.h"
+#include "probust/exec/checks.h"
+#include "probust/exec/gradient_graphs.h"
+#include "probust/exec/host_memory.h"
+#include "probust/exec/host_rows.h"
+#include "probust/exec/last_layer.h"
+#include "probust/passes/simplify.h"
+
+namespace probust {
+namespace {
+
+struct HostCounts final : DeviceBuffer {
+  std::vector<std::vector<std::int64_t>> of_points;
+  std::mutex mutex;
+};
+
+struct HostSums final : DeviceBuffer {
+  std::vector<RowMatrix> raw, whitened;  // per point
+};
+
+// The group of seeds whose gradients were computed last: [elements][seeds][examples].
+struct GradientGroup {
+  float* gradients = nullptr;
+  std::int64_t first = 0, seeds = 0, examples = 0;
+};
+
+// One thread's memory, reused from call to call.
+struct HostWorker {
+  Workspace workspace;
+  Stretch inputs, variances, logits, cotangents, gradients;
+  std::vector<std::uint32_t> points, samples;
+  std::int64_t lanes = 0;  // of the logits
+  GradientGroup group;
+  std::array<std::vector<RowMatrix>, 2> kept;  // by Kept, per example
+  Eigen::MatrixXd along_own;                   // [rows, examples]
+
+  bool intact() const {
+    return inputs.intact() && variances.intact() && logits.intact() && cotangents.intact() && gradients.intact();
+  }
+  std::vector<RowMatrix>& kept_as(Kept which) { return kept[static_cast<std::size_t>(which)]; }
+};
+
+// Times the steps of programs during its lifetime.
+struct Timing {
+  Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
+  ~Timing() { workspace.seconds = nullptr; }
+  Timing(const Timing&) = delete;
+  Timing& operator=(const Timing&) = delete;
+  Workspace& workspace;
+};
+
+std::vector<KindTime> by_kind(const std::vector<ProgramStep>& steps, const std::vector<double>& seconds, const Batch& batch) {
+  std::vector<KindTime> kinds;
+  for (std::size_t i = 0; i < steps.size() && i < seconds.size(); ++i) {
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindTime& known) { return known.kind == steps[i].kind; });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {steps[i].kind});
+    ++kind->steps;
+    kind->seconds += seconds[i];
+    kind->flops += steps[i].flops * static_cast<double>(batch.lanes(steps[i].extent));
+  }
+  std::stable_sort(kinds.begin(), kinds.end(), [](const KindTime& a, const KindTime& b) { return a.seconds > b.seconds; });
+  return kinds;
+}
+
+// Calls use(point, first_lane, end_lane) for runs of lanes that share a point.
+template <class Use>
+void for_points(const CopyRange& copies, Use use) {
+  for (std::int64_t lane = 0; lane < copies.lanes;) {
+    const std::int64_t i = copies.point(lane), end = std::min(copies.lanes, (i + 1) * copies.count - copies.begin);
+    use(i, lane, end);
+    lane = end;
+  }
+}
+
+class HostLanes final : public Lanes {
+ public:
+  HostLanes(std::string_view name, Compile compile, const Graph& classifier, const ExecutorOptions& options)
+      : name_(name),
+        compile_(compile),
+        graph_(simplified(classifier)),
+        point_shape_((*graph_)[graph_->inputs()[0]].shape),
+        elements_(element_count(point_shape_)),
+        classes_((*graph_)[graph_->outputs[0]].shape[0]),
+        memory_(options, elements_, classes_) {
+    memory_.check_values_fit(*graph_);
+    forward_ = compile_(*graph_);
+    fit();
+    make_workers();
+  }
+
+  HostLanes(std::string_view name, std::unique_ptr<Program> forward, Shape point, std::int64_t classes,
+            const ExecutorOptions& options)
+      : name_(name),
+        point_shape_(std::move(point)),
+        elements_(element_count(point_shape_)),
+        classes_(classes),
+        memory_(options, elements_, classes_),
+        forward_(std::move(forward)),
+        forward_batch_(memory_.forward_batch(*forward_)) {
+    make_workers();
+  }
+
+  std::string_view name() const override { return name_; }
+  const Shape& point_shape() const override { return point_shape_; }
+  std::int64_t classes() const override { return classes_; }
+  const Graph* classifier() const override { return graph_ ? &*graph_ : nullptr; }
+  const ExecutorOptions& options() const override { return memory_.options(); }
+  int workers() const override { return memory_.options().threads; }
+  Batch forward_batch() const override { return forward_batch_; }
+
+  void report_to(Progress& progress) override {
+    progress_ = &progress;
+    make_workers();
+  }
+
+  // Frees our memory first, or both would hold all of it. The last layer's weights exist three times: as constant, packed and as
+  // a matrix; the features' lanes subtract their own.
+  std::unique_ptr<Lanes> without_last_layer(const SplitClassifier& split) override {
+    make_workers();
+    ExecutorOptions rest = memory_.options();
+    if (rest.weights_included) {
+      const std::int64_t last = (split.last->weights.size() + split.last->bias.size()) * static_cast<std::int64_t>(sizeof(float));
+      rest.memory = std::max<std::int64_t>(1, memory_.given() - 3 * last);
+    }
+    return std::make_unique<HostLanes>(name_, compile_, split.features, rest);
+  }
+
+  // ---- inputs
+
+  std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) override {
+    return std::make_unique<PlacedPoints>(points, shape);
+  }
+
+  void load(int worker, const float* points, std::int64_t count) override {
+    transpose(points, count, elements_, workers_[worker].inputs.take(elements_ * count));
+  }
+
+  void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
+    HostWorker& own = workers_[worker];
+    float* const x = own.inputs.take(elements_ * copies.lanes);
+    own.points.resize(static_cast<std::size_t>(copies.lanes));
+    own.samples.resize(static_cast<std::size_t>(copies.lanes));
+    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
+      own.points[lane] = static_cast<std::uint32_t>(placed.points.index[copies.point(lane)]);
+      own.samples[lane] = static_cast<std::uint32_t>(copies.sample(lane));
+    }
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        std::fill(x + e * copies.lanes + from, x + e * copies.lanes + to, placed.points.x.data[i * elements_ + e]);
+      });
+    }
+    placed.shape.add({placed.points.seed, own.points, own.samples}, elements_, static_cast<float>(copies.scale), x);
+  }
+
+  void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
+    float* const input = workers_[worker].inputs.data();
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      float* const line = input + e * copies.lanes;
+      for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        const float x = placed.points.x.data[i * elements_ + e];
+        for (std::int64_t lane = from; lane < to; ++lane) line[lane] = x - (line[lane] - x);
+      });
+    }
+  }
+
+  // ---- runs
+
+  void forward(int worker, std::int64_t lanes) override {
+    HostWorker& own = workers_[worker];
+    float* logits = own.logits.take(classes_ * lanes);
+    const float* input = own.inputs.data();
+    forward_->run({lanes, 1}, std::span(&input, 1), std::span(&logits, 1), own.workspace);
+    verify(own);
+    own.lanes = lanes;
+    progress_->passes += lanes;
+  }
+
+  Sweep prepare(Around around, std::int64_t rows) override {
+    std::unique_ptr<Program>& program = around == Around::point ? gradient_ : smoothed_;
+    if (!program) {
+      if (!graph_)
+        throw Error{ErrorCode::unsupported, "gradients", "are not to be had from " + name_, "ask for what needs logits alone"};
+      const Graph gradient = around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_);
+      memory_.check_values_fit(gradient);
+      make_workers();  // frees the memory of earlier runs, so that the weights fit
+      program = compile_(gradient);
+      fit();
+    }
+    return {around, memory_.gradient_batch(*program, rows)};
+  }
+
+  void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
+             const std::function<void(std::int64_t, std::int64_t)>& take) override {
+    HostWorker& own = workers_[worker];
+    const auto count = static_cast<std::int64_t>(index.size());
+    if (seeds.rows == 0) return forward(worker, count);
+    if (which.noise != nullptr) fill_variances(*which.noise, index, own);
+    const Program& program = which.around == Around::point ? *gradient_ : *smoothed_;
+    for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) {
+      stop_if_asked(&progress_->stop);
+      const std::int64_t together = std::min(which.batch.seeds, seeds.rows - first), lanes = together * count;
+      std::vector<const float*> inputs{own.inputs.data()};
+      if (which.noise != nullptr) inputs.push_back(own.variances.data());
+      inputs.push_back(fill_seeds(seeds, first, together, count, own));
+      float* outputs[] = {own.logits.take(classes_ * lanes), own.gradients.take(elements_ * lanes)};
+      program.run({count, together}, inputs, outputs, own.workspace, first == 0 ? Reuse::nothing : Reuse::examples);
+      verify(own);
+      own.group = {outputs[1], first, together, count};
+      take(first, together);
+      progress_->passes += lanes + (first == 0 ? count : 0);
+      // The logits have one lane per seed and example: keep those of the first seed.
+      for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(outputs[0] + c * lanes, count, outputs[0] + c * count);
+    }
+    own.lanes = count;
+  }
+
+  LogitsView logits(int worker) override { return {workers_[worker].logits.data(), 1, workers_[worker].lanes}; }
+
+  std::vector<KindTime> profile(const Points& points, bool gradients) override {
+    HostWorker& own = workers_[0];
+    Sweep which{Around::point, forward_batch_};
+    if (gradients) which = prepare(Around::point, classes_ - 1);
+    const Program& program = gradients ? *gradient_ : *forward_;
+    const Batch batch{std::min(points.size(), which.batch.examples), which.batch.seeds};
+    load(0, points.x.data.data(), batch.examples);
+    const std::vector<std::int64_t> index(static_cast<std::size_t>(batch.examples), 0);
+    std::vector<double> seconds;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      seconds.clear();
+      {
+        const Timing timing(own.workspace, seconds);
+        if (gradients) {
+          sweep(0, which, index, {.rows = batch.seeds}, [](std::int64_t, std::int64_t) {});
+        } else {
+          forward(0, batch.examples);
+        }
+      }
+      constexpr double kLong = 1;  // seconds; in a run this long, one-time costs such as allocations do not matter
+      if (std::accumulate(seconds.begin(), seconds.end(), 0.0) > kLong) break;
+    }
+    return by_kind(program.steps(), seconds, batch);
+  }
+
+  // ---- reductions of logits
+
+  std::unique_ptr<DeviceBuffer> make_counts(std::int64_t points) override {
+    auto counts = std::make_unique<HostCounts>();
+    counts->of_points.assign(static_cast<std::size_t>(points), std::vector<std::int64_t>(static_cast<std::size_t>(classes_), 0));
+    return counts;
+  }
+
+  void count_winners(int worker, const CopyRange& copies, DeviceBuffer& buffer) override {
+    auto& counts = static_cast<HostCounts&>(buffer);
+    const float* logits = workers_[worker].logits.data();
+    std::vector<float> one(static_cast<std::size_t>(classes_));
+    const std::lock_guard lock(counts.mutex);
+    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
+      for (std::int64_t c = 0; c < classes_; ++c) one[c] = logits[c * copies.lanes + lane];
+      if (const std::int64_t winner = argmax(one); winner >= 0) ++counts.of_points[copies.point(lane)][winner];
+    }
+  }
+
+  std::vector<std::vector<std::int64_t>> read_counts(const DeviceBuffer& counts) override {
+    return static_cast<const HostCounts&>(counts).of_points;
+  }
+
+  // ---- reductions of the gradients of the current group of seeds
+
+  void read_gradients(int worker, float* rows) override {
+    const GradientGroup& group = workers_[worker].group;
+    transpose(group.gradients, elements_, group.seeds, rows);
+  }
+
+  void whiten(int worker, const PlacedPoints& placed, std::span<const std::int64_t> index) override {
+    HostWorker& own = workers_[worker];
+    own.points.clear();
+    for (std::int64_t s = 0; s < own.group.seeds; ++s) own.points.insert(own.points.end(), index.begin(), index.end());
+    placed.shape.whiten(own.points, elements_, own.group.gradients);
+  }
+
+  void make_room(int worker, Kept which, std::int64_t examples, std::int64_t rows) override {
+    workers_[worker].kept_as(which).assign(static_cast<std::size_t>(examples), RowMatrix(rows, elements_));
+  }
+
+  void keep(int worker, Kept which) override {
+    HostWorker& own = workers_[worker];
+    unpack(own.group.gradients, own.group.first, own.group.seeds, own.kept_as(which));
+  }
+
+  std::unique_ptr<DeviceBuffer> make_sums(std::int64_t points, std::int64_t rows) override {
+    auto sums = std::make_unique<HostSums>();
+    sums->raw.assign(static_cast<std::size_t>(points), RowMatrix::Zero(rows, elements_));
+    sums->whitened = sums->raw;
+    return sums;
+  }
+
+  void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& buffer) override {
+    HostWorker& own = workers_[worker];
+    auto& sums = static_cast<HostSums&>(buffer);
+    const float* const inputs = own.inputs.data();
+    const GradientGroup& group = own.group;
+    std::vector<std::int64_t> index(static_cast<std::size_t>(copies.lanes));
+    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) index[lane] = placed.points.index[copies.point(lane)];
+    if (group.first == 0) own.along_own = Eigen::MatrixXd::Zero(sums.raw[0].rows(), group.examples);
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      for (std::int64_t s = 0; s < group.seeds; ++s) {
+        for (std::int64_t b = 0; b < group.examples; ++b) {
+          const std::int64_t i = copies.point(b);
+          const double gradient = group.gradients[(e * group.seeds + s) * group.examples + b];
+          sums.raw[i](group.first + s, e) += gradient;
+          own.along_own(group.first + s, b) +=
+              gradient * (double{inputs[e * copies.lanes + b]} - double{placed.points.x.data[i * elements_ + e]});
+        }
+      }
+    }
+    whiten(worker, placed, index);
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      for (std::int64_t s = 0; s < group.seeds; ++s) {
+        for (std::int64_t b = 0; b < group.examples; ++b)
+          sums.whitened[copies.point(b)](group.first + s, e) += group.gradients[(e * group.seeds + s) * group.examples + b];
+      }
+    }
+  }
+
+  Eigen::MatrixXd along_own(int worker) override { return std::move(workers_[worker].along_own); }
+
+  // ---- reductions of kept gradients
+
+  void keep_means(int worker, const PlacedPoints&, DeviceBuffer& buffer, std::int64_t samples) override {
+    auto& sums = static_cast<HostSums&>(buffer);
+    for (std::vector<RowMatrix>* all : {&sums.raw, &sums.whitened}) {
+      for (RowMatrix& one : *all) one /= static_cast<double>(samples);
+    }
+    workers_[worker].kept_as(Kept::raw) = std::move(sums.raw);
+    workers_[worker].kept_as(Kept::whitened) = std::move(sums.whitened);
+  }
+
+  std::vector<Eigen::MatrixXd> grams(int worker, Kept which) override {
+    std::vector<Eigen::MatrixXd> all;
+    for (const RowMatrix& u : workers_[worker].kept_as(which)) all.push_back(gram_of(u, progress_->stop));
+    return all;
+  }
+
+  Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
+    HostWorker& own = workers_[worker];
+    const std::vector<RowMatrix>& u = own.kept_as(Kept::raw);
+    Eigen::MatrixXd all(u[0].rows(), copies.lanes);
+    for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+      all.middleCols(from, to - from) =
+          rows_along(u[i], placed.points.x.data.data() + i * elements_, own.inputs.data() + from, to - from, copies.lanes);
+    });
+    return all;
+  }
+
+  void drop_kept(int worker) override {
+    for (std::vector<RowMatrix>& kept : workers_[worker].kept) kept.clear();
+  }
+
+ private:
+  static Graph simplified(const Graph& classifier) {
+    Graph graph = simplify(classifier);
+    check_classifier(graph);
+    return graph;
+  }
+
+  // Call it after compiling a program.
+  void fit() {
+    const Program* programs[] = {forward_.get(), gradient_.get(), smoothed_.get()};
+    memory_.subtract_weights(*graph_, programs);
+    forward_batch_ = memory_.forward_batch(*forward_);
+  }
+
+  // Also frees the memory of earlier runs.
+  void make_workers() {
+    workers_.clear();
+    workers_.resize(static_cast<std::size_t>(workers()));
+    for (HostWorker& worker : workers_) {
+      worker.workspace.verify = options().verify;
+      worker.workspace.stop = progress_ != nullptr ? &progress_->stop : nullptr;
+    }
+  }
+
+  void verify(const HostWorker& worker) const {
+    if (options().verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
+  }
+
+  // Writes the variances of the noise at the points `index`, an input of smoothed programs.
+  void fill_variances(const Noise& noise, std::span<const std::int64_t> index, HostWorker& own) const {
+    const auto count = static_cast<std::int64_t>(index.size());
+    float* variances = own.variances.take(elements_ * count);
+    std::fill_n(variances, elements_ * count, static_cast<float>(noise.scale * noise.scale));
+    own.points.assign(index.begin(), index.end());
+    noise.shape->variances(own.points, elements_, variances);
+  }
+
+  // Cotangents [classes][seeds][examples].
+  const float* fill_seeds(const Seeds& all, std::int64_t first, std::int64_t seeds, std::int64_t examples,
+                          HostWorker& own) const {
+    float* cotangents = own.cotangents.take(classes_ * seeds * examples);
+    std::fill_n(cotangents, classes_ * seeds * examples, 0.0F);
+    for (std::int64_t s = 0; s < seeds; ++s) {
+      for (std::int64_t b = 0; b < examples; ++b) {
+        const auto at = [&](std::int64_t c) -> float& { return cotangents[(c * seeds + s) * examples + b]; };
+        if (all.targets.empty()) {
+          at(first + s) = 1;
+        } else {
+          at(all.targets[b]) = 1;
+          at(all.rival(b, first + s)) = -1;
+        }
+      }
+    }
+    return cotangents;
+  }
+
+  std::string name_;
+  Compile compile_ = nullptr;
+  std::optional<Graph> graph_;
+  Shape point_shape_;
+  std::int64_t elements_ = 0, classes_ = 0;
+  HostMemory memory_;
+  Progress* progress_ = nullptr;
+  std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  Batch forward_batch_;
+  std::vector<HostWorker> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Lanes> make_host_lanes(std::string_view name, Compile compile, const Graph& classifier,
+                                       const ExecutorOptions& options) {
+  return std::make_unique<HostLanes>(name, compile, classifier, options);
+}
+
+std::unique_ptr<Lanes> make_forward_lanes(std::string_view name, std::unique_ptr<Program> forward, Shape point,
+                                          std::int64_t classes, const ExecutorOptions& options) {
+  return std::make_unique<HostLanes>(name, std::move(forward), std::move(point), classes, options);
+}
+
+}  // namespace probust

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+/// How a classifier's programs share the memory of a processor: batches that fit it. All functions throw Error{resources} if a
+/// single example does not fit.
+class HostMemory {
+ public:
+  HostMemory(const ExecutorOptions& options, std::int64_t elements, std::int64_t classes);
+
+  /// What is left after subtracting the weights, in `memory`.
+  const ExecutorOptions& options() const { return options_; }
+  /// As given, weights included.
+  std::int64_t given() const { return given_; }
+
+  /// Subtracts the weights of these programs of a graph from the memory, if they are included in it. Null programs are none.
+  void subtract_weights(const Graph& graph, std::span<const Program* const> programs);
+
+  /// Compiling makes tables as long as a value, and a small file can declare values that fit no machine.
+  void check_values_fit(const Graph& graph);
+
+  /// As many lanes as kernels like; if their values do not fit the cache, no more than the kernels need to run well.
+  Batch forward_batch(const Program& forward) const;
+  Batch gradient_batch(const Program& gradient, std::int64_t rows) const;
+
+ private:
+  std::int64_t scratch_bytes() const;
+  std::int64_t forward_bytes(const Program& forward, std::int64_t lanes) const;
+  std::int64_t gradient_bytes(const Program& gradient, const Batch& batch, std::int64_t rows) const;
+  [[noreturn]] void too_little(std::int64_t needed) const;
+
+  ExecutorOptions options_;
+  std::int64_t given_, elements_, classes_;
+  std::int64_t weights_ = 0;  // if they are included in the memory
+};
+
+}  // namespace probust

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+struct SplitClassifier;
+
+/// Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count. A point's copy c has the noise of
+/// sample stride (first + c) + offset.
+struct CopyRange {
+  std::int64_t first = 0, count = 1, begin = 0, lanes = 0;
+  double scale = 1;  ///< of the noise; negative for its antithetic draws
+  int stride = 1, offset = 0;
+
+  std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+  std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
+  std::int64_t sample(std::int64_t lane) const { return stride * (first + copy(lane)) + offset; }
+  bool operator==(const CopyRange&) const = default;
+};
+
+/// The points of a call and the shape of their noise, where a device can read them. Refers to both, so they must outlive it.
+struct PlacedPoints {
+  PlacedPoints(const Points& all, const NoiseShape& noise) : points(all), shape(noise) {}
+  virtual ~PlacedPoints() = default;
+  PlacedPoints(const PlacedPoints&) = delete;
+  PlacedPoints& operator=(const PlacedPoints&) = delete;
+  const Points& points;
+  const NoiseShape& shape;
+};
+
+/// The cotangents of a sweep, `rows` for each example: of its margins f_t - f_i, or of the logits themselves.
+struct Seeds {
+  std::int64_t rows = 0;
+  std::span<const std::int64_t> targets{};              ///< [examples] t; empty: seed `row` is the logit `row`
+  std::span<const std::vector<std::int64_t>> rivals{};  ///< [examples][rows] i; empty: all other classes, in order
+
+  std::int64_t rival(std::int64_t example, std::int64_t row) const {
+    return rivals.empty() ? rival_of(row, targets[example]) : rivals[example][row];
+  }
+};
+
+/// A forward and backward pass, prepared for a number of seeds.
+struct Sweep {
+  Around around;
+  Batch batch;                   ///< the most examples and seeds that run together
+  const Noise* noise = nullptr;  ///< with Around::noise
+};
+
+/// Gradients that a worker keeps after a sweep: as they are, or whitened by the noise (noise.h).
+enum class Kept { raw, whitened };
+
+/// Logits on the host, valid until the worker's next run.
+struct LogitsView {
+  const float* data;
+  std::int64_t lane_stride, class_stride;
+
+  void store_margins(std::int64_t lane, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins) const {
+    probust::store_margins(data + lane * lane_stride, class_stride, target, margins);
+  }
+};
+
+/// Numbers in the memory of a device.
+class DeviceBuffer {
+ public:
+  virtual ~DeviceBuffer() = default;
+};
+
+/// What a device provides to the coarse calls of an executor (coarse.h): it fills lanes with points or noisy copies, runs
+/// programs on them and reduces what comes out. Each worker has one set of lanes, and workers may be used from different threads
+/// at once. Chunks, pairs, progress and stopping are the caller's; batches that fit the memory are the device's. All functions
+/// throw Error.
+class Lanes {
+ public:
+  virtual ~Lanes() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual const Shape& point_shape() const = 0;
+  virtual std::int64_t classes() const = 0;
+  virtual const Graph* classifier() const = 0;  ///< null if only logits are known
+  virtual const ExecutorOptions& options() const = 0;
+  virtual int workers() const = 0;
+  virtual Batch forward_batch() const = 0;
+
+  /// Whose passes to count, and whose stop request to obey.
+  virtual void report_to(Progress& progress) = 0;
+  /// Begins a call, from any thread.
+  virtual void use() {}
+  /// Lanes for the classifier without its last layer, within the same limits; null if the device does not split it off.
+  virtual std::unique_ptr<Lanes> without_last_layer(const SplitClassifier&) { return nullptr; }
+
+  // ---- inputs: every call replaces the worker's lanes
+
+  virtual std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) = 0;
+  /// Points [count, elements] as they are.
+  virtual void load(int worker, const float* points, std::int64_t count) = 0;
+  virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// Announces the next draw, for devices that can draw while they run.
+  virtual void draw_soon(int /*worker*/, const PlacedPoints& /*placed*/, const CopyRange& /*copies*/) {}
+  /// Mirrors the copies in the lanes at their points.
+  virtual void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+
+  // ---- runs
+
+  virtual void forward(int worker, std::int64_t lanes) = 0;
+  /// Compiles what it takes, and chooses a batch for this number of seeds. Error{unsupported} if there are no gradients.
+  virtual Sweep prepare(Around around, std::int64_t rows) = 0;
+  /// Sweeps over the examples in the lanes, which belong to the points at positions `index` of the data. Calls take(first_row,
+  /// rows) for each group of seeds, while the gradients of this group can be reduced.
+  virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
+                     const std::function<void(std::int64_t, std::int64_t)>& take) = 0;
+  /// Of the last forward or sweep.
+  virtual LogitsView logits(int worker) = 0;
+  /// Executor::normal_solver.
+  virtual normal::ProblemSolver* normal_solver() { return nullptr; }
+  /// Executor::profile.
+  virtual std::vector<KindTime> profile(const Points& /*points*/, bool /*gradients*/) { return {}; }
+
+  // ---- reductions of logits
+
+  /// Counters [points][classes], all zero.
+  virtual std::unique_ptr<DeviceBuffer> make_counts(std::int64_t points) = 0;
+  /// Counts which class has the largest logit in each lane.
+  virtual void count_winners(int worker, const CopyRange& copies, DeviceBuffer& counts) = 0;
+  virtual std::vector<std::vector<std::int64_t>> read_counts(const DeviceBuffer& counts) = 0;
+
+  // ---- reductions of the gradients of the current group of seeds
+
+  /// [rows of the group, elements] for one example.
+  virtual void read_gradients(int worker, float* rows) = 0;
+  virtual void whiten(int worker, const PlacedPoints& placed, std::span<const std::int64_t> index) = 0;
+  /// Makes room for the kept gradients of a sweep, [examples][rows][elements].
+  virtual void make_room(int worker, Kept which, std::int64_t examples, std::int64_t rows) = 0;
+  virtual void keep(int worker, Kept which) = 0;
+  /// Sums of gradients over copies, raw and whitened, [points][rows][elements].
+  virtual std::unique_ptr<DeviceBuffer> make_sums(std::int64_t points, std::int64_t rows) = 0;
+  /// Adds those of copies to the sums of their points, in the order of the copies.
+  virtual void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& sums) = 0;
+  /// [rows, copies] of the last sweep whose gradients were added: each copy's noise along its own gradients.
+  virtual Eigen::MatrixXd along_own(int worker) = 0;
+
+  // ---- reductions of kept gradients
+
+  /// Keeps the means of sums over `samples` copies, raw and whitened. The sums are no longer usable.
+  virtual void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& sums, std::int64_t samples) = 0;
+  /// [rows, rows] U Uᵀ for the kept gradients U of each example.
+  virtual std::vector<Eigen::MatrixXd> grams(int worker, Kept which) = 0;
+  /// [rows, copies] of the raw gradients of each copy's point along the copy's noise.
+  virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// Frees the kept gradients, if that is not done by the next sweep.
+  virtual void drop_kept(int /*worker*/) {}
+};
+
+}  // namespace probust

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/margins.h"
+
+#include <cmath>
+
+namespace probust {
+
+std::int64_t argmax(std::span<const float> logits) {
+  std::int64_t best = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (std::isnan(logits[i])) return -1;
+    if (logits[i] > logits[best]) best = static_cast<std::int64_t>(i);
+  }
+  return best;
+}
+
+void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins) {
+  const double own = logits[target * stride];
+  for (std::int64_t i = 0, row = 0; row < margins.size(); ++i) {
+    if (i != target) margins[row++] = own - double{logits[i * stride]};
+  }
+}
+
+Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target) {
+  Eigen::VectorXd margins(static_cast<Eigen::Index>(logits.size()) - 1);
+  store_margins(logits.data(), 1, target, margins);
+  return margins;
+}
+
+}  // namespace probust

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+// What executors return about the margins g_i = f_t - f_i of a target t over its rivals i, the other classes in order.
+namespace probust {
+
+/// With more rivals than this, executors may compute margin gradients from the gradients of the last layer's inputs.
+inline constexpr std::int64_t kManyRivals = 256;
+
+/// A linear last layer with inputs h: f = W h + b.
+struct LastLayer {
+  Eigen::MatrixXf weights;  ///< W [C, w]
+  Eigen::VectorXf bias;     ///< b [C]
+};
+
+/// A classifier linearised around a point: all that a probability is computed from. m = C - 1. Use `variances` and `covariance`
+/// rather than `gram`, which has another meaning if `last` is set.
+struct Linearization {
+  Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
+  /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w, w],
+  /// the same for the gradients of the last layer's inputs.
+  Eigen::MatrixXd gram;
+  /// [m, samples] For each noisy copy: its margins g_j, and its noise eps_j along the averaged gradients (U eps_j) and along its
+  /// own gradients (U_j eps_j). Empty if nothing was sampled.
+  Eigen::MatrixXd sampled, along_mean, along_own;
+  /// If set, the gradient of margin i is (W_t - W_i) H, with the gradients of the last layer's inputs as rows of H.
+  std::shared_ptr<const LastLayer> last;
+  std::int64_t target = 0;           ///< t, if `last` is set
+  Eigen::VectorXd margin_variances;  ///< [m] u_i C u_iᵀ at unit scale, if `last` is set
+
+  std::int64_t rivals() const { return margins.size(); }
+  /// [m] u_i C u_iᵀ, with the noise covariance C at unit scale.
+  Eigen::VectorXd variances() const { return last ? margin_variances : Eigen::VectorXd(gram.diagonal()); }
+  /// [k, k] U C Uᵀ at unit scale for the margins `rows`.
+  Eigen::MatrixXd covariance(std::span<const std::int64_t> rows) const;
+};
+
+/// Margins of antithetic pairs of copies of one point: column j of `plus` is at x + eps_j, of `minus` at x - eps_j. If the noise
+/// cannot be mirrored, a pair is two independent copies. Either way, a margin's variance is that of the pair's mean plus the mean
+/// square of half the pair's difference.
+struct Pairs {
+  Eigen::MatrixXd plus, minus;  ///< [m, h], NaN if the copy's logits are NaN
+
+  std::int64_t rivals() const { return plus.rows(); }
+  std::int64_t size() const { return plus.cols(); }
+};
+
+/// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
+struct Projection {
+  Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
+  Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, with the gradients of the chosen margins as rows of U
+  Eigen::MatrixXd along;    ///< [k, h] U eps_j for the noise of the first copy of each pair, in the units of the margins
+  Pairs pairs;              ///< the margins of the same pairs, except those that the caller already has
+};
+
+/// The rival class of a row of margins of `target`.
+inline std::int64_t rival_of(std::int64_t row, std::int64_t target) { return row < target ? row : row + 1; }
+
+/// The index of the largest logit, the lowest one on a tie; -1 if any is NaN.
+std::int64_t argmax(std::span<const float> logits);
+
+/// Margins of logits [C], `stride` apart: [C - 1].
+void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins);
+Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target);
+
+}  // namespace probust

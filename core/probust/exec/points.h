@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "probust/base/tensor.h"
+
+namespace probust {
+
+/// Points to evaluate a classifier at, with the keys of their noise.
+struct Points {
+  Tensor x;                          ///< [N, ...] in the natural space
+  std::vector<std::int64_t> index;   ///< [N] position in the data: part of the noise's key
+  std::vector<std::int64_t> target;  ///< [N] the class t that has to survive
+  std::uint64_t seed = 0;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
+};
+
+/// Throws Error{usage} unless x, index and target have the same length.
+void require_equal_lengths(const Points& points);
+
+/// Points first .. first + count - 1. Throws as require_equal_lengths does.
+Points slice(const Points& points, std::int64_t first, std::int64_t count);
+
+/// The points at positions `which`, in that order. Throws as require_equal_lengths does.
+Points select(const Points& points, std::span<const std::int64_t> which);
+
+}  // namespace probust

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/batches.h"
+
+#include <algorithm>
+
+#include "probust/exec/gradient_graphs.h"
+
+namespace probust::cuda {
+namespace {
+
+constexpr std::int64_t kMostLanes = 4096;  // per run: enough to fill any device
+constexpr std::int64_t kSweepValues = 4;   // as many as a point has, for each lane of a sweep
+
+[[noreturn]] void too_little_memory(std::int64_t needed) {
+  throw Error{ErrorCode::resources, option("memory"),
+              "one example takes " + std::to_string((needed >> 10) + 1) + "K, which is more than the given memory",
+              "give at least " + std::to_string((needed >> 10) + 1) + "K"};
+}
+
+}  // namespace
+
+std::int64_t Buffers::bytes() const {
+  std::int64_t elements = 0;
+  for (const Array<float>* held :
+       {&arena, &inputs[0], &inputs[1], &variances, &cotangents, &kept[0], &kept[1], &repeated_logits, &repeated_gradients})
+    elements += held->size();
+  return elements * kFloatBytes + products.size() * kDoubleBytes;
+}
+
+Batches::Batches(Device& device, const Graph& classifier, const ExecutorOptions& options, Warn warn)
+    : device_(device),
+      graph_(classifier),
+      options_(options),
+      warn_(std::move(warn)),
+      elements_(element_count(classifier[classifier.inputs()[0]].shape)),
+      classes_(classifier[classifier.outputs[0]].shape[0]),
+      forward_(compile(classifier)),
+      forward_batch_(fit_forward()) {}
+
+Sweep Batches::prepare(Around around, std::int64_t rows) {
+  auto& program = around == Around::point ? gradient_ : smoothed_;
+  if (!program) program = compile(around == Around::point ? gradient_graph(graph_) : smoothed_gradient_graph(graph_));
+  const auto known = gradient_batches_.find({around, rows});
+  if (known != gradient_batches_.end()) return {around, known->second};
+  const Batch batch = fit_gradient(*program, rows);
+  gradient_batches_[{around, rows}] = batch;
+  return {around, batch};
+}
+
+std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
+  // Tables are as long as values, and a small file may declare values too large for any machine.
+  for (const Node& node : graph.nodes) {
+    const std::int64_t bytes = element_count(node.shape) * kFloatBytes;
+    if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
+  }
+  auto program = std::make_unique<DeviceProgram>(device_, graph);
+  for (const std::string& op : program->on_the_host())
+    warn_("operator " + op + " has no kernel for this device and runs on the processor");
+  return program;
+}
+
+// Allocates everything that runs of a batch need. False, with nothing held, if the device has too little memory at the moment.
+bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
+  const std::int64_t lanes = batch.examples * batch.seeds;
+  const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;
+  try {
+    buffers.arena.grown(device_, workspace / kFloatBytes);
+    for (Array<float>& each : buffers.inputs) each.grown(device_, std::max(copies, batch.examples) * elements_);
+    if (rows == 0) return true;
+    buffers.cotangents.grown(device_, lanes * classes_);
+    for (Array<float>& held : buffers.kept) held.grown(device_, batch.examples * rows * elements_);
+    buffers.products.grown(device_, batch.examples * rows * rows);
+    return true;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::resources) throw;
+    for (Array<float>* held :
+         {&buffers.arena, &buffers.inputs[0], &buffers.inputs[1], &buffers.cotangents, &buffers.kept[0], &buffers.kept[1]})
+      *held = {};
+    buffers.products = {};
+    return false;
+  }
+}
+
+// Leaves room for the gradients of a sweep, which reuses the memory of forwards and needs a few more values of a point's size.
+Batch Batches::fit_forward() {
+  Batch batch{options_.batch > 0 ? options_.batch : kMostLanes, 1};
+  const auto bytes = [&] {
+    return forward_->workspace_bytes(batch) +
+           ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
+  };
+  while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
+    if (batch.examples == 1) too_little_memory(bytes());
+    batch.examples /= 2;
+  }
+  return batch;
+}
+
+Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
+  const std::int64_t seeds = std::max<std::int64_t>(1, rows);
+  Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
+  // Forwards run between sweeps, in the same arena.
+  const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
+  const auto bytes = [&] {
+    const std::int64_t lanes = batch.examples * batch.seeds;
+    const std::int64_t inputs = Buffers::kInputs * std::max(batch.examples, forward_batch_.examples);
+    return workspace() + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
+           (2 * elements_ * kFloatBytes + 8 * seeds) * batch.examples * seeds;
+  };
+  while (bytes() > options_.memory || !reserve(workspace(), batch, seeds)) {
+    if (batch.examples > 1) {
+      batch.examples /= 2;
+    } else if (batch.seeds > 1) {
+      batch.seeds = (batch.seeds + 1) / 2;
+    } else {
+      too_little_memory(bytes());
+    }
+  }
+  return batch;
+}
+
+}  // namespace probust::cuda

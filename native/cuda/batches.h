@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cuda/program.h"
+#include "probust/exec/lanes.h"
+
+namespace probust::cuda {
+
+/// The device memory of runs, reused from call to call. Sizes are those of the largest run so far.
+struct Buffers {
+  static constexpr std::int64_t kInputs = 2;
+  std::array<Array<float>, kInputs> inputs;  ///< copies that run, and the next ones, which are drawn at the same time
+  Array<float> arena, variances, cotangents, repeated_logits, repeated_gradients;
+  std::array<Array<float>, 2> kept;  ///< by Kept, [examples][rows][elements]
+  Array<double> products;
+  Array<std::uint32_t> keys;
+  Array<std::int32_t> targets, rivals;
+
+  std::int64_t bytes() const;
+};
+
+/// The programs of a classifier on a device, with batches that fit its memory. All functions throw Error.
+class Batches {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+
+  /// Compiles the classifier. `options.memory` is the device's; Error{resources} if a single example does not fit.
+  Batches(Device& device, const Graph& classifier, const ExecutorOptions& options, Warn warn);
+
+  const DeviceProgram& forward() const { return *forward_; }
+  Batch forward_batch() const { return forward_batch_; }
+  /// Compiles the gradients if they are not, and reserves what a batch for this number of seeds needs.
+  Sweep prepare(Around around, std::int64_t rows);
+  const DeviceProgram& gradient(Around around) const { return around == Around::point ? *gradient_ : *smoothed_; }
+
+  Buffers buffers;
+
+ private:
+  std::unique_ptr<DeviceProgram> compile(const Graph& graph) const;
+  bool reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows);
+  Batch fit_forward();
+  Batch fit_gradient(const DeviceProgram& program, std::int64_t rows);
+
+  Device& device_;
+  const Graph& graph_;
+  ExecutorOptions options_;
+  Warn warn_;
+  std::int64_t elements_, classes_;
+  std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_;
+  Batch forward_batch_;
+  std::map<std::pair<Around, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
+};
+
+}  // namespace probust::cuda

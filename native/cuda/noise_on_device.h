@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cuda/device.h"
+#include "cuda/kernels.h"
+#include "probust/exec/lanes.h"
+
+namespace probust::cuda {
+
+/// The points of a call on the device, and their noise: drawn there, or on the host if its elements depend on each other.
+class NoiseOnDevice final : public PlacedPoints {
+ public:
+  NoiseOnDevice(Device& device, const Points& points, const NoiseShape& shape, std::int64_t elements);
+
+  /// Writes noisy copies [lanes][elements].
+  void draw(const CopyRange& copies, float* to) const;
+  /// Mirrors the copies at their points.
+  void reflect(const CopyRange& copies, float* to) const;
+  /// Whitens gradients [lanes][elements]; lane l belongs to the point at position index[l % index.size()] of the data. `there` is
+  /// the same index on the device.
+  void whiten(std::span<const std::int64_t> index, const std::uint32_t* there, std::int64_t lanes, float* gradients) const;
+  /// The copies as kernels take them.
+  Copies on_device(const CopyRange& copies) const;
+
+ private:
+  void draw_on_the_host(const CopyRange& copies, float* to) const;
+  void whiten_on_the_host(std::span<const std::int64_t> index, std::int64_t lanes, float* gradients) const;
+
+  Device& device_;
+  std::int64_t elements_;
+  Array<float> x_;              // [points][elements]
+  Array<std::uint32_t> index_;  // [points]
+  std::optional<ElementNoise> by_element_;
+  Array<float> deviations_;
+};
+
+/// The variances of the noise at the points `index`, [points][elements], for the host.
+std::vector<float> variances_of(const Noise& noise, std::span<const std::int64_t> index, std::int64_t elements);
+
+}  // namespace probust::cuda
