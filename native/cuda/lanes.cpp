@@ -114,6 +114,7 @@ class CudaLanes final : public Lanes {
   void sweep(int, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
              const std::function<void(std::int64_t, std::int64_t)>& take) override {
     const auto count = static_cast<std::int64_t>(index.size());
+    group_ = {nullptr, 0, 0, count, 0};
     if (seeds.rows == 0) return run_forward(count);
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     device_.upload(buffers().keys.grown(device_, count), keys.data(), count * static_cast<std::int64_t>(sizeof(std::uint32_t)));

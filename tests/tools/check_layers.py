@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks that the directories of core/probust include only those below them (docs/architecture.md), and that the core includes
-nothing from native/, wasm/ or tests/. Prints each offending include; exit status 1 if there is one."""
+nothing from native/, wasm/ or tests/, and that no source file outside the tests is longer than 500 lines. Prints each offender;
+exit status 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -41,5 +42,16 @@ for source in sorted(CORE.glob("probust/**/*")):
         wrong += 1
         below = ", ".join(MAY_INCLUDE.get(folder, [])) or "nothing"
         print(f'{source.relative_to(CORE.parent)}:{number}: {folder}/ may include {below}, but not "{include[1]}"')
-print(f"{checked} includes, {wrong} against the order of the directories")
+ROOT = CORE.parent
+MOST_LINES = 500
+for folder in ("core", "native", "wasm", "web", "demos", "benchmarks"):
+    for source in sorted((ROOT / folder).rglob("*")):
+        parts = source.relative_to(ROOT).parts
+        if source.suffix not in (".h", ".cpp", ".cu", ".ts", ".mts", ".mjs") or {"node_modules", "dist", "test"} & set(parts):
+            continue
+        lines = len(source.read_text().splitlines())
+        if lines > MOST_LINES:
+            wrong += 1
+            print(f"{source.relative_to(ROOT)}: {lines} lines, of at most {MOST_LINES}: divide it")
+print(f"{checked} includes, {wrong} against the order of the directories or too long")
 sys.exit(1 if wrong or not checked else 0)

@@ -203,6 +203,7 @@ class HostLanes final : public Lanes {
              const std::function<void(std::int64_t, std::int64_t)>& take) override {
     HostWorker& own = workers_[worker];
     const auto count = static_cast<std::int64_t>(index.size());
+    own.along_own = Eigen::MatrixXd(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
     const Program& program = which.around == Around::point ? *gradient_ : *smoothed_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
 
+#include "probust/normal/arena.h"
 #include "probust/normal/multivariate.h"
 
 namespace probust::normal {
@@ -13,9 +12,14 @@ namespace probust::normal {
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// What is required of a problem: `ok`, or the first condition that it violates.
+
 /// Limits may be infinite, but not NaN.
-inline Status check_limits(std::span<const double> z) {
-  return std::any_of(z.begin(), z.end(), [](double limit) { return std::isnan(limit); }) ? Status::nonfinite : Status::ok;
-}
+Status check_limits(std::span<const double> z);
+Status check_options(const Options& options);
+/// R [m, m] must be finite, symmetric and positive semidefinite, with a diagonal of ones.
+Status check_correlation(const Matrix& R, Eigen::Index m, Arena& arena);
+/// U [m, d] must be finite, with rows of length 1.
+Status check_factor(const Matrix& U, Eigen::Index m);
 
 }  // namespace probust::normal

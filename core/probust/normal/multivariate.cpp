@@ -29,9 +29,6 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-constexpr double kInputRounding = 1e-8;       ///< entries of R and lengths of rows of U may be off by this
-constexpr double kEigenvalueRounding = 1e-9;  ///< times m
-
 double tails(const Orthant& orthant) {
   double sum = 0.0;
   for (Index i = 0; i < orthant.size; ++i) sum += complement(orthant.z(i));
@@ -46,39 +43,6 @@ Probability answer(double p, double q, double error, double error_q, std::string
 
 bool reached(const Probability& result, const Options& options) {
   return result.error <= options.abs && result.error_fail <= options.rel_q * result.p_fail;
-}
-
-// ---- validation
-
-Status check_options(const Options& options) {
-  const bool sound = options.abs > 0.0 && options.rel_q > 0.0 && options.max_points > 0;
-  return sound ? Status::ok : Status::bad_options;
-}
-
-Status check_correlation(const Matrix& R, Index m, Arena& arena) {
-  if (R.rows() != m || R.cols() != m) return Status::size_mismatch;
-  if (!R.allFinite()) return Status::nonfinite;
-  for (Index i = 0; i < m; ++i) {
-    if (std::abs(R(i, i) - 1.0) > kInputRounding) return Status::bad_diagonal;
-  }
-  for (Index j = 0; j < m; ++j) {
-    for (Index i = 0; i < j; ++i) {
-      if (std::abs(R(i, j) - R(j, i)) > kInputRounding) return Status::asymmetric;
-    }
-  }
-  const Arena::Scope scope(arena);
-  Eigen::Map<MatrixXd> copy(arena.take<double>(R.size()).data(), m, m);
-  copy = R;
-  return semidefinite(copy, kEigenvalueRounding * static_cast<double>(std::max<Index>(m, 10))) ? Status::ok : Status::indefinite;
-}
-
-Status check_factor(const Matrix& U, Index m) {
-  if (U.rows() != m) return Status::size_mismatch;
-  if (!U.allFinite()) return Status::nonfinite;
-  for (Index i = 0; i < m; ++i) {
-    if (!(std::abs(U.row(i).norm() - 1.0) <= kInputRounding)) return Status::bad_diagonal;
-  }
-  return Status::ok;
 }
 
 // ---- selecting the limits that matter

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // An NVIDIA GPU: memory and streams by the CUDA runtime, products by cuBLASLt, convolutions by cuDNN.
-#include <cublasLt.h>
 #include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <cudnn.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +11,7 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/gpu/libraries.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 #include "probust/base/error.h"
@@ -23,78 +21,11 @@ namespace {
 
 // Bytes; algorithms that need more are skipped.
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's recommendation for Hopper
-constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;
 
 constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of bf16 images at once: 256 MiB
 constexpr int kOldest = 8;                                           // minimum compute capability for which kernels are compiled
 constexpr std::int64_t kMostProducts = 32768;                        // in one call: cuBLASLt's limit is 65535
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
-
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // otherwise the next launch would report it again
-  const std::string text = std::string(what) + ": " + cudaGetErrorString(status);
-  if (status == cudaErrorMemoryAllocation) throw out_of_memory(text);
-  throw Error{ErrorCode::resources, "device", text, ""};
-}
-
-void check(cublasStatus_t status, const char* what) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cublasLtGetStatusString(status), ""};
-}
-
-void check(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cudnnGetErrorString(status), ""};
-}
-
-// Library handles that are freed with their owner.
-template <class Handle, auto destroy>
-struct Free {
-  void operator()(Handle handle) const { destroy(handle); }
-};
-template <class Handle, auto destroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free<Handle, destroy>>;
-
-using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using ProductDescription = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
-using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
-using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
-using CapturedGraph = Owned<cudaGraph_t, cudaGraphDestroy>;
-using ConvolutionDescription = Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
-
-// A column-major matrix [rows, columns], `batch` of them.
-Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch) {
-  cublasLtMatrixLayout_t raw = nullptr;
-  check(cublasLtMatrixLayoutCreate(&raw, CUDA_R_32F, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows),
-        "cuBLASLt layout");
-  Layout layout(raw);
-  const auto count = static_cast<std::int32_t>(batch);
-  check(cublasLtMatrixLayoutSetAttribute(raw, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)), "cuBLASLt batch");
-  check(cublasLtMatrixLayoutSetAttribute(raw, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
-        "cuBLASLt stride");
-  return layout;
-}
-
-// Alignments of A, B, C and the bias.
-using Alignments = std::array<std::uint32_t, 4>;
-
-// Everything that defines a product, except its addresses.
-using ProductKey = std::tuple<Precision, Alignments, bool, bool, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                              std::int64_t, std::int64_t, std::int64_t, bool>;
-
-cublasComputeType_t compute_type(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-      return CUBLAS_COMPUTE_32F_FAST_TF32;
-    case Precision::bf16:
-      return CUBLAS_COMPUTE_32F_FAST_16BF;
-    case Precision::float32:
-      break;
-  }
-  return CUBLAS_COMPUTE_32F;
-}
 
 struct ToBf16 {
   const float* from;
@@ -107,89 +38,6 @@ struct FromBf16 {
   float* to;
   __device__ void operator()(std::int64_t i) const { to[i] = __bfloat162float(from[i]); }
 };
-
-// The alignments of the addresses in bytes, as far as cuBLASLt distinguishes them.
-Alignments alignments_of(const Product& p) {
-  const auto one = [](const float* address) {
-    std::uint32_t bytes = 256;
-    while (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) bytes /= 2;
-    return bytes;
-  };
-  return {one(p.a), one(p.b), one(p.c), one(p.bias)};
-}
-
-// The same product without bias and activation.
-Product without_epilogue(Product p) {
-  p.bias = nullptr;
-  p.activation = Activation::none;
-  return p;
-}
-
-// The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch share one bias,
-// which is its default when no stride is set. Only the bias is fused: the library's rectifier is max(x, 0), which may turn NaN
-// into 0.
-cublasLtEpilogue_t epilogue_of(const Product& p) {
-  return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-}
-
-struct PlannedProduct {
-  ProductDescription description;
-  Layout a, b, c;
-  cublasLtMatmulAlgo_t algorithm;
-  std::size_t workspace = 0;
-  bool biased = true;  ///< includes the bias, if any
-};
-
-// Everything that defines a convolution, except its addresses.
-using ConvolutionKey =
-    std::tuple<Precision, Shape, Shape, Shape, Shape, Shape, std::int64_t, std::int64_t, std::int64_t, bool, std::int64_t>;
-
-struct PlannedConvolution {
-  Images image, output;
-  Filter filter;
-  ConvolutionDescription description;
-  cudnnConvolutionFwdAlgo_t forward{};
-  cudnnConvolutionBwdDataAlgo_t backward{};
-  std::size_t workspace = 0;
-};
-
-Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents, cudnnDataType_t type) {
-  cudnnTensorDescriptor_t raw = nullptr;
-  check(cudnnCreateTensorDescriptor(&raw), "cuDNN images");
-  Images images(raw);
-  check(cudnnSetTensor4dDescriptor(raw, CUDNN_TENSOR_NHWC, type, static_cast<int>(count), static_cast<int>(channels),
-                                   static_cast<int>(extents[0]), static_cast<int>(extents[1])),
-        "cuDNN images");
-  return images;
-}
-
-// The fastest in cuDNN's ranking that is deterministic, keeps the precision and fits the workspace.
-template <class Performance>
-const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math) {
-  for (const Performance& one : found) {
-    const bool fits = one.status == CUDNN_STATUS_SUCCESS && one.memory <= kConvolutionWorkspace;
-    const bool precise = math != CUDNN_FMA_MATH || one.mathType == CUDNN_FMA_MATH;
-    if (fits && precise && one.determinism == CUDNN_DETERMINISTIC) return one;
-  }
-  throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model",
-              "use " + option("device") + " cpu"};
-}
-
-// Captures the stream work of `work` as a graph; null if something cannot be captured. None of the work has then been done, and
-// any other errors show when it is done directly.
-CapturedGraph captured(cudaStream_t stream, const std::function<void()>& work) {
-  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return nullptr;
-  bool whole = true;
-  try {
-    work();
-  } catch (...) {
-    whole = false;
-  }
-  cudaGraph_t raw = nullptr;
-  whole = cudaStreamEndCapture(stream, &raw) == cudaSuccess && whole;
-  CapturedGraph graph(raw);
-  return whole ? std::move(graph) : nullptr;
-}
 
 }  // namespace
 

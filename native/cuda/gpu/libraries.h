@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cuda/device.h"
+#include "probust/base/error.h"
+
+// CUDA's libraries in C++: statuses as errors, handles with owners, and descriptions of products and convolutions.
+namespace probust::cuda {
+
+inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that need more are skipped
+
+inline void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // otherwise the next launch would report it again
+  const std::string text = std::string(what) + ": " + cudaGetErrorString(status);
+  if (status == cudaErrorMemoryAllocation) throw out_of_memory(text);
+  throw Error{ErrorCode::resources, "device", text, ""};
+}
+
+inline void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cublasLtGetStatusString(status), ""};
+}
+
+inline void check(cudnnStatus_t status, const char* what) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cudnnGetErrorString(status), ""};
+}
+
+// Library handles that are freed with their owner.
+template <class Handle, auto destroy>
+struct Free {
+  void operator()(Handle handle) const { destroy(handle); }
+};
+template <class Handle, auto destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free<Handle, destroy>>;
+
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using ProductDescription = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
+using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
+using CapturedGraph = Owned<cudaGraph_t, cudaGraphDestroy>;
+using ConvolutionDescription = Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
+
+// A column-major matrix [rows, columns], `batch` of them.
+inline Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch) {
+  cublasLtMatrixLayout_t raw = nullptr;
+  check(cublasLtMatrixLayoutCreate(&raw, CUDA_R_32F, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows),
+        "cuBLASLt layout");
+  Layout layout(raw);
+  const auto count = static_cast<std::int32_t>(batch);
+  check(cublasLtMatrixLayoutSetAttribute(raw, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)), "cuBLASLt batch");
+  check(cublasLtMatrixLayoutSetAttribute(raw, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
+        "cuBLASLt stride");
+  return layout;
+}
+
+// Alignments of A, B, C and the bias.
+using Alignments = std::array<std::uint32_t, 4>;
+
+// Everything that defines a product, except its addresses.
+using ProductKey = std::tuple<Precision, Alignments, bool, bool, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                              std::int64_t, std::int64_t, std::int64_t, bool>;
+
+inline cublasComputeType_t compute_type(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Precision::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case Precision::float32:
+      break;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
+// The alignments of the addresses in bytes, as far as cuBLASLt distinguishes them.
+inline Alignments alignments_of(const Product& p) {
+  const auto one = [](const float* address) {
+    std::uint32_t bytes = 256;
+    while (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) bytes /= 2;
+    return bytes;
+  };
+  return {one(p.a), one(p.b), one(p.c), one(p.bias)};
+}
+
+// The same product without bias and activation.
+inline Product without_epilogue(Product p) {
+  p.bias = nullptr;
+  p.activation = Activation::none;
+  return p;
+}
+
+// The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch share one bias,
+// which is its default when no stride is set. Only the bias is fused: the library's rectifier is max(x, 0), which may turn NaN
+// into 0.
+inline cublasLtEpilogue_t epilogue_of(const Product& p) {
+  return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+struct PlannedProduct {
+  ProductDescription description;
+  Layout a, b, c;
+  cublasLtMatmulAlgo_t algorithm;
+  std::size_t workspace = 0;
+  bool biased = true;  ///< includes the bias, if any
+};
+
+// Everything that defines a convolution, except its addresses.
+using ConvolutionKey =
+    std::tuple<Precision, Shape, Shape, Shape, Shape, Shape, std::int64_t, std::int64_t, std::int64_t, bool, std::int64_t>;
+
+struct PlannedConvolution {
+  Images image, output;
+  Filter filter;
+  ConvolutionDescription description;
+  cudnnConvolutionFwdAlgo_t forward{};
+  cudnnConvolutionBwdDataAlgo_t backward{};
+  std::size_t workspace = 0;
+};
+
+inline Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents, cudnnDataType_t type) {
+  cudnnTensorDescriptor_t raw = nullptr;
+  check(cudnnCreateTensorDescriptor(&raw), "cuDNN images");
+  Images images(raw);
+  check(cudnnSetTensor4dDescriptor(raw, CUDNN_TENSOR_NHWC, type, static_cast<int>(count), static_cast<int>(channels),
+                                   static_cast<int>(extents[0]), static_cast<int>(extents[1])),
+        "cuDNN images");
+  return images;
+}
+
+// The fastest in cuDNN's ranking that is deterministic, keeps the precision and fits the workspace.
+template <class Performance>
+const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math) {
+  for (const Performance& one : found) {
+    const bool fits = one.status == CUDNN_STATUS_SUCCESS && one.memory <= kConvolutionWorkspace;
+    const bool precise = math != CUDNN_FMA_MATH || one.mathType == CUDNN_FMA_MATH;
+    if (fits && precise && one.determinism == CUDNN_DETERMINISTIC) return one;
+  }
+  throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model",
+              "use " + option("device") + " cpu"};
+}
+
+// Captures the stream work of `work` as a graph; null if something cannot be captured. None of the work has then been done, and
+// any other errors show when it is done directly.
+inline CapturedGraph captured(cudaStream_t stream, const std::function<void()>& work) {
+  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return nullptr;
+  bool whole = true;
+  try {
+    work();
+  } catch (...) {
+    whole = false;
+  }
+  cudaGraph_t raw = nullptr;
+  whole = cudaStreamEndCapture(stream, &raw) == cudaSuccess && whole;
+  CapturedGraph graph(raw);
+  return whole ? std::move(graph) : nullptr;
+}
+
+}  // namespace probust::cuda
