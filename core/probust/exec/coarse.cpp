@@ -242,7 +242,7 @@ class CoarseExecutor final : public Executor {
 
     Result<std::monostate> reach(std::int64_t count) override {
       if (failed_) return *failed_;  // an Error may leave a batch half added
-      const auto result = executor_.call([&] {
+      auto result = executor_.call([&] {
         executor_.loops_.for_chunks(static_cast<std::int64_t>(means_.size()), 1,
                                     [&](std::int64_t i, std::int64_t, int worker) { means_[i]->add(count, worker); });
         return std::monostate{};

@@ -64,7 +64,8 @@ struct LogitsView {
   const float* data;
   std::int64_t lane_stride, class_stride;
 
-  void store_margins(std::int64_t lane, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins) const {
+  template <class Column>
+  void store_margins(std::int64_t lane, std::int64_t target, Column&& margins) const {
     probust::store_margins(data + lane * lane_stride, class_stride, target, margins);
   }
 };
