@@ -680,6 +680,14 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
 }
 #endif
 
+// The device does not split off the last layer, so it says from the start that each margin takes a backward pass.
+TEST(CudaExecutor, AnnouncesABackwardPassForEachOfManyRivals) {
+  std::mt19937 random(7);
+  const Graph many = test::linear_classifier(test::random_tensor({300, 8}, random), test::random_tensor({300}, random));
+  EXPECT_EQ(on_device(many)->backwards_to_linearize(), 299);
+  EXPECT_EQ(make_executor("cpu", many, {}).value()->backwards_to_linearize(), 8);
+}
+
 TEST(CudaExecutor, BadInputIsRefused) {
   EXPECT_EQ(make_cuda_executor(test::small_cnn(), {1, 1000, 0}, {}).error().code, ErrorCode::resources);
   CudaOptions far;

@@ -115,6 +115,7 @@ class CudaLanes final : public Lanes {
              const std::function<void(std::int64_t, std::int64_t)>& take) override {
     const auto count = static_cast<std::int64_t>(index.size());
     group_ = {nullptr, 0, 0, count, 0};
+    index_.assign(index.begin(), index.end());
     if (seeds.rows == 0) return run_forward(count);
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     device_.upload(buffers().keys.grown(device_, count), keys.data(), count * static_cast<std::int64_t>(sizeof(std::uint32_t)));
@@ -181,8 +182,8 @@ class CudaLanes final : public Lanes {
     device_.download(rows, group_.gradients, group_.seeds * elements_ * kFloatBytes);
   }
 
-  void whiten(int, const PlacedPoints& placed, std::span<const std::int64_t> index) override {
-    there(placed).whiten(index, buffers().keys.data(), group_.seeds * group_.examples, group_.gradients);
+  void whiten(int, const PlacedPoints& placed) override {
+    there(placed).whiten(index_, buffers().keys.data(), group_.seeds * group_.examples, group_.gradients);
   }
 
   void make_room(int, Kept which, std::int64_t examples, std::int64_t rows) override {
@@ -371,6 +372,7 @@ class CudaLanes final : public Lanes {
   std::optional<Ahead> ahead_;
   std::int64_t kept_examples_ = 0, kept_rows_ = 0;
   GradientGroup group_;
+  std::vector<std::int64_t> index_;  // of the points of a sweep, in the data
   DeviceLogits on_device_;
   std::vector<float> host_logits_;
 };

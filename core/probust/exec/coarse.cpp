@@ -22,7 +22,7 @@ class CoarseExecutor final : public Executor {
         elements_(element_count(lanes_->point_shape())),
         rivals_(lanes_->classes() - 1) {
     lanes_->report_to(*reported_);
-    if (lanes_->classifier() != nullptr) split_ = split_last_layer(*lanes_->classifier());
+    if (lanes_->splits_last_layer()) split_ = split_last_layer(*lanes_->classifier());
   }
 
   std::string_view name() const override { return lanes_->name(); }
@@ -165,8 +165,9 @@ class CoarseExecutor final : public Executor {
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) override {
     return call([&] {
       check(*this, points);
-      if (gradients) prepare(rivals_);
-      return lanes_->profile(points, gradients);
+      if (!gradients) return lanes_->profile(points, nullptr);
+      const Sweep which = prepare(rivals_);
+      return lanes_->profile(points, &which);
     });
   }
 
@@ -188,17 +189,10 @@ class CoarseExecutor final : public Executor {
     return which;
   }
 
-  // The executor of the last layer's inputs, made when first needed; null if they do not help.
+  // The executor of the last layer's inputs, made when first needed; null if the layer is not split off.
   Executor* without_last_layer() {
     if (!split_) return nullptr;
-    if (!features_) {
-      auto lanes = lanes_->without_last_layer(*split_);
-      if (!lanes) {
-        split_.reset();
-        return nullptr;
-      }
-      features_ = std::make_unique<CoarseExecutor>(std::move(lanes), reported_);
-    }
+    if (!features_) features_ = std::make_unique<CoarseExecutor>(lanes_->without_last_layer(*split_), reported_);
     return features_.get();
   }
 
@@ -214,7 +208,7 @@ class CoarseExecutor final : public Executor {
       lanes_->load(worker, points.x.data.data() + first * elements_, count);
       lanes_->make_room(worker, Kept::whitened, count, rivals_);
       lanes_->sweep(worker, which, index, {rivals_, targets}, [&](std::int64_t, std::int64_t) {
-        lanes_->whiten(worker, *placed, index);
+        lanes_->whiten(worker, *placed);
         lanes_->keep(worker, Kept::whitened);
       });
       std::vector<Eigen::MatrixXd> grams = lanes_->grams(worker, Kept::whitened);

@@ -39,7 +39,8 @@ struct HostWorker {
   Workspace workspace;
   Stretch inputs, variances, logits, cotangents, gradients;
   std::vector<std::uint32_t> points, samples;
-  std::int64_t lanes = 0;  // of the logits
+  std::vector<std::int64_t> index;  // of the points of a sweep, in the data
+  std::int64_t lanes = 0;           // of the logits
   GradientGroup group;
   std::array<std::vector<RowMatrix>, 2> kept;  // by Kept, per example
   Eigen::MatrixXd along_own;                   // [rows, examples]
@@ -123,6 +124,8 @@ class HostLanes final : public Lanes {
     make_workers();
   }
 
+  bool splits_last_layer() const override { return compile_ != nullptr; }
+
   // Frees our memory first, or both would hold all of it. The last layer's weights exist three times: as constant, packed and as
   // a matrix; the features' lanes subtract their own.
   std::unique_ptr<Lanes> without_last_layer(const SplitClassifier& split) override {
@@ -203,6 +206,7 @@ class HostLanes final : public Lanes {
              const std::function<void(std::int64_t, std::int64_t)>& take) override {
     HostWorker& own = workers_[worker];
     const auto count = static_cast<std::int64_t>(index.size());
+    own.index.assign(index.begin(), index.end());
     own.along_own = Eigen::MatrixXd(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
@@ -227,12 +231,11 @@ class HostLanes final : public Lanes {
 
   LogitsView logits(int worker) override { return {workers_[worker].logits.data(), 1, workers_[worker].lanes}; }
 
-  std::vector<KindTime> profile(const Points& points, bool gradients) override {
+  std::vector<KindTime> profile(const Points& points, const Sweep* gradients) override {
     HostWorker& own = workers_[0];
-    Sweep which{Around::point, forward_batch_};
-    if (gradients) which = prepare(Around::point, classes_ - 1);
-    const Program& program = gradients ? *gradient_ : *forward_;
-    const Batch batch{std::min(points.size(), which.batch.examples), which.batch.seeds};
+    const Program& program = gradients != nullptr ? *gradient_ : *forward_;
+    const Batch most = gradients != nullptr ? gradients->batch : forward_batch_;
+    const Batch batch{std::min(points.size(), most.examples), most.seeds};
     load(0, points.x.data.data(), batch.examples);
     const std::vector<std::int64_t> index(static_cast<std::size_t>(batch.examples), 0);
     std::vector<double> seconds;
@@ -240,8 +243,8 @@ class HostLanes final : public Lanes {
       seconds.clear();
       {
         const Timing timing(own.workspace, seconds);
-        if (gradients) {
-          sweep(0, which, index, {.rows = batch.seeds}, [](std::int64_t, std::int64_t) {});
+        if (gradients != nullptr) {
+          sweep(0, *gradients, index, {.rows = batch.seeds}, [](std::int64_t, std::int64_t) {});
         } else {
           forward(0, batch.examples);
         }
@@ -282,10 +285,10 @@ class HostLanes final : public Lanes {
     transpose(group.gradients, elements_, group.seeds, rows);
   }
 
-  void whiten(int worker, const PlacedPoints& placed, std::span<const std::int64_t> index) override {
+  void whiten(int worker, const PlacedPoints& placed) override {
     HostWorker& own = workers_[worker];
     own.points.clear();
-    for (std::int64_t s = 0; s < own.group.seeds; ++s) own.points.insert(own.points.end(), index.begin(), index.end());
+    for (std::int64_t s = 0; s < own.group.seeds; ++s) own.points.insert(own.points.end(), own.index.begin(), own.index.end());
     placed.shape.whiten(own.points, elements_, own.group.gradients);
   }
 
@@ -310,8 +313,6 @@ class HostLanes final : public Lanes {
     auto& sums = static_cast<HostSums&>(buffer);
     const float* const inputs = own.inputs.data();
     const GradientGroup& group = own.group;
-    std::vector<std::int64_t> index(static_cast<std::size_t>(copies.lanes));
-    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) index[lane] = placed.points.index[copies.point(lane)];
     if (group.first == 0) own.along_own = Eigen::MatrixXd::Zero(sums.raw[0].rows(), group.examples);
     for (std::int64_t e = 0; e < elements_; ++e) {
       for (std::int64_t s = 0; s < group.seeds; ++s) {
@@ -324,7 +325,7 @@ class HostLanes final : public Lanes {
         }
       }
     }
-    whiten(worker, placed, index);
+    whiten(worker, placed);
     for (std::int64_t e = 0; e < elements_; ++e) {
       for (std::int64_t s = 0; s < group.seeds; ++s) {
         for (std::int64_t b = 0; b < group.examples; ++b)

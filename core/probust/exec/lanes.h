@@ -96,7 +96,9 @@ class Lanes {
   virtual void report_to(Progress& progress) = 0;
   /// Begins a call, from any thread.
   virtual void use() {}
-  /// Lanes for the classifier without its last layer, within the same limits; null if the device does not split it off.
+  /// Whether the device has lanes for a classifier without its last layer.
+  virtual bool splits_last_layer() const { return false; }
+  /// These lanes, within the same limits; null if there are none.
   virtual std::unique_ptr<Lanes> without_last_layer(const SplitClassifier&) { return nullptr; }
 
   // ---- inputs: every call replaces the worker's lanes
@@ -123,8 +125,8 @@ class Lanes {
   virtual LogitsView logits(int worker) = 0;
   /// Executor::normal_solver.
   virtual normal::ProblemSolver* normal_solver() { return nullptr; }
-  /// Executor::profile.
-  virtual std::vector<KindTime> profile(const Points& /*points*/, bool /*gradients*/) { return {}; }
+  /// Executor::profile, of this sweep or, without one, of forwards.
+  virtual std::vector<KindTime> profile(const Points& /*points*/, const Sweep* /*sweep*/) { return {}; }
 
   // ---- reductions of logits
 
@@ -138,7 +140,8 @@ class Lanes {
 
   /// [rows of the group, elements] for one example.
   virtual void read_gradients(int worker, float* rows) = 0;
-  virtual void whiten(int worker, const PlacedPoints& placed, std::span<const std::int64_t> index) = 0;
+  /// By the noise at the points that the sweep was given.
+  virtual void whiten(int worker, const PlacedPoints& placed) = 0;
   /// Makes room for the kept gradients of a sweep, [examples][rows][elements].
   virtual void make_room(int worker, Kept which, std::int64_t examples, std::int64_t rows) = 0;
   virtual void keep(int worker, Kept which) = 0;

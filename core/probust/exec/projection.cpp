@@ -65,7 +65,7 @@ void project(const LaneLoops& loops, int worker, const Sweep& which, const Point
   for (const Kept kept : {Kept::raw, Kept::whitened}) lanes.make_room(worker, kept, count, rows);
   lanes.sweep(worker, which, points.index, {rows, points.target, rivals}, [&](std::int64_t, std::int64_t) {
     lanes.keep(worker, Kept::raw);
-    lanes.whiten(worker, *placed, points.index);
+    lanes.whiten(worker, *placed);
     lanes.keep(worker, Kept::whitened);
   });
   std::vector<Eigen::MatrixXd> grams = lanes.grams(worker, Kept::whitened);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "probust/onnx/elements.h"
 #include "probust/ops/op.h"
 
 namespace probust {
@@ -16,7 +17,7 @@ namespace {
 
 using protozero::pbf_writer;
 
-constexpr int kIrVersion = 8, kOpset = 13, kFloat = 1;
+constexpr int kIrVersion = 8, kOpset = 13;
 constexpr const char* kLogits = "logits";
 
 // Operators that mean the same on [batch, n] as on [n], with their ONNX names.
@@ -130,7 +131,7 @@ class Exporter {
     std::string bytes;
     pbf_writer writer(bytes);
     for (const std::int64_t extent : tensor.shape) writer.add_int64(1, extent);
-    writer.add_int32(2, kFloat);
+    writer.add_int32(2, onnx::kFloat);
     writer.add_string(8, new_name(id));
     writer.add_bytes(9, reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));  // little-endian
     pbf_writer(graph_bytes_).add_message(5, bytes);
@@ -158,7 +159,7 @@ class Exporter {
       shape_writer.add_message(1, dimension);
     }
     pbf_writer tensor_writer(tensor);
-    tensor_writer.add_int32(1, kFloat);
+    tensor_writer.add_int32(1, onnx::kFloat);
     tensor_writer.add_message(2, dimensions);
     pbf_writer(type).add_message(1, tensor);
     pbf_writer port_writer(port);

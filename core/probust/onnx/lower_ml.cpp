@@ -25,7 +25,6 @@ Integers integer_labels(Lowering& l) {
 
 std::vector<std::string> text_labels(Lowering& l) { return l.attribute("classlabels_strings", std::vector<std::string>{}); }
 
-// x as [N, F].
 Tensor matrix(Lowering& l, const Floats& values, std::int64_t rows, std::int64_t columns) {
   if (static_cast<std::int64_t>(values.size()) != rows * columns)
     l.malformed("has " + std::to_string(values.size()) + " coefficients where " + std::to_string(rows * columns) + " are due");

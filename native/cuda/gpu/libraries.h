@@ -87,7 +87,7 @@ inline cublasComputeType_t compute_type(Precision precision) {
   return CUBLAS_COMPUTE_32F;
 }
 
-// The alignments of the addresses in bytes, as far as cuBLASLt distinguishes them.
+// The alignment of each address in bytes, up to 256: cuBLASLt makes no difference beyond.
 inline Alignments alignments_of(const Product& p) {
   const auto one = [](const float* address) {
     std::uint32_t bytes = 256;
