@@ -214,7 +214,9 @@ TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
       covered += *curve[k][i].ci_low <= truth[i].p && truth[i].p <= *curve[k][i].ci_high ? 1 : 0;
       ++count;
     }
-    EXPECT_EQ(curve[k][0].status, "ok: smoothed over 8 scales");
+    EXPECT_EQ(curve[k][0].status, Status::ok);
+    EXPECT_EQ(curve[k][0].note, "smoothed over 8 scales");
+    ;
   }
   EXPECT_LT(smooth / single, 0.7) << smooth / count << " against " << single / count;
   EXPECT_GT(static_cast<double>(covered) / count, 0.8);
@@ -258,7 +260,7 @@ TEST(Curve, RaysRefuseWhatTheyCannotAnswer) {
   Setting s = setting(test::ball(3, 1), {{0, 0, 0}, {kNanFloat, 0, 0}});
   s.points.target = {0, 0};
   const auto curves = ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.1, 0.2}, 10).value();
-  EXPECT_EQ(curves[1].estimates[0].status, "nonfinite");
+  EXPECT_EQ(curves[1].estimates[0].status, Status::nonfinite);
   EXPECT_TRUE(std::isnan(curves[1].estimates[1].p));
   for (const std::vector<double>& sigmas : {std::vector<double>{0.1, kNan}, {0.1, 1 / 0.0}, {}, {-1, 1}})
     EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 10));
@@ -276,10 +278,13 @@ TEST(Curve, SharesAreNotSmoothed) {
   const auto shares =
       estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("mc:100")).value();
   EXPECT_EQ(shares[2][0].p, estimates(s, 0.4, "mc:100")[0].p);
-  EXPECT_EQ(shares[2][0].status, "ok");
+  EXPECT_EQ(shares[2][0].status, Status::ok);
   const auto chosen =
       estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("auto:24")).value();
-  EXPECT_EQ(chosen[2][0].status, "ok: by probit:24, smoothed over 3 scales");
+  EXPECT_EQ(chosen[2][0].status, Status::ok);
+  EXPECT_EQ(chosen[2][0].method->text(), "probit:24");
+  EXPECT_EQ(chosen[2][0].note, "smoothed over 3 scales");
+  ;
 }
 
 // Means are exact and the covariance is shared by all scales: the error is about that of eight times as many copies.
@@ -323,7 +328,7 @@ TEST(Curve, ManyClassesAreSmoothedToo) {
       estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("probit:200")).value();
   for (std::size_t k = 0; k < sigmas.size(); ++k) {
     EXPECT_NEAR(curve[k][0].p, estimates(s, sigmas[k], "taylor")[0].p, 0.05) << sigmas[k];
-    EXPECT_NE(curve[k][0].status.find("smoothed over 4 scales"), std::string::npos) << curve[k][0].status;
+    EXPECT_NE(curve[k][0].note.find("smoothed over 4 scales"), std::string::npos) << curve[k][0].note;
     EXPECT_EQ(curve[k][0].forwards, 200);
   }
 }
@@ -336,9 +341,9 @@ TEST(Curve, BrokenScalesAndPointsStayAlone) {
   const auto curve =
       estimate_curve(*s.executor, s.points, s.logits, isotropic_gaussian(), sigmas, parse_estimator("probit:50")).value();
   EXPECT_TRUE(std::isfinite(curve[0][0].p));
-  EXPECT_EQ(curve[0][0].status, "ok");
-  EXPECT_EQ(curve[2][0].status, "nonfinite");
-  EXPECT_EQ(curve[0][1].status, "nonfinite");
+  EXPECT_EQ(curve[0][0].status, Status::ok);
+  EXPECT_EQ(curve[2][0].status, Status::nonfinite);
+  EXPECT_EQ(curve[0][1].status, Status::nonfinite);
   EXPECT_EQ(curve[0][1].forwards, 50);
   EXPECT_TRUE(std::isnan(curve[0][1].p));
 }
@@ -354,7 +359,9 @@ TEST(Curve, ClippedNoiseIsSmoothedByItsProbabilities) {
   for (std::size_t k = 0; k < sigmas.size(); ++k) {
     const Estimate truth = estimate(evaluation, {noise, sigmas[k]}, parse_estimator("mc:20000")).value()[0];
     EXPECT_NEAR(curve[k][0].p, truth.p, 0.08) << sigmas[k];
-    EXPECT_EQ(curve[k][0].status, "ok: smoothed over 4 scales");
+    EXPECT_EQ(curve[k][0].status, Status::ok);
+    EXPECT_NE(curve[k][0].note.find("smoothed over 4 scales"), std::string::npos) << curve[k][0].note;
+    ;
   }
 }
 

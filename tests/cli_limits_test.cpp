@@ -66,7 +66,7 @@ TEST_F(NoMoments, AnEstimatorThatCannotAnswerHasRowsThatSaySo) {
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(all[3 * i], mc[i]);
     EXPECT_EQ(all[3 * i + 1]["estimator"], "adf");
-    EXPECT_EQ(all[3 * i + 1]["status"].get<std::string>().rfind("unsupported: ", 0), 0U) << all[3 * i + 1];
+    EXPECT_EQ(all[3 * i + 1]["status"], "unsupported");
     EXPECT_TRUE(all[3 * i + 1]["p"].is_null());
     EXPECT_EQ(all[3 * i + 2], taylor[i]);
   }
@@ -94,7 +94,7 @@ TEST(CliLimits, GroupsOfVeryManyClassesAreCounted) {
   ASSERT_EQ(all.size(), 4U);
   for (std::size_t i = 0; i < 4; i += 2) {
     EXPECT_EQ(all[i]["status"], "ok");
-    EXPECT_EQ(all[i + 1]["status"].get<std::string>().rfind("resources: ", 0), 0U) << all[i + 1];
+    EXPECT_EQ(all[i + 1]["status"], "resources");
   }
 }
 

@@ -56,8 +56,8 @@ TEST(Top, ASharedPlaceIsCountedByEveryFormOfMonteCarlo) {
     EXPECT_NEAR(ask(*executor, points, top(k), noise, "auto:20000")[0].p, truth, 0.02) << k;
   }
   const double second = kept_among_largest(2, passes);
-  EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second - 0.1))[0].status, "decided: yes");
-  EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second + 0.1))[0].status, "decided: no");
+  EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second - 0.1))[0].status, Status::decided);
+  EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second + 0.1))[0].status, Status::decided);
   EXPECT_EQ(ask(*executor, points, top(4), noise, "mc:100")[0].p, 1);
 }
 
@@ -152,7 +152,7 @@ TEST(Tolerance, IsTheIntervalOfANormalOnALinearModel) {
     const double q = 2 * normal::complement(0.6 / (3 * sigma));
     for (const char* text : {"taylor", "adf", "mmse:5:centered"}) {
       for (const Estimate& one : regression.at(x, isotropic_gaussian(), sigma, text)) {
-        EXPECT_NEAR(one.p_fail / q, 1, 2e-4) << text << sigma << one.status;
+        EXPECT_NEAR(one.p_fail / q, 1, 2e-4) << text << sigma << word(one.status);
         EXPECT_NEAR(one.p, 1 - q, 2e-5) << text << sigma;
       }
     }
@@ -194,7 +194,7 @@ TEST(Tolerance, HoldsForSeveralOutputsAndAnyNoise) {
   // Uniform noise is not Gaussian: counting is exact, and the status says when an estimator treats it as Gaussian.
   Regression one(Tensor({1, 1}, {2}), Tensor({1}), 0.5);
   EXPECT_NEAR(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "mc:20000")[0].p, 0.5, 0.02);
-  EXPECT_EQ(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "taylor")[0].status.substr(0, 11), "approximate");
+  EXPECT_EQ(one.at(Tensor({1, 1}, {7}), uniform_noise(), 0.5, "taylor")[0].status, Status::approximate);
 }
 
 // A change of exactly gamma is not below it.
@@ -222,8 +222,8 @@ TEST(Tolerance, ANonfiniteOutputIsNonfinite) {
   const Tensor x({2, 1}, {std::numeric_limits<float>::quiet_NaN(), 1});
   for (const char* text : {"taylor", "mc:20", "probit:20"}) {
     const auto both = regression.at(x, isotropic_gaussian(), 0.1, text);
-    EXPECT_EQ(both[0].status, "nonfinite") << text;
-    EXPECT_EQ(both[1].status, "ok") << text;
+    EXPECT_EQ(both[0].status, Status::nonfinite) << text;
+    EXPECT_EQ(both[1].status, Status::ok) << text;
   }
 }
 

@@ -93,7 +93,7 @@ TEST(ExternalEngine, WhatWouldLikeGradientsDoesWithout) {
   EstimateRun run(*asked.executor, gaussian, &asked.external);
   asked.until([&] { return run.step(0); });
   for (const Row& row : run.rows()) {
-    EXPECT_TRUE(std::isfinite(row.estimate.p)) << row.estimator << ": " << row.estimate.status;
+    EXPECT_TRUE(std::isfinite(row.estimate.p)) << row.estimator << ": " << word(row.estimate.status);
     EXPECT_EQ(row.estimate.backwards, 0);
   }
 }
@@ -101,7 +101,7 @@ TEST(ExternalEngine, WhatWouldLikeGradientsDoesWithout) {
 TEST(ExternalEngine, WhatNeedsGradientsIsRefusedWithThoseThatDoNot) {
   Asked asked(64);
   for (const EstimatorDefinition& definition : all_estimators()) {
-    if (!definition.needs_gradients) continue;
+    if (definition.needs != EstimatorDefinition::Needs::gradients) continue;
     const EstimatorSpec estimator{&definition, 20};
     try {
       require_answerable(*asked.executor, estimator);

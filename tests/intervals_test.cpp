@@ -178,7 +178,7 @@ TEST(Intervals, SubsetCovers95Percent) {
 // reach 20 to reject p at 5%.
 TEST(Intervals, DecisionsErrAtMostIn5Percent) {
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>0.5")[0];
-  EXPECT_EQ(estimate.status, "decided: yes");
+  EXPECT_EQ(estimate.status, Status::decided);
   EXPECT_EQ(estimate.forwards, 64);
   EXPECT_NEAR(*estimate.ci_low, std::pow(1 / (20.0 * 65), 1 / 64.0), 1e-9);
   EXPECT_EQ(*estimate.ci_high, 1);
@@ -188,7 +188,7 @@ TEST(Intervals, DecisionsErrAtMostIn5Percent) {
 TEST(Intervals, DecisionsWaitFor95Percent) {
   const double tau = (std::pow(1 / (20.0 * 65), 1 / 64.0) + std::pow(1 / (10.0 * 65), 1 / 64.0)) / 2;
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>" + std::to_string(tau))[0];
-  EXPECT_EQ(estimate.status, "decided: yes");
+  EXPECT_EQ(estimate.status, Status::decided);
   EXPECT_EQ(estimate.forwards, 128);
 }
 

@@ -226,8 +226,8 @@ TEST(Moments, AdfAnswersForWindowsOnThePadding) {
     Evaluation evaluation(*executor, points, executor->logits(points.x).value());
     return estimate(evaluation, {isotropic_gaussian(), 0.5}, parse_estimator("adf")).value()[0].status;
   };
-  EXPECT_EQ(status(true), "ok");
-  EXPECT_EQ(status(false), "nonfinite");
+  EXPECT_EQ(status(true), Status::ok);
+  EXPECT_EQ(status(false), Status::nonfinite);
 }
 
 TEST(Moments, AdfDoesNotDependOnThreadsOrBatch) {

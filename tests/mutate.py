@@ -9,6 +9,7 @@ Then the test program that should detect it is built and run, and the copy is re
   tests/mutate.py --only 12 --only 30-35   by number, as shown by --list
   tests/mutate.py --only reconcile.cpp     by file, text or description
   tests/mutate.py --tests '*'              all tests instead of those that should detect the mutant
+  tests/mutate.py --check                  only whether every mutant still applies
 
 Exit status: 0 if every mutant is killed or has an explanation of why it survives, 1 if not, 2 if nothing could be run.
 """
@@ -77,6 +78,19 @@ def mutated(source, mutant):
     for _ in range(max(which, 1)):
         at = source.index(mutant["text"], at + 1)
     return source[:at] + mutant["to"] + source[at + len(mutant["text"]):]
+
+
+def check(mutants):
+    """Prints the mutants that do not apply to the checkout."""
+    stale = []
+    for mutant in mutants:
+        path = ROOT / mutant["file"]
+        try:
+            mutated(path.read_text() if path.is_file() else "", mutant)
+        except Refused as reason:
+            stale.append(f"{mutant['number']:4}  {mutant['file']}: {reason}")
+    print("\n".join([*stale, f"{len(mutants)} mutants, {len(stale)} do not apply"]))
+    return not stale
 
 
 class Copy:
@@ -200,6 +214,7 @@ def main():
                         help="for the copy and its build, which the next run uses again (default: build/mutants)")
     parser.add_argument("--tests", metavar="FILTER", help="run these in place of the tests that should notice")
     parser.add_argument("--list", action="store_true", help="show the mutants and end")
+    parser.add_argument("--check", action="store_true", help="only check that every mutant still applies to the checkout")
     arguments = parser.parse_args()
     mutants = selected(read_mutants(ROOT / "tests" / "mutants.toml"), arguments.only)
     if not mutants:
@@ -208,6 +223,8 @@ def main():
         for mutant in mutants:
             print(f"{mutant['number']:4}  {mutant['file']}: {mutant['about']}")
         return 0
+    if arguments.check:
+        return 0 if check(mutants) else 1
     copy = Copy(arguments.build_folder.resolve())
     copy.refresh()
     copy.configure()

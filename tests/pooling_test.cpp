@@ -105,7 +105,7 @@ TEST(Pooling, ABrokenPointTakesNothingFromItsNeighbours) {
       const auto truth = estimate(evaluation, {isotropic_gaussian(), 1.0}, parse_estimator("taylor")).value();
       for (std::int64_t i = 0; i < 5; ++i) {
         if (i == broken) {
-          EXPECT_EQ(taken[i].status, "nonfinite") << text;
+          EXPECT_EQ(taken[i].status, Status::nonfinite) << text;
         } else {
           EXPECT_NEAR(taken[i].p, truth[i].p, 0.25) << text << ' ' << i;
         }

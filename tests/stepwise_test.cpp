@@ -244,9 +244,9 @@ TEST(Rows, ATieIsSaidAndTheLowestIndexPredicted) {
   const Points points{Tensor({1, 2}), {7}, {1}, 0};
   const Noise noise = parse_noise("gaussian:0.1");
   const auto row = [&](std::vector<float> logits) { return row_of(points, Tensor({1, 3}, logits), 0, noise, "mc:9", {}); };
-  EXPECT_EQ(row({1, 4, 4}).estimate.status, "tie");
+  EXPECT_EQ(row({1, 4, 4}).estimate.status, Status::tie);
   EXPECT_EQ(row({1, 4, 4}).predicted, 1);
-  EXPECT_EQ(row({1, 4, 5}).estimate.status, "ok");
+  EXPECT_EQ(row({1, 4, 5}).estimate.status, Status::ok);
   EXPECT_EQ(row({1, std::numeric_limits<float>::quiet_NaN(), 5}).predicted, 0);
   EXPECT_EQ(row({1, 4, 5}).index, 7);
 }

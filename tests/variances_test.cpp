@@ -178,19 +178,19 @@ Pairs three_pairs() {
 TEST(Variances, OfPairsHaveTheirDegreesOfFreedom) {
   const Pairs pairs = three_pairs();
   const PairMoments moments(pairs, 0, 1);
-  const Linearization normal = moments.normal();
+  const MarginMoments normal = moments.moments();
   const double even = (4 + 1 + 9) / 2.0, odd = (1 + 4 + 9) / 3.0;
-  EXPECT_NEAR(normal.margins[0], 3, 1e-12);
-  EXPECT_NEAR(normal.gram(0, 0), even + odd, 1e-12);
+  EXPECT_NEAR(normal.mean[0], 3, 1e-12);
+  EXPECT_NEAR(normal.covariance(0, 0), even + odd, 1e-12);
   EXPECT_NEAR(scores(pairs)[0], 3 / std::sqrt(even + odd), 1e-12);
   EXPECT_NEAR(moments.mean_variance()[0], even / 3, 1e-12);
 }
 
 TEST(Variances, OfSomePairsAreThoseOfTheRest) {
   const Pairs pairs = three_pairs();
-  const Linearization rest = PairMoments(pairs, 0, 1).without(PairMoments(pairs, 1, 3)).normal();
-  EXPECT_NEAR(rest.margins[0], 3.5, 1e-12);
-  EXPECT_NEAR(rest.gram(0, 0), 2 * 6.25 + (1 + 9) / 2.0, 1e-12);
+  const MarginMoments rest = PairMoments(pairs, 0, 1).without(PairMoments(pairs, 1, 3)).moments();
+  EXPECT_NEAR(rest.mean[0], 3.5, 1e-12);
+  EXPECT_NEAR(rest.covariance(0, 0), 2 * 6.25 + (1 + 9) / 2.0, 1e-12);
 }
 
 // Three pairs around a point in a disc: the scatter of the even parts, relative to that of the odd parts, has two degrees of

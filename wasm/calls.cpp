@@ -168,25 +168,29 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
   return object;
 }
 
-constexpr std::int64_t kMostCopies = (std::int64_t{1} << 31) - 1;  // noise is keyed by 32-bit copy numbers
-
 std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
-  const std::int64_t samples = arguments.integer("samples", 0, 0, kMostCopies);
+  const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
   return std::make_shared<Repeated>(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
 
 // A curve as columns; NaN if there is no number.
-val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Estimate>>& estimates) {
+val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Estimate>>& estimates,
+                const EstimatorSpec& estimator) {
   const auto column = [&](auto get) {
     std::vector<double> values;
     for (const auto& at_scale : estimates) values.push_back(get(at_scale[0]));
     return write(std::span<const double>(values));
   };
-  val status = val::array();
-  for (const auto& at_scale : estimates) status.call<void>("push", at_scale[0].status);
+  val status = val::array(), method = val::array(), note = val::array();
+  for (const auto& at_scale : estimates) {
+    const Estimate& one = at_scale[0];
+    status.call<void>("push", std::string(word(one.status)));
+    method.call<void>("push", one.method.value_or(estimator).text());
+    note.call<void>("push", text_or_null(one.note));
+  }
   val object = val::object();
   object.set("sigmas", write(sigmas));
   object.set("p", column([](const Estimate& e) { return e.p; }));
@@ -197,6 +201,8 @@ val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Es
   object.set("forwards", column([](const Estimate& e) { return static_cast<double>(e.forwards); }));
   object.set("backwards", column([](const Estimate& e) { return static_cast<double>(e.backwards); }));
   object.set("status", status);
+  object.set("method", method);
+  object.set("note", note);
   return object;
 }
 
@@ -212,14 +218,14 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   const EstimatorSpec estimator = read_estimator(arguments);
   require_answerable(*runner.executor, estimator);
   const bool smooth = arguments.flag("smooth");
-  const std::int64_t passes = estimator.definition->passes(runner.executor->classes(), estimator.parameter);
+  const std::int64_t passes = estimator.passes(runner.executor->classes());
   const auto body = [=](Executor& of) {
     const auto [points, logits] = point.at(of);
-    if (smooth) return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator).value());
+    if (smooth) return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator).value(), estimator);
     Evaluation evaluation(of, points, logits);
     std::vector<std::vector<Estimate>> estimates;
     for (const double sigma : sigmas) estimates.push_back(estimate(evaluation, {noise.shape, sigma}, estimator).value());
-    return write_curve(sigmas, estimates);
+    return write_curve(sigmas, estimates, estimator);
   };
   return std::make_shared<Repeated>(runner, 1 + passes * static_cast<std::int64_t>(sigmas.size()), body);
 }

@@ -264,6 +264,8 @@ val write(const Error& error) {
 
 val number_or_null(const std::optional<double>& value) { return value && std::isfinite(*value) ? val(*value) : val::null(); }
 
+val text_or_null(const std::string& text) { return text.empty() ? val::null() : val(text); }
+
 val write(const Row& row) {
   const Estimate& e = row.estimate;
   val object = val::object();
@@ -281,7 +283,9 @@ val write(const Row& row) {
   object.set("ciHigh", number_or_null(e.ci_high));
   object.set("forwards", static_cast<double>(e.forwards));
   object.set("backwards", static_cast<double>(e.backwards));
-  object.set("status", e.status);
+  object.set("status", std::string(word(e.status)));
+  object.set("method", row.method());
+  object.set("note", text_or_null(e.note));
   return object;
 }
 

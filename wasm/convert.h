@@ -67,6 +67,7 @@ val write(const Row& row);
 val write(const normal::Probability& answer);
 val write(const Model& model, const Shape& point, const std::string& engine);
 val number_or_null(const std::optional<double>& value);
+val text_or_null(const std::string& text);
 
 /// {value} or {error}: what `body` returns, or the Error that it throws.
 val outcome(const std::string& where, const std::function<val()>& body);

@@ -38,11 +38,15 @@ struct Plan {
 
   std::int64_t passes(std::int64_t points, std::int64_t classes) const {
     std::int64_t per_point = 0;
-    for (const EstimatorSpec& estimator : estimators)
-      per_point += shares(estimator) ? 0 : estimator.definition->passes(classes, estimator.parameter);
+    for (const EstimatorSpec& estimator : estimators) per_point += shares(estimator) ? 0 : estimator.passes(classes);
     return per_point * points * static_cast<std::int64_t>(noises.size()) + total;
   }
 };
+
+// Whether its answer is modelled from copies, which calibration and smoothing need.
+bool models_copies(const EstimatorSpec& estimator) {
+  return estimator.definition->smoothing != EstimatorDefinition::Smoothing::none;
+}
 
 // The items of all lists; "auto" becomes "auto:N" if a budget is given.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
@@ -74,9 +78,7 @@ void check_options(const Arguments& arguments, const Plan& plan) {
   if (arguments.total_budget && autos > 1)
     refuse("--total-budget", "is for one auto, which several are asked for", "leave out auto:N");
   if (arguments.total_budget && arguments.smooth) refuse("--total-budget", "does not go with --smooth", "leave one out");
-  const bool modelled = std::any_of(plan.estimators.begin(), plan.estimators.end(),
-                                    [](const EstimatorSpec& estimator) { return estimator.definition->smooths; });
-  if (arguments.calibrate && !modelled)
+  if (arguments.calibrate && std::none_of(plan.estimators.begin(), plan.estimators.end(), models_copies))
     refuse("--calibrate", "is for estimates that a model makes of copies, and none is asked for", "add probit:N or regression:N");
 }
 
@@ -205,7 +207,7 @@ class Run {
     for (std::size_t c = 0; c < waiting_.size(); ++c) {
       const EstimatorSpec& estimator = plan_.estimators[c % plan_.estimators.size()];
       const Calibration calibration = calibrate(waiting_[c]);
-      if (arguments_.quiet || !estimator.definition->smooths) continue;
+      if (arguments_.quiet || !models_copies(estimator)) continue;
       fmt::print(stderr, "{} {}: ", plan_.noises[c / plan_.estimators.size()].text(), plan_.text(estimator));
       if (calibration.points == 0) {
         fmt::print(stderr, "not calibrated, too few estimates whose copies were counted\n");
@@ -281,7 +283,7 @@ class Run {
       for (const EstimatorSpec& estimator : plan_.estimators) {
         Row row = row_of(points_, logits_, i, noise, plan_.text(estimator), columns[column++][in_block]);
         if (!data_.labels.empty()) row.label = data_.labels[i];
-        const bool answered = !std::isnan(row.estimate.p) || row.estimate.status.rfind("degenerate", 0) == 0;
+        const bool answered = !std::isnan(row.estimate.p) || row.estimate.status == Status::degenerate;
         computed_ += answered ? 1 : 0;
         destination_.write(row);
         ++written_;

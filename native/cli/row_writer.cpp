@@ -38,7 +38,9 @@ class JsonLines final : public RowWriter {
     json["ci_high"] = or_null(row.estimate.ci_high);
     json["forwards"] = row.estimate.forwards;
     json["backwards"] = row.estimate.backwards;
-    json["status"] = row.estimate.status;
+    json["status"] = word(row.estimate.status);
+    json["method"] = row.method();
+    json["note"] = row.estimate.note.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.estimate.note);
     if (!row.estimate.classes.empty()) json["classes"] = row.estimate.classes;
     fmt::print(file_, "{}\n", json.dump());
   }
@@ -58,16 +60,16 @@ std::string field(const std::string& text) {
 class Csv final : public RowWriter {
  public:
   explicit Csv(std::FILE* file) : file_(file) {
-    fmt::print(
-        file_,
-        "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status\n");
+    fmt::print(file_,
+               "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status,"
+               "method,note\n");
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
-    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index, row.label ? std::to_string(*row.label) : "",
-               row.predicted, row.target, field(row.noise), or_empty(row.sigma), field(row.estimator), or_empty(e.p),
-               or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low), or_empty(e.ci_high), e.forwards, e.backwards,
-               field(e.status));
+    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index,
+               row.label ? std::to_string(*row.label) : "", row.predicted, row.target, field(row.noise), or_empty(row.sigma),
+               field(row.estimator), or_empty(e.p), or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low),
+               or_empty(e.ci_high), e.forwards, e.backwards, word(e.status), field(row.method()), field(e.note));
   }
 
  private:
@@ -86,6 +88,15 @@ std::string uncertainty(const Estimate& e) {
   return e.std_error ? "+- " + readable(*e.std_error) : "-";
 }
 
+// "ok, by probit:25", "inexact: known to about 1.2e-05".
+std::string explained(const Row& row) {
+  const Estimate& e = row.estimate;
+  std::string text(word(e.status));
+  if (e.method) text += ", by " + e.method->text();
+  if (!e.note.empty()) text += ": " + e.note;
+  return text;
+}
+
 // For people, on a terminal of 100 columns; .csv and .jsonl have all columns and digits.
 class Table final : public RowWriter {
  public:
@@ -97,7 +108,7 @@ class Table final : public RowWriter {
     const Estimate& e = row.estimate;
     const std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
     fmt::print(file_, kColumns, row.index, row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator,
-               readable(e.p), readable(e.p_fail), uncertainty(e), e.forwards + e.backwards, e.status + target);
+               readable(e.p), readable(e.p_fail), uncertainty(e), e.forwards + e.backwards, explained(row) + target);
   }
 
  private:

@@ -52,7 +52,7 @@ void move(Estimate& estimate, const Eigen::Vector3d& bias) {
   estimate.p_fail = normal::complement(moved);
   if (estimate.ci_low) estimate.ci_low = std::min(*estimate.ci_low, estimate.p);
   if (estimate.ci_high) estimate.ci_high = std::max(*estimate.ci_high, estimate.p);
-  add_to_status(estimate, "calibrated");
+  estimate.add_note("calibrated on the counts of all points");
 }
 
 }  // namespace

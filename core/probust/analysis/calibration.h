@@ -19,7 +19,7 @@ struct Calibration {
 /// copies that kept the answer, minus p, is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias; each z moves
 /// by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978) that difference does not
 /// depend on the sampling error of an efficient p. Only estimates that report how many of their copies were kept take part, and
-/// nothing is done if there are fewer than 30; intervals widen to contain p, and statuses add "calibrated". A point's correction
+/// nothing is done if there are fewer than 30; intervals widen to contain p, and notes say so. A point's correction
 /// depends on the other points.
 Calibration calibrate(std::span<Estimate> estimates);
 

@@ -72,12 +72,9 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points) {
 
 namespace {
 
-// The estimator that produced an estimate: with auto, the one named in the status.
-const EstimatorDefinition& behind(const EstimatorSpec& estimator, const Estimate& estimate) {
-  constexpr std::string_view kBy = "ok: by ";
-  if (!estimate.status.starts_with(kBy)) return *estimator.definition;
-  return *parse_estimator(estimate.status.substr(kBy.size())).definition;
-}
+using Smoothing = EstimatorDefinition::Smoothing;
+
+Smoothing smoothing_of(const EstimatorSpec& estimator) { return estimator.definition->smoothing; }
 
 // The equivalent number of copies of an estimate: its forwards, or more if its standard error implies more.
 double worth_of(const Estimate& estimate) {
@@ -100,7 +97,8 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
   std::vector<CurvePoint> raw;
   for (std::size_t s = 0; s < column.size(); ++s) {
     const Estimate& one = *column[s];
-    const bool sound = one.status.starts_with("ok") && behind(estimator, one).smooths && std::isfinite(one.p);
+    const bool sound =
+        one.status == Status::ok && smoothing_of(one.method.value_or(estimator)) != Smoothing::none && std::isfinite(one.p);
     if (!sound) return;
     raw.push_back({sigmas[s], one.p, one.p_fail, worth_of(one)});
   }
@@ -113,7 +111,7 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
     one.ci_low = std::min(smooth[s].ci_low, kept.low);
     one.ci_high = std::max(smooth[s].ci_high, kept.high);
     one.std_error = smooth[s].std_error;
-    add_to_status(one, "smoothed over " + std::to_string(sigmas.size()) + " scales");
+    one.add_note("smoothed over " + std::to_string(sigmas.size()) + " scales");
   }
 }
 
@@ -181,22 +179,9 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
 
 // The estimator whose margins are smoothed: copies of the point itself, also for auto; for sweeps nothing better was found.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
-  const auto budget = static_cast<std::int64_t>(estimator.parameter);
-  const bool automatic = estimator.definition->name == "auto" && budget < kRareBudget;
-  if (!automatic && !estimator.definition->pairs_alone) return estimator;
-  return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, budget)));
-}
-
-// Adds the name of the chosen estimator to the statuses.
-void name(Curves& curves, const EstimatorSpec& used) {
-  constexpr std::string_view kOk = "ok";
-  for (auto& estimates : curves) {
-    for (Estimate& one : estimates) {
-      if (!one.status.starts_with(kOk)) continue;
-      const bool more = one.status.starts_with("ok: ");
-      one.status = "ok: by " + used.text() + (more ? ", " + one.status.substr(kOk.size() + 2) : "");
-    }
-  }
+  const bool automatic = estimator.definition->name == "auto" && estimator.samples < kRareBudget;
+  if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;
+  return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, estimator.samples)));
 }
 
 Curves unsmoothed(Evaluation evaluation, const std::shared_ptr<const NoiseShape>& shape, std::span<const double> sigmas,
@@ -212,16 +197,19 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event) {
-  constexpr double kFewestCopies = 6;  // for the standard errors of margins
+  constexpr std::int64_t kFewestCopies = 6;  // for the standard errors of margins
   return guarded("sweep", [&] {
-    if (sigmas.size() < 3 || !estimator.definition->smooths || !event.plain() || points.size() == 0)
+    if (sigmas.size() < 3 || smoothing_of(estimator) == Smoothing::none || !event.plain() || points.size() == 0)
       return unsmoothed({executor, points, logits, event}, shape, sigmas, estimator);
     const Sweep sweep{executor, points, logits, shape, sigmas};
     const EstimatorSpec used = chosen(estimator);
-    if (!used.definition->pairs_alone || !shape->additive() || used.parameter < kFewestCopies)
+    if (smoothing_of(used) != Smoothing::margins || !shape->additive() || used.samples < kFewestCopies)
       return probability_curves(sweep, estimator);
-    Curves curves = margin_curves(sweep, static_cast<std::int64_t>(used.parameter));
-    if (used.definition != estimator.definition) name(curves, used);
+    Curves curves = margin_curves(sweep, used.samples);
+    if (used.definition == estimator.definition) return curves;
+    for (auto& estimates : curves) {
+      for (Estimate& one : estimates) one.method = used;
+    }
     return curves;
   });
 }
@@ -339,7 +327,7 @@ RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, con
     estimate.ci_low = std::clamp(estimate.p - std::hypot(share - interval.low, kTwoSided95 * spread), 0.0, 1.0);
     estimate.ci_high = std::clamp(estimate.p + std::hypot(interval.high - share, kTwoSided95 * spread), 0.0, 1.0);
     estimate.forwards = asker.forwards;
-    estimate.status = "ok: " + std::to_string(rays) + " rays over " + std::to_string(scales) + " scales";
+    estimate.note = std::to_string(rays) + " rays over " + std::to_string(scales) + " scales";
     curve.estimates.push_back(estimate);
   }
   return curve;
@@ -350,9 +338,8 @@ RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, con
 Result<std::vector<RayCurve>> ray_curves(Executor& executor, const Points& points, const NoiseShape& shape,
                                          std::span<const double> sigmas, std::int64_t rays) {
   return guarded("ray_curves", [&] {
-    constexpr std::int64_t kMostRays = std::int64_t{1} << 31;  // the noise is keyed by 32-bit sample numbers
     const bool positive = std::all_of(sigmas.begin(), sigmas.end(), [](double s) { return s > 0 && std::isfinite(s); });
-    if (sigmas.empty() || !positive || !std::is_sorted(sigmas.begin(), sigmas.end()) || rays < 1 || rays > kMostRays)
+    if (sigmas.empty() || !positive || !std::is_sorted(sigmas.begin(), sigmas.end()) || rays < 1 || rays > kMostSamples)
       throw Error{ErrorCode::usage, "ray_curves", "scales that do not ascend from above zero, or no or too many rays",
                   "give for example 0.1, 0.2 and 1000 rays"};
     check(executor, points);

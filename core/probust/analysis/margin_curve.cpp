@@ -42,17 +42,17 @@ std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vecto
   return shapes;
 }
 
-// The margins' normal distributions at every scale (at noise scale 1), smoothed over all scales; empty if numbers are not finite
+// The margins' normal distributions at every scale, smoothed over all scales; empty if numbers are not finite
 // or nothing varies.
-std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments, const Eigen::VectorXd& at_x) {
+std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments, const Eigen::VectorXd& at_x) {
   const Eigen::Index S = scales.sigma.size(), m = at_x.size();
-  std::vector<Linearization> curve;
+  std::vector<MarginMoments> curve;
   Eigen::VectorXd sizes(S);  // ln of the total variance at unit scale
   curve.reserve(static_cast<std::size_t>(S));
   for (Eigen::Index s = 0; s < S; ++s) {
-    curve.push_back(moments[s].normal());
-    sizes[s] = std::log(curve[s].gram.trace()) - 2 * std::log(scales.sigma[s]);
-    if (!std::isfinite(sizes[s]) || !curve[s].margins.allFinite()) return {};
+    curve.push_back(moments[s].moments());
+    sizes[s] = std::log(curve[s].covariance.trace()) - 2 * std::log(scales.sigma[s]);
+    if (!std::isfinite(sizes[s]) || !curve[s].mean.allFinite()) return {};
   }
   const Eigen::VectorXd errors = Eigen::VectorXd::Constant(S, 1.0 / static_cast<double>(moments[0].count()));
   const double level = sizes.mean();
@@ -60,7 +60,7 @@ std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments
   const Eigen::VectorXd spread = scales.sigma.array() * (size.array() / 2).exp();
   std::vector<Eigen::MatrixXd> own;
   own.reserve(curve.size());
-  for (Eigen::Index s = 0; s < S; ++s) own.push_back(curve[s].gram / (spread[s] * spread[s]));
+  for (Eigen::Index s = 0; s < S; ++s) own.push_back(curve[s].covariance / (spread[s] * spread[s]));
   const std::vector<Eigen::MatrixXd> shapes = local_shapes(scales, own);
 
   Eigen::MatrixXd shifts(S, m), deviations(S, m);
@@ -69,14 +69,14 @@ std::vector<Linearization> smoothed(const Scales& scales, const Moments& moments
   for (Eigen::Index s = 0; s < S; ++s) {
     const Eigen::ArrayXd deviation = spread[s] * shapes[s].diagonal().array().sqrt();
     deviations.row(s) = deviation;
-    shifts.row(s) = ratio((curve[s].margins - at_x).array(), deviation);
+    shifts.row(s) = ratio((curve[s].mean - at_x).array(), deviation);
     variances[s] = ratio(moments[s].mean_variance().array(), deviation.square()).mean();
   }
   const Eigen::MatrixXd smooth = scales.process.smooth(shifts, evened(scales.process, variances), kIndependent).mean;
   for (Eigen::Index s = 0; s < S; ++s) {
     const Eigen::ArrayXd deviation = deviations.row(s), shift = smooth.row(s);
-    curve[s].margins = (deviation > 0).select(at_x.array() + deviation * shift, curve[s].margins.array());
-    curve[s].gram = spread[s] * spread[s] * shapes[s];
+    curve[s].mean = (deviation > 0).select(at_x.array() + deviation * shift, curve[s].mean.array());
+    curve[s].covariance = spread[s] * spread[s] * shapes[s];
   }
   return curve;
 }
@@ -111,7 +111,7 @@ Eigen::ArrayXd standard_errors(const Scales& scales, std::span<const Pairs> pair
     Moments rest = moments_of(rivals, group, groups);
     for (std::size_t s = 0; s < rest.size(); ++s) rest[s] = all[s].without(rest[s]);
     Eigen::ArrayXd z = Eigen::ArrayXd::Constant(scales.sigma.size(), NAN);
-    const std::vector<Linearization> curve = smoothed(scales, rest, at_x(rivals[0].rows));
+    const std::vector<MarginMoments> curve = smoothed(scales, rest, at_x(rivals[0].rows));
     for (std::size_t s = 0; s < curve.size(); ++s) z[static_cast<Eigen::Index>(s)] = rough_z(curve[s], rivals[s].target);
     return z;
   });
@@ -133,17 +133,17 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
   const std::vector<Rivals> rivals = of_rivals(pairs, target, [&](const Pairs& one) { return decisive(one, target).rows; });
   const std::size_t m = rivals[0].rows.size();
   const bool small = m * m * pairs.size() <= kMostEntries;
-  const std::vector<Linearization> curve =
-      small ? smoothed(scales, moments_of(rivals, 0, 1), at_x(rivals[0].rows)) : std::vector<Linearization>{};
+  const std::vector<MarginMoments> curve =
+      small ? smoothed(scales, moments_of(rivals, 0, 1), at_x(rivals[0].rows)) : std::vector<MarginMoments>{};
   if (curve.empty()) return each_by_itself(pairs, target);
   const Eigen::ArrayXd errors = standard_errors(scales, pairs, at_x, target);
   std::vector<Estimate> estimates;
   estimates.reserve(pairs.size());
   for (std::size_t s = 0; s < pairs.size(); ++s) {
-    Estimate estimate = from_linearization(curve[s], rivals[s].target, 1, NormalCdf::exact, 0);
+    Estimate estimate = from_moments(curve[s], rivals[s].target);
     judge(estimate, errors[static_cast<Eigen::Index>(s)], count_kept(pairs[s], target), 2 * pairs[s].size(), 1);
     estimate.forwards = 2 * pairs[s].size();
-    add_to_status(estimate, "smoothed over " + std::to_string(sigmas.size()) + " scales");
+    estimate.add_note("smoothed over " + std::to_string(sigmas.size()) + " scales");
     estimates.push_back(estimate);
   }
   return estimates;

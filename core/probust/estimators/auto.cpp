@@ -2,7 +2,7 @@
 // auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins with
 // covariances pooled over points for few copies, gradients of the mean under the noise from a hundred forwards on, and subset
 // simulation if a pilot finds that failure is too rare for the budget. Events other than the survival of the target are counted.
-// The status names what was used.
+// The row names what was used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,23 +47,24 @@ void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estima
   for (std::size_t k = 0; k < which.size(); ++k) {
     Estimate& chosen = estimates[which[k]];
     own[k].forwards += chosen.forwards;  // the pilot's
-    if (own[k].status == "ok") own[k].status = "ok: by " + estimator.text();
+    own[k].method = estimator;
     chosen = own[k];
   }
 }
 
 }  // namespace
 
-std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, double budget_given) {
-  auto budget = static_cast<std::int64_t>(budget_given);
+std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  std::int64_t budget = asked.samples;
   const std::int64_t n = evaluation.points().size();
   if (n == 0) return {};
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> common, rare;
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
   if (!evaluation.event().plain()) {
-    estimates = estimate_monte_carlo(evaluation, noise, static_cast<double>(budget));
-    for (Estimate& estimate : estimates) estimate.status = "ok: by mc:" + std::to_string(budget);
+    const EstimatorSpec counting = parse_estimator(fmt::format("mc:{}", budget));
+    estimates = estimate_monte_carlo(evaluation, noise, counting);
+    for (Estimate& estimate : estimates) estimate.method = counting;
     return estimates;
   }
   if (budget < kRareBudget || !noise.shape->normals(elements)) {
@@ -72,7 +73,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
     Points apart = evaluation.points();
     apart.seed ^= kPilotSeed;  // the pilot's noise must be independent of the estimate's
     Evaluation pilot(evaluation.executor(), apart, evaluation.logits());
-    estimates = estimate_probit(pilot, noise, static_cast<double>(kPilot));
+    estimates = estimate_probit(pilot, noise, parse_estimator(fmt::format("probit:{}", kPilot)));
     budget -= kPilot;
     for (std::int64_t i = 0; i < n; ++i) {
       (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);

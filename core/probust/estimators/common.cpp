@@ -70,7 +70,7 @@ std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t sampl
   if (!problem.finite) return nonfinite_estimate();
   if (!problem.always_fails && !problem.z.empty()) return std::nullopt;
   Estimate estimate = certain(problem.always_fails ? 0 : 1);
-  if (problem.degenerate) estimate.status = "degenerate";
+  if (problem.degenerate) estimate.set(Status::degenerate, "no margin has a gradient here");
   if (samples > 1) estimate.std_error = 0;
   return estimate;
 }
@@ -78,21 +78,27 @@ std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t sampl
 // R is not a correlation matrix, by more than the rounding that the normal CDF accepts.
 Estimate invalid_problem(normal::Status status) {
   Estimate estimate = nonfinite_estimate();
-  estimate.status = "invalid: " + std::string(normal::describe(status));
+  estimate.set(Status::invalid, std::string(normal::describe(status)));
   return estimate;
 }
 
-Estimate with_probability(const NormalProblem& problem, const normal::Probability& probability,
-                          const Linearization& linearization, double sigma, std::int64_t samples) {
+Estimate from_probability(const NormalProblem& problem, const normal::Probability& probability) {
   if (!probability.valid()) return invalid_problem(probability.status);
   Estimate estimate;
   estimate.p = probability.p;
   estimate.p_fail = probability.p_fail;
   if (probability.status == normal::Status::not_reached)
-    estimate.status = "inexact: normal CDF known to " + short_text(probability.error);
+    estimate.set(Status::inexact, "normal CDF known to " + short_text(probability.error));
   if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleLeftOutShare * estimate.p_fail))
     tell_left_out(estimate, problem.rows.size(), problem.left_out);
-  if (samples > 1) estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
+  return estimate;
+}
+
+Estimate with_probability(const NormalProblem& problem, const normal::Probability& probability,
+                          const Linearization& linearization, double sigma, std::int64_t samples) {
+  Estimate estimate = from_probability(problem, probability);
+  if (samples > 1 && probability.valid())
+    estimate.std_error = delta_std_error(problem, linearization, normal_gradient(problem), sigma, samples);
   return estimate;
 }
 
@@ -101,12 +107,8 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 
 void tell_left_out(Estimate& estimate, std::size_t taken, double left_out) {
-  estimate.status = "inexact: rivals beyond the " + std::to_string(taken) + " nearest may add " +
-                    short_text(std::min(left_out, estimate.p)) + " to p_fail";
-}
-
-void add_to_status(Estimate& estimate, const std::string& what) {
-  estimate.status += (estimate.status.find(':') == std::string::npos ? ": " : ", ") + what;
+  estimate.set(Status::inexact, "rivals beyond the " + std::to_string(taken) + " nearest may add " +
+                                    short_text(std::min(left_out, estimate.p)) + " to p_fail");
 }
 
 double z_of(const Estimate& estimate) {
@@ -123,7 +125,7 @@ bool finite_at(const Points& points, const Tensor& logits, std::int64_t i) {
 Estimate nonfinite_estimate() {
   Estimate estimate;
   estimate.p = estimate.p_fail = std::numeric_limits<double>::quiet_NaN();
-  estimate.status = "nonfinite";
+  estimate.status = Status::nonfinite;
   return estimate;
 }
 
@@ -141,6 +143,12 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
   if (samples > 1)
     estimate.std_error = delta_std_error(problem, linearization, mv_sigmoid_gradient(problem, estimate.p), sigma, samples);
   return estimate;
+}
+
+Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop) {
+  const NormalProblem problem = normal_problem(moments, target);
+  if (const auto estimate = settled(problem, 0)) return *estimate;
+  return from_probability(problem, normal::mvn_cdf(problem.z, problem.R, {.stop = stop}));
 }
 
 std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Linearization> linearizations,

@@ -9,7 +9,7 @@
 // Shared by the estimators.
 namespace probust {
 
-/// An estimate of NaN with the status "nonfinite".
+/// An estimate of NaN with the status `nonfinite`.
 Estimate nonfinite_estimate();
 
 /// Whether point i and its logits are all finite.
@@ -18,13 +18,10 @@ bool finite_at(const Points& points, const Tensor& logits, std::int64_t i);
 /// z = Phi^-1(p), from the smaller of p and 1 - p.
 double z_of(const Estimate& estimate);
 
-/// Appends to a status: "ok" becomes "ok: calibrated", "ok: by mc:10" becomes "ok: by mc:10, calibrated".
-void add_to_status(Estimate& estimate, const std::string& what);
-
-/// A number as in a status: "1.2e-06".
+/// A number as in a note: "1.2e-06".
 std::string short_text(double value);
 
-/// Sets an estimate's status: rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
+/// Makes an estimate inexact: rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
 void tell_left_out(Estimate& estimate, std::size_t taken, double left_out);
 
 /// How a normal problem becomes a probability.
@@ -35,6 +32,9 @@ enum class NormalCdf { exact, mv_sigmoid };
 /// their scatter, by the delta method. The answer is meaningless if `stop` is set meanwhile.
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop = nullptr);
+
+/// The same of margins with known moments, by the normal CDF.
+Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
 /// The same linearised classifier with another class as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
@@ -58,26 +58,29 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
 /// From this budget on, auto:N runs a pilot to find the points where failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 
+/// The forms of all estimators, as in a hint: "auto:N, mc:N, ...".
+std::string known_estimators(bool without_gradients = false);
+
 // Each estimator's function, by file.
-std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, double budget);
-std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_stratified(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, double);
-std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, double);
-std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, double);
-std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_mmse_mvs(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_mmse_centered(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_mmse_loo(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_to_half_width(Evaluation&, const Noise&, double half_width);
-std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, double threshold);
-std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_probit_pooled(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, double cost);
-std::vector<Estimate> estimate_regression_pooled(Evaluation&, const Noise&, double cost);
-std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, double cost);
-std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, double samples);
-std::vector<Estimate> estimate_quadrature(Evaluation&, const Noise&, double cells);
-std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, double temperature);
+std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_stratified(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_mmse_mvs(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_mmse_centered(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_mmse_loo(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_to_half_width(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_probit_pooled(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_regression_pooled(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_quadrature(Evaluation&, const Noise&, const EstimatorSpec&);
+std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, const EstimatorSpec&);
 
 }  // namespace probust

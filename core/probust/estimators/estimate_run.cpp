@@ -10,9 +10,10 @@ namespace probust {
 
 std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
   constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in a batch
-  const bool pools = std::any_of(estimators.begin(), estimators.end(),
-                                 [](const EstimatorSpec& estimator) { return estimator.definition->pools; });
-  return pools ? kBlock : kFew;
+  const bool borrows = std::any_of(estimators.begin(), estimators.end(), [](const EstimatorSpec& estimator) {
+    return estimator.definition->scope == EstimatorDefinition::Scope::block;
+  });
+  return borrows ? kBlock : kFew;
 }
 
 EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external)
@@ -25,8 +26,7 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
 
 std::int64_t EstimateRun::planned() const {
   std::int64_t passes = 0;
-  for (const EstimatorSpec& estimator : request_.estimators)
-    passes += estimator.definition->passes(executor_.classes(), estimator.parameter);
+  for (const EstimatorSpec& estimator : request_.estimators) passes += estimator.passes(executor_.classes());
   const std::int64_t points = begun_ ? size() : request_.x.shape[0];
   return points * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }

@@ -38,7 +38,7 @@ Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<s
 Estimate of_event(const Event& event, const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                   std::int64_t samples, const std::atomic<bool>* stop) {
   Estimate own = from_linearization(linearization, target, sigma, cdf, samples, stop);
-  if (event.plain() || own.status.starts_with("nonfinite")) return own;
+  if (event.plain() || own.status == Status::nonfinite) return own;
   const std::int64_t classes = linearization.rivals() + 1;
   Estimate whole = own;
   whole.p = whole.p_fail = 0;
@@ -49,12 +49,12 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
         c == target ? own : from_linearization(retargeted(linearization, target, c), c, sigma, cdf, samples, stop);
     (event.same_group(c, target) ? whole.p : whole.p_fail) += wins.p;
     if (event.per_class) whole.classes.push_back(wins.p);
-    if (wins.status != "ok" && whole.status == "ok") whole.status = wins.status;
+    if (wins.status != Status::ok && whole.status == Status::ok) whole.set(wins.status, wins.note);
   }
   if (event.group.empty()) {
     whole.p = own.p;
     whole.p_fail = own.p_fail;
-    whole.status = own.status;
+    whole.set(own.status, own.note);
   }
   return whole;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "probust/normal/univariate.h"
 
@@ -54,14 +55,9 @@ double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) 
   return kept.left_out;
 }
 
-}  // namespace
-
-NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma, Wanted wanted) {
-  const Eigen::VectorXd& margins = linearization.margins;
-  const Eigen::VectorXd variances = linearization.variances();
-  NormalProblem problem;
-  problem.finite = margins.allFinite() && variances.allFinite() && linearization.gram.allFinite();
-  if (!problem.finite) return problem;
+// Fills z, rows and the defined answers for margins with these variances at unit scale.
+void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const Eigen::VectorXd& variances, std::int64_t target,
+                 double sigma) {
   for (Eigen::Index i = 0; i < margins.size(); ++i) {
     if (variances[i] > 0) {
       problem.rows.push_back(i);
@@ -72,13 +68,12 @@ NormalProblem normal_problem(const Linearization& linearization, std::int64_t ta
     }
   }
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
-  if (wanted == Wanted::all_z) {
-    problem.deviations = variances(problem.rows).cwiseSqrt();
-    return problem;
-  }
-  if (linearization.last || problem.rows.size() > kMostRivals) problem.left_out = drop_negligible(problem.z, problem.rows);
+}
+
+// Fills R and the deviations from the covariance of the rows.
+void correlate(NormalProblem& problem, Eigen::MatrixXd covariance) {
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
-  problem.R = linearization.covariance(problem.rows);
+  problem.R = std::move(covariance);
   problem.deviations = problem.R.diagonal().cwiseSqrt();
   for (Eigen::Index a = 0; a < m; ++a) {
     for (Eigen::Index b = 0; b < m; ++b) {
@@ -86,6 +81,32 @@ NormalProblem normal_problem(const Linearization& linearization, std::int64_t ta
       problem.R(a, b) = a == b ? 1.0 : std::min(1.0, std::max(-1.0, correlation));
     }
   }
+}
+
+}  // namespace
+
+NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma, Wanted wanted) {
+  const Eigen::VectorXd variances = linearization.variances();
+  NormalProblem problem;
+  problem.finite = linearization.margins.allFinite() && variances.allFinite() && linearization.gram.allFinite();
+  if (!problem.finite) return problem;
+  standardise(problem, linearization.margins, variances, target, sigma);
+  if (wanted == Wanted::all_z) {
+    problem.deviations = variances(problem.rows).cwiseSqrt();
+    return problem;
+  }
+  if (linearization.last || problem.rows.size() > kMostRivals) problem.left_out = drop_negligible(problem.z, problem.rows);
+  correlate(problem, linearization.covariance(problem.rows));
+  return problem;
+}
+
+NormalProblem normal_problem(const MarginMoments& moments, std::int64_t target) {
+  NormalProblem problem;
+  problem.finite = moments.mean.allFinite() && moments.covariance.allFinite();
+  if (!problem.finite) return problem;
+  standardise(problem, moments.mean, moments.covariance.diagonal(), target, 1);
+  if (problem.rows.size() > kMostRivals) problem.left_out = drop_negligible(problem.z, problem.rows);
+  correlate(problem, moments.covariance(problem.rows, problem.rows));
   return problem;
 }
 

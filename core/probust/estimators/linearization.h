@@ -9,8 +9,14 @@
 namespace probust {
 
 /// A normal probability of more variables than this is not worth its time. If more rivals matter, the nearest are used, and the
-/// status says what the others may add to p_fail.
+/// note says what the others may add to p_fail.
 inline constexpr std::size_t kMostRivals = 1000;
+
+/// Mean [m] and covariance [m, m] of the margins under the noise.
+struct MarginMoments {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;
+};
 
 /// The multivariate normal problem of a linearised classifier: p_robust = Phi_R(z) (Lemma 1 of Han et al.).
 struct NormalProblem {
@@ -27,7 +33,7 @@ struct NormalProblem {
 /// What a probability needs: z and R for a normal CDF, without rivals that cannot matter, or all z only.
 enum class Wanted { z_and_R, all_z };
 
-/// The only place where margins and Gram matrix become z and R, at noise scale `sigma`.
+/// Margins and Gram matrix become z and R, at noise scale `sigma`.
 ///
 /// A rival with a zero gradient is never reached if its margin is positive and always wins if it is negative; at a margin of zero
 /// the lower class index wins, as in argmax. Such rivals do not enter z. If there are very many rivals, those whose boundaries
@@ -35,5 +41,8 @@ enum class Wanted { z_and_R, all_z };
 /// thousandth of the most probable one's (Boole's inequality). Of the rest, at most kMostRivals are used.
 NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma,
                              Wanted wanted = Wanted::z_and_R);
+
+/// The same for normal margins with these moments: z_i is the mean of margin i divided by its standard deviation.
+NormalProblem normal_problem(const MarginMoments& moments, std::int64_t target);
 
 }  // namespace probust

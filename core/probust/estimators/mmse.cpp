@@ -32,8 +32,7 @@ Linearization left_out(const Linearization& linearization) {
 
 using Repair = Linearization (*)(const Linearization&);
 
-std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, double samples, NormalCdf cdf, Repair repair) {
-  const auto count = static_cast<std::int64_t>(samples);
+std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, std::int64_t count, NormalCdf cdf, Repair repair) {
   const std::int64_t backwards = count * evaluation.executor().backwards_to_linearize();
   return read(evaluation, over_copies(noise, count), noise.scale,
               {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
@@ -41,20 +40,20 @@ std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, doubl
 
 }  // namespace
 
-std::vector<Estimate> estimate_mmse(Evaluation& evaluation, const Noise& noise, double samples) {
-  return averaged(evaluation, noise, samples, NormalCdf::exact, nullptr);
+std::vector<Estimate> estimate_mmse(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return averaged(evaluation, noise, asked.samples, NormalCdf::exact, nullptr);
 }
 
-std::vector<Estimate> estimate_mmse_centered(Evaluation& evaluation, const Noise& noise, double samples) {
-  return averaged(evaluation, noise, samples, NormalCdf::exact, centered);
+std::vector<Estimate> estimate_mmse_centered(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return averaged(evaluation, noise, asked.samples, NormalCdf::exact, centered);
 }
 
-std::vector<Estimate> estimate_mmse_loo(Evaluation& evaluation, const Noise& noise, double samples) {
-  return averaged(evaluation, noise, samples, NormalCdf::exact, left_out);
+std::vector<Estimate> estimate_mmse_loo(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return averaged(evaluation, noise, asked.samples, NormalCdf::exact, left_out);
 }
 
-std::vector<Estimate> estimate_mmse_mvs(Evaluation& evaluation, const Noise& noise, double samples) {
-  return averaged(evaluation, noise, samples, NormalCdf::mv_sigmoid, nullptr);
+std::vector<Estimate> estimate_mmse_mvs(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return averaged(evaluation, noise, asked.samples, NormalCdf::mv_sigmoid, nullptr);
 }
 
 }  // namespace probust

@@ -7,8 +7,8 @@
 
 namespace probust {
 
-std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& noise, double samples) {
-  const auto trials = static_cast<std::int64_t>(samples);
+std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  const std::int64_t trials = asked.samples;
   const Event& event = evaluation.event();
   const auto counts = count_placed(evaluation.executor(), evaluation.points(), noise, trials, event.top);
   std::vector<Estimate> estimates;
@@ -16,7 +16,8 @@ std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& 
     const std::int64_t kept = kept_of(event, counts[i], evaluation.points().target[i]);
     Estimate estimate = from_counts(kept, trials, clopper_pearson(kept, trials));
     if (event.per_class) {
-      for (const std::int64_t count : counts[i]) estimate.classes.push_back(static_cast<double>(count) / samples);
+      for (const std::int64_t count : counts[i])
+        estimate.classes.push_back(static_cast<double>(count) / static_cast<double>(trials));
     }
     estimates.push_back(estimate);
   }

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "probust/estimators/common.h"
-#include "probust/estimators/linearization.h"
 #include "probust/estimators/reconcile.h"
 #include "probust/normal/closed_form.h"
 #include "probust/normal/multivariate.h"
@@ -16,7 +15,7 @@ namespace probust {
 namespace {
 
 constexpr std::int64_t kGroups = 25;          // of the jackknife
-constexpr std::int64_t kAlwaysKept = 64;      // rivals
+constexpr std::int64_t kRivalsKept = 64;      // rivals
 constexpr std::int64_t kJackknifed = 24;      // rivals; enough for a standard error
 constexpr double kLeftOut = 1e-3;             // failure probability that all rivals left out may add
 constexpr double kModelError = 0.02;          // of Phi^-1(p) at p = 1/2: margins of networks are not quite normal
@@ -31,8 +30,8 @@ Evidence doubting(Evidence evidence) {
 
 }  // namespace
 
-double rough_z(const Linearization& linearization, std::int64_t target) {
-  const NormalProblem problem = normal_problem(linearization, target, 1);
+double rough_z(const MarginMoments& moments, std::int64_t target) {
+  const NormalProblem problem = normal_problem(moments, target);
   if (problem.always_fails || problem.z.empty()) return problem.always_fails ? -INFINITY : INFINITY;
   Estimate estimate;
   const normal::SecondOrder closed = normal::second_order(problem.z, problem.R);
@@ -72,7 +71,7 @@ double std_error_of_z(const Pairs& every, const CovarianceModel& model_of_every,
   const PairMoments all(rivals.pairs, 0, 1);
   const auto without = [&](std::int64_t group, std::int64_t groups) {
     const PairMoments rest = all.without(PairMoments(rivals.pairs, group, groups));
-    return Eigen::ArrayXd::Constant(1, rough_z(model.with(rest.normal()), rivals.target)).eval();
+    return Eigen::ArrayXd::Constant(1, rough_z(model.with(rest.moments()), rivals.target)).eval();
   };
   return jackknife(rivals.pairs.size(), without)[0];
 }
@@ -156,12 +155,12 @@ void tell_left_out(Estimate& estimate, const Rivals& rivals) {
 Rivals all_rivals(const Pairs& pairs, std::int64_t target) { return {pairs, every_rival(pairs), target}; }
 
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must) {
-  if (pairs.rivals() <= kAlwaysKept) return all_rivals(pairs, target);
+  if (pairs.rivals() <= kRivalsKept) return all_rivals(pairs, target);
   const Eigen::VectorXd z = scores(pairs);
   const std::vector<std::int64_t> order = ascending(pairs, z);
   std::size_t kept = order.size();
   double left_out = 0;
-  for (; static_cast<std::int64_t>(kept) > kAlwaysKept; --kept) {
+  for (; static_cast<std::int64_t>(kept) > kRivalsKept; --kept) {
     const double with_next = left_out + normal::complement(z[order[kept - 1]]);
     if (!(with_next <= kLeftOut) && kept <= kMostRivals) break;  // NaN stays
     left_out = with_next;
@@ -196,15 +195,12 @@ PairMoments PairMoments::without(const PairMoments& part) const {
   return rest;
 }
 
-Linearization PairMoments::normal() const {
+MarginMoments PairMoments::moments() const {
   const auto h = static_cast<double>(count_);
   const Eigen::VectorXd mean = even_ / h;
   Eigen::MatrixXd covariance = odd_squares_ / h;
   if (count_ > 1) covariance += (even_squares_ - h * mean * mean.transpose()) / (h - 1);
-  Linearization result;
-  result.margins = origin_ + mean;
-  result.gram = covariance;
-  return result;
+  return {origin_ + mean, covariance};
 }
 
 Eigen::VectorXd PairMoments::mean_variance() const {
@@ -212,9 +208,9 @@ Eigen::VectorXd PairMoments::mean_variance() const {
   return (even_squares_.diagonal().array() - even_.array().square() / h) / ((h - 1) * h);
 }
 
-Linearization CovarianceModel::with(Linearization sampled) const {
-  sampled.gram *= weight;
-  sampled.gram += known;
+MarginMoments CovarianceModel::with(MarginMoments sampled) const {
+  sampled.covariance *= weight;
+  sampled.covariance += known;
   return sampled;
 }
 

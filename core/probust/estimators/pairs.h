@@ -9,6 +9,7 @@
 
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
+#include "probust/estimators/linearization.h"
 
 namespace probust {
 
@@ -64,8 +65,8 @@ class PairMoments {
   /// The sums without those of `part`.
   PairMoments without(const PairMoments& part) const;
 
-  /// Mean of e, and cov(e) + mean o oᵀ, as margins and Gram matrix (at noise scale 1).
-  Linearization normal() const;
+  /// Mean of e, and cov(e) + mean o oᵀ.
+  MarginMoments moments() const;
 
   std::int64_t count() const { return count_; }
 
@@ -83,8 +84,8 @@ struct CovarianceModel {
   double weight = 1;
   Eigen::MatrixXd known;
 
-  /// `sampled`, the mean and covariance of the pairs, with the model's covariance instead.
-  Linearization with(Linearization sampled) const;
+  /// `sampled`, the moments of the pairs, with the model's covariance instead.
+  MarginMoments with(MarginMoments sampled) const;
 
   /// The same for some rows.
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
@@ -110,7 +111,7 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// Sets an estimate's status to what the rivals left out may add to p_fail, if it may matter.
+/// Makes an estimate inexact if the rivals left out may add something that matters to p_fail.
 void tell_left_out(Estimate& estimate, const Rivals& rivals);
 
 /// Standard errors of values computed from pairs, by the delete-a-group jackknife (Efron 1982). without(group, groups) returns
@@ -118,8 +119,8 @@ void tell_left_out(Estimate& estimate, const Rivals& rivals);
 Eigen::ArrayXd jackknife(std::int64_t pairs,
                          const std::function<Eigen::ArrayXd(std::int64_t group, std::int64_t groups)>& without);
 
-/// Approximate z = Phi^-1(p) of margins at noise scale 1, for differences between similar problems.
-double rough_z(const Linearization& linearization, std::int64_t target);
+/// Approximate z = Phi^-1(p) of margins, for differences between similar problems.
+double rough_z(const MarginMoments& moments, std::int64_t target);
 
 /// The rows of the nearest rivals, which are enough for a standard error.
 std::vector<std::int64_t> most_threatening(const Pairs& pairs);

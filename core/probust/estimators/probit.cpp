@@ -15,8 +15,7 @@ namespace {
 
 Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target, std::int64_t kept,
                 const std::atomic<bool>* stop) {
-  const Linearization normal = model.with(PairMoments(pairs, 0, 1).normal());
-  Estimate estimate = from_linearization(normal, target, 1, NormalCdf::exact, 0, stop);
+  Estimate estimate = from_moments(model.with(PairMoments(pairs, 0, 1).moments()), target, stop);
   judge(estimate, pairs, model, kept, target, 1);
   estimate.forwards = 2 * pairs.size();
   return estimate;
@@ -25,7 +24,7 @@ Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t t
 std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const Evaluation& evaluation, std::int64_t pairs) {
   std::vector<Eigen::MatrixXd> own;
   own.reserve(sampled.size());
-  for (const Pairs& each : sampled) own.push_back(PairMoments(each, 0, 1).normal().gram);
+  for (const Pairs& each : sampled) own.push_back(PairMoments(each, 0, 1).moments().covariance);
   return pooled_covariances(own, evaluation.points().target, evaluation.logits(), pairs);
 }
 
@@ -38,10 +37,10 @@ Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std:
   return estimate;
 }
 
-std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise, double samples) {
+std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
-  const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2;
+  const std::int64_t pairs = asked.samples / 2;
   const std::int64_t step = points_at_once(executor, bytes_of_pairs(pairs, executor.classes()));
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
   for (std::int64_t first = 0; first < points.size(); first += step) {
@@ -55,10 +54,10 @@ std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise
   return estimates;
 }
 
-std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise& noise, double samples) {
+std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
-  const std::int64_t pairs = static_cast<std::int64_t>(samples) / 2, classes = executor.classes();
+  const std::int64_t pairs = asked.samples / 2, classes = executor.classes();
   check_all_fit(executor, points.size(), bytes_of_pairs(pairs, classes) + 32 * classes * classes);
   const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
   const std::vector<CovarianceModel> models = pooled(sampled, evaluation, pairs);

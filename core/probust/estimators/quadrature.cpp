@@ -24,7 +24,7 @@ constexpr double kTail = 8;                           // a normal variable lies 
 constexpr std::int64_t kMostCells = 4096;             // per side
 constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
 
-struct Kept {
+struct Sides {
   double p = 0, p_fail = 0;
 };
 
@@ -108,16 +108,16 @@ class Grid {
 
   void reserve(std::int64_t nodes) { margins_.reserve(static_cast<std::size_t>(nodes * rivals_)); }
 
-  Kept on_a_line(std::int64_t stride) const {
+  Sides on_a_line(std::int64_t stride) const {
     const Axis axis((nodes_ - 1) / stride);
-    Kept kept;
+    Sides kept;
     for (std::int64_t k = 0; k < axis.cells(); ++k) add_interval(axis, k, stride, kept);
     return kept;
   }
 
-  Kept in_the_plane(std::int64_t stride) const {
+  Sides in_the_plane(std::int64_t stride) const {
     const Axis axis((nodes_ - 1) / stride);
-    Kept kept;
+    Sides kept;
     for (std::int64_t j = 0; j < axis.cells(); ++j) {
       for (std::int64_t i = 0; i < axis.cells(); ++i) add_cell(axis, i, j, stride, kept);
     }
@@ -148,7 +148,7 @@ class Grid {
     return all ? 1 : 0;
   }
 
-  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Kept& kept) const {
+  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Sides& kept) const {
     const std::array<const float*, 2> ends = {at(k * stride, 0), at((k + 1) * stride, 0)};
     double low = 0, high = side(ends) < 0 ? 0 : 1;
     for (std::int64_t r = 0; r < rivals_ && high > low; ++r) {
@@ -169,7 +169,7 @@ class Grid {
     return normal::interval(axis.node(k), from) + normal::interval(to, axis.node(k + 1));
   }
 
-  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Kept& kept) const {
+  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Sides& kept) const {
     const std::array<const float*, 4> corners = {at(i * stride, j * stride), at((i + 1) * stride, j * stride),
                                                  at(i * stride, (j + 1) * stride), at((i + 1) * stride, (j + 1) * stride)};
     const double mass = axis.mass(i) * axis.mass(j);
@@ -233,14 +233,14 @@ Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, st
   Estimate estimate;
   const Grid grid = margins_on_grid(executor, point, noise, cells, dimensions);
   const auto at = [&](std::int64_t stride) { return dimensions == 2 ? grid.in_the_plane(stride) : grid.on_a_line(stride); };
-  const Kept fine = at(1), coarse = at(2);
+  const Sides fine = at(1), coarse = at(2);
   const double error = std::fabs(fine.p_fail - coarse.p_fail) / 3;
   // The smaller of the two sums is the more accurate one.
   estimate.p = fine.p < fine.p_fail ? fine.p : 1 - fine.p_fail;
   estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
   estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;
   if (error > kAbsolute || error > kRelative * estimate.p_fail + 1e-12)
-    estimate.status = "inexact: known to about " + short_text(error) + "; use more cells";
+    estimate.set(Status::inexact, "known to about " + short_text(error) + "; use more cells");
   return estimate;
 }
 
@@ -256,8 +256,8 @@ std::int64_t dimensions_of(const Points& points, const Noise& noise) {
 
 }  // namespace
 
-std::vector<Estimate> estimate_quadrature(Evaluation& evaluation, const Noise& noise, double cells) {
-  const auto count = static_cast<std::int64_t>(cells);
+std::vector<Estimate> estimate_quadrature(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  const std::int64_t count = asked.samples;
   if (count % 2 != 0 || count > kMostCells)
     throw Error{ErrorCode::usage, "quadrature", std::to_string(count) + " cells a side",
                 "give an even number up to " + std::to_string(kMostCells)};

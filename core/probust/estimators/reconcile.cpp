@@ -13,9 +13,9 @@ namespace probust {
 namespace {
 
 constexpr int kNodes = 5 * normal::kLanes;
-constexpr double kGridEnd = 6;      // the grid covers |b| up to sinh(6) = 200 prior scales
-constexpr double kFreedom = 1;      // of the prior, Student's t: most models are good, some are far off
-constexpr double kNegligible = 25;  // log weights this far below the best are dropped
+constexpr double kGridEnd = 6;    // the grid covers |b| up to sinh(6) = 200 prior scales
+constexpr double kFreedom = 1;    // of the prior, Student's t: most models are good, some are far off
+constexpr double kFarBelow = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
 
 // A mixture of normal distributions with a common standard deviation.
@@ -104,7 +104,7 @@ Posterior posterior(const Evidence& evidence) {
     place(evidence, shares, low, high, result);
     best = *std::max_element(result.weight.begin(), result.weight.end());
     if (zoom == kZooms) break;
-    const auto matters = [&](double weight) { return weight > best - kNegligible; };
+    const auto matters = [&](double weight) { return weight > best - kFarBelow; };
     const auto first = std::find_if(result.weight.begin(), result.weight.end(), matters) - result.weight.begin();
     const auto last = std::find_if(result.weight.rbegin(), result.weight.rend(), matters) - result.weight.rbegin();
     const double step = (high - low) / (kNodes - 1);

@@ -189,7 +189,7 @@ Fit fit(Rivals rivals, std::int64_t kept, const Projection& projection, std::vec
   result.explained = along_gradients(projection, rows, pairs.rivals(), sigma);
   regress(pairs, result.explained);
   result.left = residuals(pairs, result.explained);
-  result.mean = PairMoments(result.left, 0, 1).normal().margins;
+  result.mean = PairMoments(result.left, 0, 1).moments().mean;
   Eigen::MatrixXd& scatter = result.scatter;
   scatter.resize(pairs.rivals(), 2 * pairs.size());
   scatter << result.left.plus, result.left.minus;
@@ -212,10 +212,7 @@ Estimate conclude(const Fit& fit, const CovarianceModel& model, double roughness
   const double unexplained = fit.residual.trace(), share = unexplained / std::max(unexplained + explained.trace(), 1e-300);
   Estimate estimate;
   if (share < kNothingLeft * kNothingLeft) {
-    Linearization exact;
-    exact.margins = fit.mean;
-    exact.gram = explained;
-    estimate = from_linearization(exact, fit.rivals.target, 1, NormalCdf::exact, 0, stop);
+    estimate = from_moments({fit.mean, explained}, fit.rivals.target, stop);
   } else {
     const double rough = roughness * std::sqrt(model.weight);  // factor of the sampled residuals
     const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
@@ -251,14 +248,15 @@ std::vector<CovarianceModel> models_of(const std::vector<Fit>& fits, const std::
   return pooled_covariances(own, targets, logits, pairs);
 }
 
-std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, double cost, Around around, Learning learning) {
+std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, std::int64_t cost, Around around,
+                                    Learning learning) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   Estimate certain;
   certain.p = 1;
   std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()), certain);
   if (executor.classes() == 1) return estimates;
-  const Budget budget = split(static_cast<std::int64_t>(cost), executor.classes(), around);
+  const Budget budget = split(cost, executor.classes(), around);
   const std::int64_t bytes = 64 * budget.pairs * executor.classes();
   std::int64_t step = points.size();
   if (learning == Learning::alone) {
@@ -304,16 +302,16 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
 
 }  // namespace
 
-std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, double cost) {
-  return by_regression(evaluation, noise, cost, Around::point, Learning::alone);
+std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return by_regression(evaluation, noise, asked.samples, Around::point, Learning::alone);
 }
 
-std::vector<Estimate> estimate_regression_pooled(Evaluation& evaluation, const Noise& noise, double cost) {
-  return by_regression(evaluation, noise, cost, Around::point, Learning::from_others);
+std::vector<Estimate> estimate_regression_pooled(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return by_regression(evaluation, noise, asked.samples, Around::point, Learning::from_others);
 }
 
-std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, double cost) {
-  return by_regression(evaluation, noise, cost, Around::noise, Learning::alone);
+std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return by_regression(evaluation, noise, asked.samples, Around::noise, Learning::alone);
 }
 
 }  // namespace probust

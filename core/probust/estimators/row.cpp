@@ -12,7 +12,7 @@ Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noi
   const auto of_point = logits.row(i);
   const std::int64_t predicted = predicted_class(of_point);
   const bool tie = std::count(of_point.begin(), of_point.end(), of_point[predicted]) > 1;
-  if (tie && estimate.status.starts_with("ok")) estimate.status.replace(0, 2, "tie");
+  if (tie && estimate.status == Status::ok) estimate.status = Status::tie;
   return {points.index[i],    {}, predicted, points.target[i], noise.text(), noise.sigma(), std::move(estimator),
           std::move(estimate)};
 }

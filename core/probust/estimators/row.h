@@ -20,9 +20,12 @@ struct Row {
   std::optional<double> sigma;
   std::string estimator;
   Estimate estimate;
+
+  /// The estimator that gave the answer: `estimator` itself, or what it chose.
+  std::string method() const { return estimate.method ? estimate.method->text() : estimator; }
 };
 
-/// The row of point i of `points`, with `logits` [N, C]. An "ok" status becomes "tie" if several logits are largest.
+/// The row of point i of `points`, with `logits` [N, C]. The status `ok` becomes `tie` if several logits are largest.
 Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noise& noise, std::string estimator,
            Estimate estimate);
 

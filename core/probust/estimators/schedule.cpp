@@ -15,10 +15,10 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kPilot = 12;
-constexpr std::uint64_t kPilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;  // copies of a point that the pilot finds certain
-constexpr double kMost = 1 << 30;   // copies of any point: sample numbers have 32 bits
+constexpr std::int64_t kCopiesOfPilot = 12;
+constexpr std::uint64_t kSeedOfPilot = 0xd1b54a32d192ed03;
+constexpr std::int64_t kLeast = 8;                               // copies of a point that the pilot finds certain
+constexpr double kMost = static_cast<double>(kMostSamples / 2);  // copies of any point; they may be rounded up
 
 // The nearest even number of a scale with 8 steps per octave: few different values, because points of equal n run together.
 std::int64_t rounded(double wanted) {
@@ -39,24 +39,24 @@ std::int64_t allot(std::span<const double> weights, double scale, std::vector<st
 double normal_variance(const Estimate& pilot) {
   const double m = z_of(pilot);
   if (!std::isfinite(m)) return 0;
-  const double s2 = (1 + m * m / 2) / kPilot, narrowed = 1 + 2 * s2;
+  const double s2 = (1 + m * m / 2) / kCopiesOfPilot, narrowed = 1 + 2 * s2;
   const double density = std::exp(-m * m / narrowed) / std::sqrt(narrowed) / (2 * std::numbers::pi);
   return density * (1 + (m * m / (narrowed * narrowed) + s2 / narrowed) / 2);
 }
 
 // The variance of a share from one copy, with Laplace's rule of succession.
 double binomial_variance(const Estimate& pilot) {
-  const double p = (pilot.p * kPilot + 1) / (kPilot + 2);
+  const double p = (pilot.p * kCopiesOfPilot + 1) / (kCopiesOfPilot + 2);
   return p * (1 - p);
 }
 
 std::vector<double> pilot_variances(Executor& executor, Points points, const Tensor& logits, const Noise& noise,
                                     const Event& event) {
-  points.seed ^= kPilotSeed;  // what chooses must not be part of what answers
+  points.seed ^= kSeedOfPilot;  // what chooses must not be part of what answers
   Evaluation pilot(executor, std::move(points), logits, event);
   const bool plain = event.plain();
   std::vector<double> variances;
-  const std::string estimator = (plain ? "probit:" : "mc:") + std::to_string(kPilot);
+  const std::string estimator = (plain ? "probit:" : "mc:") + std::to_string(kCopiesOfPilot);
   for (const Estimate& one : estimate(pilot, noise, parse_estimator(estimator)).value()) {
     const double variance = plain ? normal_variance(one) : binomial_variance(one);
     variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN: more copies would not help
@@ -69,7 +69,7 @@ void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::sp
                     std::vector<Estimate>& estimates) {
   std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n))).value();
   for (std::size_t k = 0; k < which.size(); ++k) {
-    own[k].forwards += kPilot;
+    own[k].forwards += kCopiesOfPilot;
     estimates[which[k]] = std::move(own[k]);
   }
 }
@@ -121,17 +121,17 @@ Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, c
     std::vector<std::vector<Estimate>> estimates;
     const auto n = static_cast<std::size_t>(points.size());
     const auto asked = static_cast<std::int64_t>(n * noises.size());
-    if (total / (kPilot + kLeast) < asked)
+    if (total / (kCopiesOfPilot + kLeast) < asked)
       throw Error{ErrorCode::usage, option("total_budget"),
                   std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
-                  "give at least " + std::to_string(asked * (kPilot + kLeast))};
+                  "give at least " + std::to_string(asked * (kCopiesOfPilot + kLeast))};
     std::vector<double> variances;
     for (const Noise& noise : noises) {
       const std::vector<double> own = pilot_variances(executor, points, logits, noise, event);
       variances.insert(variances.end(), own.begin(), own.end());
     }
     if (asked == 0) return std::vector<std::vector<Estimate>>(noises.size());
-    const std::vector<std::int64_t> copies = allocate(variances, total - kPilot * asked);
+    const std::vector<std::int64_t> copies = allocate(variances, total - kCopiesOfPilot * asked);
     for (std::size_t k = 0; k < noises.size(); ++k)
       estimates.push_back(estimate_each(executor, points, logits, noises[k], event, std::span(copies).subspan(k * n, n)));
     return estimates;

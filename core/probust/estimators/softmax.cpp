@@ -6,14 +6,14 @@
 
 namespace probust {
 
-std::vector<Estimate> estimate_softmax(Evaluation& evaluation, const Noise&, double temperature) {
+std::vector<Estimate> estimate_softmax(Evaluation& evaluation, const Noise&, const EstimatorSpec& asked) {
   std::vector<Estimate> estimates;
   for (std::int64_t i = 0; i < evaluation.points().size(); ++i) {
     const std::int64_t target = evaluation.points().target[i];
     const auto row = evaluation.logits().row(i);
     std::vector<double> margins;
     for (std::int64_t c = 0; c < evaluation.executor().classes(); ++c) {
-      if (c != target) margins.push_back((double{row[target]} - double{row[c]}) / temperature);
+      if (c != target) margins.push_back((double{row[target]} - double{row[c]}) / asked.value);
     }
     Estimate estimate;
     const normal::MvSigmoid probability = normal::mv_sigmoid(margins);

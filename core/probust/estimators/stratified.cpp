@@ -121,7 +121,7 @@ std::vector<Eigen::VectorXd> directions(Evaluation& evaluation, const Noise& noi
 
 }  // namespace
 
-std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& noise, double samples) {
+std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
   check(executor, points);
@@ -130,7 +130,7 @@ std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& n
     throw Error{ErrorCode::usage, "mc:N:stratified", "needs noise that is a function of normal variables",
                 "use mc:N for " + noise.shape->name()};
   }
-  const auto n = static_cast<std::int64_t>(samples);
+  const std::int64_t n = asked.samples;
   const std::int64_t step = points_at_once(executor, 16 * (elements + executor.classes()));
   const std::vector<Eigen::VectorXd> along = directions(evaluation, noise);
   const bool gradients = !executor.piecewise_constant() && executor.classes() > 1;

@@ -255,12 +255,11 @@ Rare importance(Response& response, const Eigen::VectorXd& centre, std::int64_t 
   return {mean, mean > 0 ? std::max(0.0, squares / n / (mean * mean) - 1) / n : INFINITY, mean > 0};
 }
 
-// The status if the two disagree, else "".
-std::string disagreement(const Rare& subset, const Rare& check) {
-  if (!check.reached) return "";
+// Whether the two differ by more than half a decade plus their errors.
+bool disagree(const Rare& subset, const Rare& check) {
+  if (!check.reached) return false;
   const double apart = std::fabs(std::log(subset.p_fail / check.p_fail));
-  if (apart < 0.5 * kLn10 + 2 * std::sqrt(subset.variation + std::min(check.variation, 1.0))) return "";
-  return "disagrees: importance sampling at the most likely failure gives p_fail " + short_text(check.p_fail);
+  return !(apart < 0.5 * kLn10 + 2 * std::sqrt(subset.variation + std::min(check.variation, 1.0)));
 }
 
 Estimate rare_failure(Executor& executor, const Points& point, const Noise& noise, std::int64_t samples) {
@@ -277,11 +276,12 @@ Estimate rare_failure(Executor& executor, const Points& point, const Noise& nois
   const double factor = std::exp(1.96 * std::sqrt(std::log1p(rare.variation)));  // p_fail is nearly lognormal
   estimate.ci_low = std::max(0.0, 1 - rare.p_fail * factor);
   estimate.ci_high = std::max(*estimate.ci_low, 1 - (rare.reached ? rare.p_fail / factor : 0));
-  if (!rare.reached) estimate.status = "bound: failures are rarer than " + short_text(rare.p_fail);
+  if (!rare.reached) estimate.set(Status::bound, "failures are rarer than " + short_text(rare.p_fail));
   Eigen::VectorXd centre;
   if (check && rare.reached && rare.p_fail < kLevelShare && design_point(response, centre)) {
-    const std::string warning = disagreement(rare, importance(response, centre, std::max<std::int64_t>(20, check_samples)));
-    if (!warning.empty()) estimate.status = warning;
+    const Rare other = importance(response, centre, std::max<std::int64_t>(20, check_samples));
+    if (disagree(rare, other))
+      estimate.set(Status::disagrees, "importance sampling at the most likely failure gives p_fail " + short_text(other.p_fail));
   }
   estimate.forwards = response.forwards();
   estimate.backwards = response.backwards();
@@ -290,12 +290,12 @@ Estimate rare_failure(Executor& executor, const Points& point, const Noise& nois
 
 }  // namespace
 
-std::vector<Estimate> estimate_subset(Evaluation& evaluation, const Noise& noise, double samples) {
+std::vector<Estimate> estimate_subset(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   if (!noise.shape->normals(evaluation.points().x.size() / std::max<std::int64_t>(1, evaluation.points().size()))) {
     throw Error{ErrorCode::usage, "subset", "needs noise that is a function of normal variables",
                 "use mc:N for " + noise.shape->name()};
   }
-  const auto count = static_cast<std::int64_t>(samples);
+  const std::int64_t count = asked.samples;
   const std::int64_t width = evaluation.points().x.size() / std::max<std::int64_t>(1, evaluation.points().size());
   (void)points_at_once(evaluation.executor(), count / kMostLevels * width * 16);
   std::vector<Estimate> estimates;

@@ -13,11 +13,11 @@ std::vector<Estimate> at_the_point(Evaluation& evaluation, const Noise& noise, N
 
 }  // namespace
 
-std::vector<Estimate> estimate_taylor(Evaluation& evaluation, const Noise& noise, double) {
+std::vector<Estimate> estimate_taylor(Evaluation& evaluation, const Noise& noise, const EstimatorSpec&) {
   return at_the_point(evaluation, noise, NormalCdf::exact);
 }
 
-std::vector<Estimate> estimate_taylor_mvs(Evaluation& evaluation, const Noise& noise, double) {
+std::vector<Estimate> estimate_taylor_mvs(Evaluation& evaluation, const Noise& noise, const EstimatorSpec&) {
   return at_the_point(evaluation, noise, NormalCdf::mv_sigmoid);
 }
 

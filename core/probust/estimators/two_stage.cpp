@@ -20,8 +20,8 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kPilot = 150;
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 26;
+constexpr std::int64_t kFirstCopies = 150;
+constexpr std::int64_t kMostTrials = std::int64_t{1} << 26;
 constexpr std::int64_t kDecisionCap = std::int64_t{1} << 20;
 constexpr double kLevel = 0.95;
 
@@ -33,7 +33,7 @@ double half_width(double share, std::int64_t trials) {
 // The fewest trials whose interval around `share` is at most 2h wide.
 std::int64_t trials_for(double share, double h) {
   std::int64_t low = 1, high = 2;
-  while (high < kMostSamples && half_width(share, high) > h) high *= 2;
+  while (high < kMostTrials && half_width(share, high) > h) high *= 2;
   while (low + 1 < high) {
     const std::int64_t middle = low + (high - low) / 2;
     (half_width(share, middle) > h ? low : high) = middle;
@@ -43,7 +43,7 @@ std::int64_t trials_for(double share, double h) {
 
 // The share nearest to 1/2 in the pilot's 80% interval: it needs the most trials.
 double careful_share(std::int64_t kept) {
-  const Interval interval = clopper_pearson(kept, kPilot, 0.8);
+  const Interval interval = clopper_pearson(kept, kFirstCopies, 0.8);
   return std::min(std::max(0.5, interval.low), interval.high);
 }
 
@@ -91,49 +91,50 @@ class ConfidenceSequence {
 };
 
 Estimate to_half_width(const Question& asked, double h) {
-  const std::int64_t pilot = kept_among(asked, 0, kPilot);
+  const std::int64_t pilot = kept_among(asked, 0, kFirstCopies);
   const std::int64_t trials = trials_for(careful_share(pilot), h);
-  const std::int64_t kept_copies = kept_among(asked, kPilot, trials);
+  const std::int64_t kept_copies = kept_among(asked, kFirstCopies, trials);
   Estimate estimate = from_counts(kept_copies, trials, clopper_pearson(kept_copies, trials, kLevel));
-  estimate.forwards += kPilot;
-  if (trials >= kMostSamples) estimate.status = "capped: the half-width was not reached";
+  estimate.forwards += kFirstCopies;
+  if (trials >= kMostTrials) estimate.set(Status::capped, "the half-width was not reached");
   return estimate;
 }
 
 Estimate decide(const Question& asked, double tau) {
   std::int64_t kept_copies = 0, trials = 0;
-  std::string status = "undecided";
+  Status status = Status::undecided;
   for (std::int64_t next = 64; trials < kDecisionCap; next = std::max<std::int64_t>(64, trials / 8)) {
     next = std::min(next, kDecisionCap - trials);
     kept_copies += kept_among(asked, trials, next);
     trials += next;
     if (!ConfidenceSequence(kept_copies, trials).rejects(tau)) continue;
-    status = static_cast<double>(kept_copies) > tau * static_cast<double>(trials) ? "decided: yes" : "decided: no";
+    status = Status::decided;
     break;
   }
   Estimate estimate = from_counts(kept_copies, trials, ConfidenceSequence(kept_copies, trials).interval());
-  estimate.status = status;
+  const std::string about = status == Status::undecided ? " is open" : estimate.p > tau ? " holds" : " does not hold";
+  estimate.set(status, "p > " + shortest_text(tau) + about);
   return estimate;
 }
 
 template <class One>
-std::vector<Estimate> point_by_point(Evaluation& evaluation, const Noise& noise, double parameter, One one) {
+std::vector<Estimate> point_by_point(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked, One one) {
   std::vector<Estimate> estimates;
   for (std::int64_t i = 0; i < evaluation.points().size(); ++i) {
     const Points point = slice(evaluation.points(), i, 1);
-    estimates.push_back(one(Question{evaluation.executor(), evaluation.event(), point, noise}, parameter));
+    estimates.push_back(one(Question{evaluation.executor(), evaluation.event(), point, noise}, asked.value));
   }
   return estimates;
 }
 
 }  // namespace
 
-std::vector<Estimate> estimate_to_half_width(Evaluation& evaluation, const Noise& noise, double half_width) {
-  return point_by_point(evaluation, noise, half_width, to_half_width);
+std::vector<Estimate> estimate_to_half_width(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return point_by_point(evaluation, noise, asked, to_half_width);
 }
 
-std::vector<Estimate> estimate_decision(Evaluation& evaluation, const Noise& noise, double threshold) {
-  return point_by_point(evaluation, noise, threshold, decide);
+std::vector<Estimate> estimate_decision(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  return point_by_point(evaluation, noise, asked, decide);
 }
 
 }  // namespace probust

@@ -13,6 +13,9 @@
 
 namespace probust {
 
+/// The largest number of noisy copies of a point: noise is keyed by 32-bit sample numbers.
+inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;
+
 /// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends only on these, the seed and the
 /// stream.
 struct NoiseLanes {
@@ -30,11 +33,11 @@ struct GaussianView {
     absent,       ///< there is none: only sampling works
   };
   Kind kind = Kind::exact;
-  std::string reason{};  ///< for the status of an estimate, as in "uniform noise taken as Gaussian"
+  std::string reason{};  ///< for the note of an estimate, as in "uniform noise taken as Gaussian"
 };
 
 /// Noisy copies are clipped to [low, high] and, if levels > 1, rounded to the nearest of that many evenly spaced values of this
-/// range (256: bytes). Sampling is exact; estimators that assume Gaussian noise ignore both, and their status says so.
+/// range (256: bytes). Sampling is exact; estimators that assume Gaussian noise ignore both, and their rows say so.
 struct Quantization {
   double low = 0, high = 1;
   std::int64_t levels = 0;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Asks one estimator, after checking that it can answer.
+#include "probust/estimators/common.h"
+
+namespace probust {
+namespace {
+
+using Answers = EstimatorDefinition::Answers;
+
+bool uses_gradients(const EstimatorSpec& estimator) {
+  return estimator.definition->needs == EstimatorDefinition::Needs::gradients;
+}
+
+}  // namespace
+
+void require_answerable(const Executor& executor, const EstimatorSpec& estimator) {
+  if (executor.differentiable() || !uses_gradients(estimator)) return;
+  throw Error{ErrorCode::unsupported, "estimator " + estimator.text(),
+              "needs gradients, which " + std::string(executor.name()) + " does not give",
+              "use one of " + known_estimators(true)};
+}
+
+namespace {
+
+std::vector<Estimate> unanswered(std::int64_t points, Status status, const std::string& note) {
+  Estimate estimate = nonfinite_estimate();
+  estimate.set(status, note);
+  return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
+}
+
+// Throws if the event is impossible with this many classes, or the estimator does not support it.
+void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
+  const Answers answers = estimator.definition->answers;
+  const bool counts = answers == Answers::every_event || answers == Answers::groups_and_top;
+  const std::string where = "estimator " + estimator.text();
+  if (event.top < 1 || event.top > classes)
+    throw Error{ErrorCode::usage, "event",
+                "the " + std::to_string(event.top) + " largest of " + std::to_string(classes) + " logits",
+                "ask for 1 to " + std::to_string(classes)};
+  if (event.top > 1 && !event.group.empty())
+    throw Error{ErrorCode::usage, "event", "a place among the largest logits is asked of a group", "ask for one of the two"};
+  if (event.top > 1 && !counts)
+    throw Error{ErrorCode::usage, where, "does not know whether a class stays among the largest logits",
+                "use mc:N, mc:±H, mc:p>TAU or auto"};
+  if ((event.per_class || !event.group.empty()) && !counts && classes > static_cast<std::int64_t>(kMostRivals))
+    throw Error{ErrorCode::resources, where,
+                "would take a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
+  if (!event.plain() && (answers == Answers::target || (answers == Answers::groups_and_top && event.per_class)))
+    throw Error{ErrorCode::usage, where, "answers for the target alone, not for groups or each class",
+                "use mc:N, taylor, mmse:N or adf"};
+}
+
+// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around almost
+// every point, so a gradient of zero does not mean robustness.
+std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
+  const std::int64_t points = evaluation.points().size();
+  if (evaluation.executor().piecewise_constant())
+    return unanswered(points, Status::degenerate, "the classifier is piecewise constant; use mc:N");
+  const GaussianView view = noise.shape->gaussian();
+  if (view.kind == GaussianView::Kind::absent) return unanswered(points, Status::undefined, view.reason);
+  std::vector<Estimate> estimates = estimator.definition->estimate(evaluation, noise, estimator);
+  for (Estimate& estimate : estimates) {
+    if (view.kind == GaussianView::Kind::approximate && estimate.status == Status::ok)
+      estimate.set(Status::approximate, view.reason);
+  }
+  return estimates;
+}
+
+}  // namespace
+
+bool concerns_one_estimator(const Error& error) {
+  return error.code == ErrorCode::unsupported || error.code == ErrorCode::resources || error.code == ErrorCode::numerical;
+}
+
+std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points) {
+  const Status status = error.code == ErrorCode::unsupported ? Status::unsupported
+                        : error.code == ErrorCode::resources ? Status::resources
+                                                             : Status::numerical;
+  return unanswered(points, status, error.message());
+}
+
+Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
+  return guarded("estimator " + estimator.text(), [&] {
+    const Points& points = evaluation.points();
+    require_answerable(evaluation.executor(), estimator);
+    refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
+    std::vector<Estimate> estimates = uses_gradients(estimator) ? analytical(evaluation, noise, estimator)
+                                                                : estimator.definition->estimate(evaluation, noise, estimator);
+    stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
+    for (std::int64_t i = 0; i < points.size(); ++i) {
+      if (finite_at(points, evaluation.logits(), i)) continue;
+      Estimate replaced = nonfinite_estimate();
+      replaced.forwards = estimates[i].forwards;
+      replaced.backwards = estimates[i].backwards;
+      estimates[i] = replaced;
+    }
+    return estimates;
+  });
+}
+
+}  // namespace probust

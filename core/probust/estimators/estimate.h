@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/estimators/status.h"
+
+namespace probust {
+
+/// What has to survive, if not just the target itself.
+struct Event {
+  /// [C] The group of each class: any class of the target's group will do. Empty: every class is its own group.
+  std::vector<std::int64_t> group;
+  bool per_class = false;  ///< also compute each class's probability to win, or to be among the `top`
+  std::int64_t top = 1;    ///< the target need only be among this many largest logits; in a tie the lower indices count
+
+  bool plain() const { return group.empty() && !per_class && top == 1; }
+  bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
+};
+
+struct EstimatorDefinition;
+
+/// An estimator with its parameter.
+struct EstimatorSpec {
+  const EstimatorDefinition* definition;
+  std::int64_t samples = 0;  ///< if its parameter is a number of samples
+  double value = 0;          ///< any other parameter
+
+  /// Canonical text: "taylor", "mmse:10", "softmax:2".
+  std::string text() const;
+
+  /// Forward and backward passes per point, for progress and planning.
+  std::int64_t passes(std::int64_t classes) const;
+};
+
+/// The result of an estimator for one point and one noise model.
+struct Estimate {
+  double p = 0;                           ///< probability that the target is kept; NaN if it could not be computed
+  double p_fail = 0;                      ///< 1 - p, computed directly
+  std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
+  std::optional<double> ci_low, ci_high;  ///< 95% interval of p, if the estimator has one
+  std::int64_t forwards = 0;              ///< passes that this estimate used, without the one that found the prediction
+  std::int64_t backwards = 0;             ///< a sweep with S seeds counts S
+  /// Copies from whose margins p was modelled, and how many of them kept the target. Used for calibration
+  /// (analysis/calibration.h). 0 if p uses no model or no copies.
+  std::int64_t copies = 0, kept = 0;
+  Status status = Status::ok;
+  std::optional<EstimatorSpec> method;  ///< the estimator that gave the answer, if not the one that was asked
+  std::string note;                     ///< a sentence for people; may be empty
+  std::vector<double> classes;          ///< [C] the probability that each class wins, if the event asks for it
+
+  void set(Status new_status, std::string new_note) {
+    status = new_status;
+    note = std::move(new_note);
+  }
+  void add_note(const std::string& more) { note += (note.empty() ? "" : "; ") + more; }
+};
+
+}  // namespace probust

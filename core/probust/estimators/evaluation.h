@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "probust/estimators/estimate.h"
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+/// A way to linearise a classifier around points.
+struct Linearizing {
+  std::string key;           ///< equal only for equal linearizations
+  std::int64_t samples = 0;  ///< noisy copies of each point to average over
+  std::function<std::vector<Linearization>(Executor&, const Points&)> ask;
+};
+
+/// At the points themselves, for one noise shape (any scale).
+Linearizing at_points(const Noise& noise);
+
+/// Of the classifier's mean under the noise, by moment propagation.
+Linearizing under_noise(const Noise& noise);
+
+/// Averaged over `samples` noisy copies.
+Linearizing over_copies(const Noise& noise, std::int64_t samples);
+
+/// A block of points to evaluate. Linearizations are shared between estimators.
+class Evaluation {
+ public:
+  /// `logits` [N, C] are those at the points, without noise.
+  Evaluation(Executor& executor, Points points, Tensor logits, Event event = {})
+      : executor_(executor), points_(std::move(points)), logits_(std::move(logits)), event_(std::move(event)) {}
+
+  Executor& executor() { return executor_; }
+  const Executor& executor() const { return executor_; }
+  const Points& points() const { return points_; }
+  const Tensor& logits() const { return logits_; }
+  const Event& event() const { return event_; }
+
+  /// Calls use(some, first) with the linearizations of the points from `first` on, a part at a time. They are kept for the next
+  /// call unless they take too much of the executor's memory. Throws Error{resources} if even those of one point do.
+  void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
+
+ private:
+  Executor& executor_;
+  Points points_;
+  Tensor logits_;
+  Event event_;
+  std::map<std::string, std::vector<Linearization>> known_;
+  std::int64_t known_bytes_ = 0;
+};
+
+}  // namespace probust

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace probust {
+
+/// What an estimate is worth, in one word. The estimate's note says more.
+enum class Status : std::uint8_t {
+  ok,
+  tie,          ///< several logits are largest at the point; the lowest index is the prediction
+  decided,      ///< p is above or below the threshold, with 95% confidence
+  undecided,    ///< the threshold is still within the interval
+  capped,       ///< the largest number of copies did not reach the half-width
+  bound,        ///< failures were too rare to be seen: p_fail is an upper bound
+  approximate,  ///< for other noise than was asked
+  inexact,      ///< the numerical error is larger than usual
+  disagrees,    ///< two methods differ by more than their errors
+  degenerate,   ///< no gradient tells anything here
+  undefined,    ///< the estimator has no answer for this noise; p is NaN, as in all cases below
+  nonfinite,    ///< NaN or infinity in the point, its logits or their gradients
+  invalid,      ///< the covariance of the margins is not one
+  unsupported,  ///< the estimator does not support this model
+  resources,    ///< the estimator does not fit the memory
+  numerical     ///< a computation failed
+};
+
+/// The word in rows: "ok". Scripts and pages rely on these words: do not change them.
+std::string_view word(Status status);
+
+}  // namespace probust
