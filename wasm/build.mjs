@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stages the npm package: node build.mjs MODULES OUT VERSION, where MODULES holds what Emscripten made. CMake calls it.
+// Stages the npm package: node build.mjs MODULES OUT VERSION, where MODULES is the folder of Emscripten's outputs. CMake calls it.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const [modules, out] = process.argv.slice(2, 4).map((folder) => resolve(folder))
 const version = process.argv[4];
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Emscripten's glue, and the module as text, for the sources that import them. The glue of threads stays a file of its own. */
+/** Finds Emscripten's glue, and the module as text, for the sources that import them. The glue of threads stays a separate file. */
 const built = {
   name: 'built',
   setup({ onResolve, onLoad }) {
@@ -36,7 +36,7 @@ const options = {
   external: ['onnxruntime-web'],
   logLevel: 'warning',
 };
-/** The import of what only node has: bundlers must leave it alone, and minifying takes away the words that tell them. */
+/** Marks imports of node's modules, which bundlers must leave alone: minifying removes the comments that say so. */
 function markForBundlers(folder) {
   let marked = 0;
   for (const name of readdirSync(folder).filter((file) => file.endsWith('js'))) {
@@ -47,7 +47,7 @@ function markForBundlers(folder) {
     });
     writeFileSync(path, text);
   }
-  if (marked === 0) throw new Error(`${folder}: nothing to mark for bundlers was found`);
+  if (marked === 0) throw new Error(`${folder}: there is no import to mark for bundlers`);
 }
 
 const source = (name) => join(here, 'src', `${name}.ts`);
@@ -68,10 +68,11 @@ function manifest() {
   writeFileSync(join(out, 'package.json'), JSON.stringify({ ...text, version }, null, 2) + '\n');
 }
 
-/** One glue serves both modules: all that may tell theirs apart is the file's name. */
+/** Both modules use the same glue, so it may differ only in the file's name. */
 function requireOneGlue() {
   const glue = (name) => readFileSync(join(modules, `${name}.mjs`), 'utf8').replaceAll(`${name}.wasm`, 'probust.wasm');
-  if (glue('probust') !== glue('probust-scalar')) throw new Error('the modules want different glue: compile and link them alike');
+  if (glue('probust') !== glue('probust-scalar'))
+    throw new Error('the modules need different glue: compile and link them with the same options');
 }
 
 requireOneGlue();
@@ -91,7 +92,7 @@ await build({
   chunkNames: 'shared-[hash]',
   outExtension: { '.js': '.mjs' },
 });
-// Workers start from one file each, which is easily served.
+// Each worker is a single file, which is easy to serve.
 await build({
   ...options,
   entryPoints: { worker: source('worker') },
@@ -119,7 +120,7 @@ await build({
 });
 for (const folder of [out, join(out, 'threads')]) markForBundlers(folder);
 for (const name of ['probust.wasm', 'probust-scalar.wasm']) cpSync(join(modules, name), join(out, name));
-// Before version 3.1.58 Emscripten writes a script for threads beside the glue; later the glue is that script too.
+// Before version 3.1.58, Emscripten writes a separate script for threads; later, the glue is that script, too.
 for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.m?js|wasm)$/.test(file))) {
   cpSync(join(modules, name), join(out, 'threads', name));
 }

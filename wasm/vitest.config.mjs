@@ -7,7 +7,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 240_000,
     hookTimeout: 120_000,
-    // Tests of memory ask for what was forgotten to be collected.
+    // Tests of memory collect garbage; load.mjs imports the package by node.
     poolOptions: { forks: { execArgv: ['--expose-gc', '--import', new URL('test/load.mjs', import.meta.url).href] } },
   },
 });

@@ -2,7 +2,7 @@
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { staged } from './scripts/link.mjs';
 
-/** What the first answer needs is fetched at once, not when one script after the other has asked for it. */
+/** Preloads the files that the first answer needs, which the browser would otherwise discover one after another. */
 const early: Plugin = {
   name: 'early',
   transformIndexHtml: {
@@ -24,10 +24,10 @@ const early: Plugin = {
 };
 
 export default defineConfig({
-  // Relative, so that the built folder works wherever it is put.
+  // Relative, so that the built folder works anywhere on a server.
   base: './',
   plugins: [early],
-  // Pre-bundling would lose the .wasm files and the worker that lie beside the package's scripts.
+  // Pre-bundling would lose the .wasm files and the worker, which are next to the package's scripts.
   optimizeDeps: { exclude: ['probust', 'onnxruntime-web'] },
   resolve: { dedupe: ['onnxruntime-web'] },
   server: { fs: { allow: ['.', staged] } },
@@ -37,7 +37,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rollupOptions: {
       input: { index: 'index.html', 'probust-explorer': 'src/element/define.ts' },
-      // Pages that embed the component name its file, so that one keeps its name. Its exports are its interface.
+      // Pages that embed the component name its file, so it has no hash. Its exports are its interface.
       preserveEntrySignatures: 'exports-only',
       output: { entryFileNames: ({ name }) => (name === 'probust-explorer' ? '[name].js' : 'assets/[name]-[hash].js') },
     },

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Checks the types and names of callers' arguments before they are used. The module checks the values.
-import { ProbustError } from './errors.js';
-import type { CallOptions, Numbers } from './types.js';
+import { resources, usage, type ProbustError } from './errors.js';
+import type { CallOptions, ModelOptions, Numbers } from './types.js';
 
 /** Every option name of type T, each with `true`: the compiler reports a missing one. */
 export type Names<T> = Record<keyof T, true>;
 
 export const callNames: Names<CallOptions> = { signal: true, onProgress: true };
 
-export function usage(message: string, hint?: string, cause?: unknown): ProbustError {
-  return new ProbustError({ code: 'usage', message: hint ? `${message}; ${hint}` : message, hint }, { cause });
-}
+export const modelNames: Names<ModelOptions> = {
+  ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
+};
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : value === null ? 'null' : typeof value);
 
-/** The options of the call `where`, checked. A misspelt name is an error; otherwise it would be silently ignored. */
+/** Checks the options of the call `where`. A misspelt name is an error; otherwise it would be silently ignored. */
 export function optionsOf<T extends object>(where: string, given: T, names: Readonly<Record<string, true>>): T {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
-    throw usage(`${where}: its options are ${shown(given)}`, 'give an object, as { seed: 1 }');
+    throw usage(`${where}: the options are ${shown(given)}`, 'give an object, such as { seed: 1 }');
   }
   for (const name of Object.keys(given)) {
     if (!Object.keys(names).includes(name))
-      throw usage(`${where}: '${name}' is no option`, `there are ${Object.keys(names).join(', ')}`);
+      throw usage(`${where}: there is no option '${name}'`, `use ${Object.keys(names).join(', ')}`);
   }
   const { signal, onProgress } = given as CallOptions;
   if (signal != null && typeof signal.addEventListener !== 'function') {
@@ -33,7 +33,7 @@ export function optionsOf<T extends object>(where: string, given: T, names: Read
   return given;
 }
 
-/** Points as the module takes them, in a buffer of their own: plain arrays are converted, views of larger buffers copied. */
+/** Points as the module takes them, in a buffer of their own: plain arrays are converted, views of larger buffers are copied. */
 export function floats(name: string, given: Numbers): Float32Array {
   if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
   const plain = Array.isArray(given);
@@ -49,10 +49,10 @@ export function floats(name: string, given: Numbers): Float32Array {
   }
 }
 
-/** The error for a value that cannot be copied: too large, detached, or not made of numbers. */
+/** The error for a value that cannot be copied because it is too large, detached, or not made of numbers. */
 export function unfit(name: string, hint: string, cause: unknown): ProbustError {
   if (!(cause instanceof RangeError)) return usage(`${name}: cannot be copied (${String(cause)})`, hint, cause);
-  return new ProbustError({ code: 'resources', message: `${name}: there is no memory for a copy` }, { cause });
+  return resources(`${name}: there is no memory for a copy`, undefined, cause);
 }
 
 /** A deep copy that shares no buffer with the original; each array gets a buffer of its own. */
@@ -75,7 +75,7 @@ function copyOf(value: unknown): unknown {
 export function list(name: string, given: Numbers | null | undefined): number[] | undefined {
   if (given == null) return undefined;
   if (Array.isArray(given) || (ArrayBuffer.isView(given) && !(given instanceof DataView))) return Array.from(given);
-  throw usage(`${name}: is ${shown(given)}`, 'give an array, a number for each point');
+  throw usage(`${name}: is ${shown(given)}`, 'give an array with a number for each point');
 }
 
 export const texts = (given: string | readonly string[]): readonly string[] => (typeof given === 'string' ? [given] : given);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page's side of a worker.
-import { aborted, disposed, ProbustError, toRecord } from './errors.js';
-import { unlessAborted, type Port } from './platform.js';
+import { unlessAborted } from './abort.js';
+import { aborted, disposed, environment, ProbustError, toRecord, usage } from './errors.js';
+import type { Port } from './platform.js';
 import type { Endpoint, Forward, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
 import type { Progress } from './types.js';
 
@@ -11,7 +12,7 @@ interface Pending {
   watch: Watch;
 }
 
-export interface StartOptions {
+interface StartOptions {
   threads?: number;
   /** Advice for the error message if the worker does not start. */
   hint?: string;
@@ -28,7 +29,7 @@ export class WorkerEndpoint implements Endpoint {
     this.#port = port;
   }
 
-  /** Starts the engine in the worker, with a module compiled in this thread. */
+  /** Starts an engine in the worker, from a module compiled in this thread. */
   static start(
     port: Port,
     module: WebAssembly.Module,
@@ -40,10 +41,7 @@ export class WorkerEndpoint implements Endpoint {
         endpoint.#end(fault);
         reject(fault);
       };
-      const fail = (error: unknown) => {
-        const message = `the worker failed: ${String(error)}; ${hint}`;
-        end(new ProbustError({ code: 'environment', message, hint }, { cause: error }));
-      };
+      const fail = (error: unknown) => end(environment(`the worker failed: ${String(error)}`, hint, error));
       port.listen((message) => {
         if (message.type === 'ready') {
           port.hold(false);
@@ -87,10 +85,7 @@ export class WorkerEndpoint implements Endpoint {
     try {
       this.#port.post({ type: 'request', id, request, progress });
     } catch (error) {
-      throw new ProbustError(
-        { code: 'usage', message: `arguments: cannot be sent to a worker: ${String(error)}` },
-        { cause: error },
-      );
+      throw usage(`arguments: cannot be sent to a worker: ${String(error)}`, undefined, error);
     }
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// `probust/compat`: the module is part of the script, for bundlers and servers that lose the files next to it.
+// `probust/compat`: the module is part of the script, for bundlers and servers that do not copy the files next to it.
 import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
-import { ProbustError } from './errors.js';
+import { environment } from './errors.js';
 import { compile } from './platform.js';
 import { spawn } from './spawn.js';
 import type { ProbustOptions } from './types.js';
@@ -25,10 +25,7 @@ export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
       compile(simd, { wasmUrl, signal }) {
         if (wasmUrl !== undefined) return compile(wasmUrl, signal);
         if (simd) return unpacked();
-        throw new ProbustError({
-          code: 'environment',
-          message: "SIMD: is not available here; use 'probust', which goes without",
-        });
+        throw environment('SIMD: is not available here', "use 'probust', which works without it");
       },
       spawn,
     },

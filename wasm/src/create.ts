@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { Probust } from './api.js';
-import { optionsOf, usage, type Names } from './arguments.js';
+import { optionsOf, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
 import { Engine } from './engine.js';
-import { aborted, ProbustError } from './errors.js';
+import { aborted, environment, ProbustError, usage } from './errors.js';
 import { hasSimd, type Port } from './platform.js';
 import { Pool } from './pool.js';
 import type { Endpoint } from './protocol.js';
@@ -14,21 +14,20 @@ import type { ProbustOptions } from './types.js';
 const stepMilliseconds = 12;
 
 /** What each entry point of the package provides. */
-export interface Assets {
+interface Assets {
   factory: ModuleFactory;
   /** The compiled module, with SIMD or without. */
   compile(simd: boolean, options: ProbustOptions): Promise<WebAssembly.Module>;
   spawn(url: string | URL | undefined): Promise<Port>;
 }
 
-/** More must be a mistake: each thread takes memory of its own. */
+/** Each thread needs memory of its own, so a larger number must be a mistake. */
 const mostThreads = 256;
 
 /** Returns `threads` if it is a valid number of threads; otherwise throws `usage`. */
 export function countOf(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= mostThreads) return threads;
-  const hint = `give a whole number from 1 to ${mostThreads}`;
-  throw new ProbustError({ code: 'usage', message: `threads: is ${threads}; ${hint}`, hint });
+  throw usage(`threads: is ${threads}`, `give a whole number from 1 to ${mostThreads}`);
 }
 
 const names: Names<ProbustOptions> = { wasmUrl: true, worker: true, threads: true, workerUrl: true, signal: true };
@@ -52,7 +51,7 @@ export async function assemble(endpoints: readonly Endpoint[], facts: { simd: bo
 
 export function requireWebAssembly(): void {
   if (typeof WebAssembly !== 'undefined') return;
-  throw new ProbustError({ code: 'environment', message: 'WebAssembly: is not available here' });
+  throw environment('WebAssembly: is not available here');
 }
 
 /** Waits for all endpoints. If one fails, closes the others and rethrows. */
@@ -70,14 +69,11 @@ async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoin
   }
 }
 
-/** Turns a browser's error into a ProbustError `environment`. */
+/** Makes any error that is not a ProbustError one of code `environment`. */
 function typed(what: string, hint: string): (error: unknown) => never {
   return (cause) => {
     if (cause instanceof ProbustError) throw cause;
-    throw new ProbustError(
-      { code: 'environment', message: `${what} does not start (${String(cause)}); ${hint}`, hint },
-      { cause },
-    );
+    throw environment(`${what} does not start (${String(cause)})`, hint, cause);
   };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Answers requests with a WebAssembly instance in this thread. Long calls run in steps; the thread is free between them.
-import { usage } from './arguments.js';
-import { aborted, disposed, ProbustError, type ProbustErrorCode } from './errors.js';
+import { aborted, disposed, environment, internal, ProbustError, resources, usage, type ProbustErrorCode } from './errors.js';
 import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
 import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule, RawTraining } from './raw.js';
 
@@ -33,12 +32,10 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** The error for a compiled module that does not start. */
-function notOurs(error: unknown): ProbustError {
+const notOurs = (error: unknown): ProbustError => {
   const hint = 'set wasmUrl to the probust.wasm of this version';
-  const message = `the WebAssembly module does not start (${String(error)}); ${hint}`;
-  return new ProbustError({ code: 'environment', message, hint }, { cause: error });
-}
+  return environment(`the WebAssembly module does not start (${String(error)})`, hint, error);
+};
 
 const isTrap = (error: unknown): boolean =>
   error instanceof WebAssembly.RuntimeError ||
@@ -47,18 +44,17 @@ const isTrap = (error: unknown): boolean =>
   /BindingError|UnboundTypeError/.test((error as Error | undefined)?.name ?? '');
 
 /**
- * The error, if it is not the module's fault: while it reads arguments, JavaScript throws if one does not convert or if a
- * getter throws; later, if a result does not fit into memory. The module stays usable, as after any other error.
+ * The error for the caller, if the module did not cause it and stays usable. While it reads arguments, JavaScript throws if one
+ * cannot be converted or if a getter throws; later, if a result does not fit into memory.
  */
 function complaint(error: unknown, reading: boolean): ProbustError | undefined {
   if (isTrap(error)) return undefined;
   const what = error instanceof Error ? error.message : String(error);
-  if (error instanceof RangeError) return new ProbustError({ code: 'resources', message: `memory: ${what}` }, { cause: error });
+  if (error instanceof RangeError) return resources(`memory: ${what}`, undefined, error);
   return reading ? usage(`arguments: ${what}`, undefined, error) : undefined;
 }
 
-/** How an engine works. */
-export interface Pace {
+interface Pace {
   /** How long one step may keep the thread busy. */
   stepMilliseconds: number;
   /** How many threads work on a model; more than 1 only if the module was built for it. */
@@ -194,10 +190,7 @@ export class Engine implements Endpoint {
       if (error instanceof ProbustError) throw error;
       const wrong = complaint(error, reading);
       if (wrong) throw wrong;
-      this.#fault = new ProbustError(
-        { code: 'internal', message: `the WebAssembly module failed: ${String(error)}; create a new instance` },
-        { cause: error },
-      );
+      this.#fault = internal(`the WebAssembly module failed: ${String(error)}`, 'create a new instance', error);
       throw this.#fault;
     }
   }

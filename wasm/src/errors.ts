@@ -3,7 +3,7 @@
 /**
  * What went wrong:
  * - `usage`: an argument is wrong;
- * - `unreadable`: the bytes are not a model, are damaged, or do not fit;
+ * - `unreadable`: the bytes are not a model, are damaged, or do not fit the data's shape;
  * - `unsupported`: the model uses something that probust does not support (see `op` and `node`);
  * - `resources`: not enough memory;
  * - `numerical`: no number could be computed;
@@ -44,12 +44,24 @@ export class ProbustError extends Error {
   }
 }
 
-/** A ProbustError as plain data, for postMessage; any other error becomes `internal`. */
+/** An error as plain data, for postMessage. Any error but a ProbustError becomes `internal`. */
 export function toRecord(error: unknown): ErrorRecord {
   if (!(error instanceof ProbustError)) return { code: 'internal', message: String(error) };
   const { code, message, hint, op, node } = error;
   return { code, message, hint, op, node };
 }
 
+/** Makes errors with this code, whose message ends in the hint. */
+const errorsOf =
+  (code: ProbustErrorCode) =>
+  (message: string, hint?: string, cause?: unknown): ProbustError =>
+    new ProbustError({ code, message: hint ? `${message}; ${hint}` : message, hint }, { cause });
+
+export const usage = errorsOf('usage');
+export const unreadable = errorsOf('unreadable');
+export const unsupported = errorsOf('unsupported');
+export const resources = errorsOf('resources');
+export const environment = errorsOf('environment');
+export const internal = errorsOf('internal');
 export const aborted = () => new ProbustError({ code: 'aborted', message: 'the call was aborted' });
 export const disposed = (what: string) => new ProbustError({ code: 'disposed', message: `${what} was disposed` });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust`: probust.wasm is next to this file. Bundlers that support new URL(..., import.meta.url) find it there.
+// `probust`: probust.wasm is next to this file, where bundlers that support new URL(..., import.meta.url) find it.
 import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
@@ -18,8 +18,8 @@ export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
     {
       factory: createModule,
       compile(simd, { wasmUrl, signal }) {
-        const beside = simd ? new URL('./probust.wasm', import.meta.url) : new URL('./probust-scalar.wasm', import.meta.url);
-        return compile(wasmUrl ?? beside, signal);
+        const own = simd ? new URL('./probust.wasm', import.meta.url) : new URL('./probust-scalar.wasm', import.meta.url);
+        return compile(wasmUrl ?? own, signal);
       },
       spawn,
     },

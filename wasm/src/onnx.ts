@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Edits ONNX models for another engine: the output becomes the logits, the batch becomes open.
-import { ProbustError } from './errors.js';
+// Edits ONNX models for another engine: the output becomes the logits, and a fixed batch becomes symbolic.
+import { ProbustError, unreadable, usage } from './errors.js';
 import { all, edited, encode, integerIn, messageIn, message, parse, text, texts, type Field } from './protobuf.js';
 
 // The field numbers of ONNX's messages that are used here.
@@ -38,9 +38,6 @@ function nodesOf(graph: readonly Field[]): Map<string, Node> {
   return producers;
 }
 
-const unreadable = (cause: unknown) =>
-  new ProbustError({ code: 'unreadable', message: `model: is no ONNX model, or damaged: ${String(cause)}` }, { cause });
-
 /** The model with its graph edited. Throws ProbustError `unreadable` if it cannot be parsed. */
 function withGraph(bytes: Uint8Array, edit: (graph: Field[]) => Field[]): Uint8Array {
   try {
@@ -48,7 +45,8 @@ function withGraph(bytes: Uint8Array, edit: (graph: Field[]) => Field[]): Uint8A
     if (all(model, modelProto.graph).length !== 1) throw new RangeError('there is no graph');
     return encode(edited(model, modelProto.graph, edit));
   } catch (error) {
-    throw error instanceof ProbustError ? error : unreadable(error);
+    if (error instanceof ProbustError) throw error;
+    throw unreadable(`model: is no ONNX model, or damaged: ${String(error)}`, undefined, error);
   }
 }
 
@@ -70,7 +68,7 @@ function chosenOutput(graph: readonly Field[], wanted: string | undefined): stri
   const names = outputs.map((output) => texts(output, valueInfoProto.name)[0] ?? '');
   if (wanted !== undefined) {
     if (names.includes(wanted)) return wanted;
-    throw new ProbustError({ code: 'usage', message: `output: '${wanted}' does not exist; use one of ${names.join(', ')}` });
+    throw usage(`output: '${wanted}' does not exist`, `use one of ${names.join(', ')}`);
   }
   const isFloat = (output: Field[]) => {
     const tensor = messageIn(messageIn(output, valueInfoProto.type), typeProto.tensor);
@@ -84,12 +82,13 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
   const cut: Cut = { bytes, output: '', notes: [], beforeSigmoid: undefined };
   cut.bytes = withGraph(bytes, (graph) => {
     const producers = nodesOf(graph);
-    const behind = (name: string): string => {
+    /** Skips operators that only change the shape. */
+    const source = (name: string): string => {
       const node = producers.get(name);
-      return node && rearranging.includes(node.opType) ? behind(node.inputs[0]!) : name;
+      return node && rearranging.includes(node.opType) ? source(node.inputs[0]!) : name;
     };
     const leftOut = (name: string, ...opTypes: string[]): string => {
-      const node = producers.get(behind(name));
+      const node = producers.get(source(name));
       if (!node || !opTypes.includes(node.opType)) return name;
       const axis = integerIn(attribute(node, 'axis') ?? [], attributeProto.i) ?? (node.opType === 'ArgMax' ? 0n : -1n);
       if (axis !== 1n && axis !== -1n) return name;
@@ -98,7 +97,7 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
     };
     cut.output = chosenOutput(graph, wanted);
     const logits = leftOut(leftOut(cut.output, 'ArgMax'), 'Softmax', 'LogSoftmax');
-    const last = producers.get(behind(logits));
+    const last = producers.get(source(logits));
     if (last?.opType === 'Sigmoid') cut.beforeSigmoid = last.inputs[0];
     return endingIn(graph, logits);
   });

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// `probust/ort`: models run by ONNX Runtime Web, including operators that probust does not support. Noise, counting and
+// `probust/ort`: models that ONNX Runtime Web runs, including operators that probust does not support. Noise, counting and
 // statistics stay in probust, which requests the logits of noisy inputs.
-import { Model, type Probust } from './api.js';
-import { optionsOf, usage, type Names } from './arguments.js';
-import { aborted, disposed, ProbustError } from './errors.js';
+import type { Probust } from './api.js';
+import { modelNames, optionsOf, type Names } from './arguments.js';
+import { aborted, disposed, environment, ProbustError, unreadable, unsupported, resources, usage } from './errors.js';
+import type { Model } from './model.js';
 import { cutToLogits, endedIn, withOpenBatch, type Cut } from './onnx.js';
 import { readModel } from './platform.js';
 import type { Forward, Wants } from './protocol.js';
+import { elementCount } from './shape.js';
 import type { ModelOptions, ModelSource } from './types.js';
 import { uniformPoints } from './verify.js';
 
@@ -28,7 +30,7 @@ export interface OrtOptions extends ModelOptions {
 }
 
 const names: Names<OrtOptions> = {
-  ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
+  ...modelNames,
   ...{ ort: true, provider: true, batch: true, session: true },
 };
 
@@ -54,8 +56,6 @@ const reason = (error: unknown): string => String(error instanceof Error ? error
 const isGiven = (extent: number | string | undefined): extent is number =>
   typeof extent === 'number' && extent > 0 && extent < 2 ** 31;
 
-const elementCount = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1);
-
 const mostElements = 1 << 20; // per batch; activations take many times that
 const mostInputs = 64;
 
@@ -64,10 +64,7 @@ async function importOrt(): Promise<OrtModule> {
     return (await import('onnxruntime-web')) as unknown as OrtModule;
   } catch (error) {
     const hint = 'npm install onnxruntime-web, or give its module as the option ort';
-    throw new ProbustError(
-      { code: 'environment', message: `onnxruntime-web: cannot be loaded (${reason(error)}); ${hint}`, hint },
-      { cause: error },
-    );
+    throw environment(`onnxruntime-web: cannot be loaded (${reason(error)})`, hint, error);
   }
 }
 
@@ -79,11 +76,11 @@ async function hasAdapter(): Promise<boolean> {
 async function providersOf(wanted: OrtOptions['provider'] = 'auto'): Promise<Provider[]> {
   if (wanted === 'wasm') return ['wasm'];
   if (wanted !== 'auto' && wanted !== 'webgpu') {
-    throw new ProbustError({ code: 'usage', message: `provider: '${String(wanted)}' is not known; use auto, webgpu or wasm` });
+    throw usage(`provider: '${String(wanted)}' is not known`, 'use auto, webgpu or wasm');
   }
   if (await hasAdapter()) return wanted === 'auto' ? ['webgpu', 'wasm'] : ['webgpu'];
   if (wanted === 'auto') return ['wasm'];
-  throw new ProbustError({ code: 'environment', message: 'provider: there is no WebGPU adapter here; use wasm' });
+  throw environment('provider: there is no WebGPU adapter here', 'use wasm');
 }
 
 /** An ONNX Runtime session with one input and one output of numbers. */
@@ -105,12 +102,7 @@ class Session {
     const [first, ...rest] = shape;
     const inner = [...(wanted ?? (shape.length > 1 ? [1, ...rest] : shape))];
     if (!inner.every(isGiven)) {
-      const hint = 'give inputShape, as [1, 3, 224, 224]';
-      throw new ProbustError({
-        code: 'usage',
-        message: `the input '${name}' has the shape [${shape.join(', ')}]; ${hint}`,
-        hint,
-      });
+      throw usage(`the input '${name}' has the shape [${shape.join(', ')}]`, 'give inputShape, such as [1, 3, 224, 224]');
     }
     this.#input = name;
     this.shape = inner;
@@ -128,9 +120,9 @@ class Session {
     } catch (error) {
       await session?.release().catch(() => undefined);
       if (error instanceof ProbustError) throw error;
-      const known = /protobuf|INVALID_PROTOBUF|parsing failed/i.test(reason(error));
+      const damaged = /protobuf|parsing failed/i.test(reason(error));
       const message = `model: ONNX Runtime cannot load it with ${provider} (${reason(error)})`;
-      throw new ProbustError({ code: known ? 'unreadable' : 'unsupported', message }, { cause: error });
+      throw (damaged ? unreadable : unsupported)(message, undefined, error);
     }
   }
 
@@ -158,8 +150,7 @@ class Session {
       batch.set(values.subarray(first * elements, (first + size) * elements));
       const output = await this.#forward(batch, size);
       if (output.length % size !== 0) {
-        const message = `model: its output has ${output.length} numbers for a batch of ${size}`;
-        throw new ProbustError({ code: 'unsupported', message });
+        throw unsupported(`model: its output has ${output.length} numbers for a batch of ${size}`);
       }
       parts.push(output.subarray(0, (output.length / size) * Math.min(size, count - first)));
     }
@@ -173,27 +164,23 @@ class Session {
       const { data } = (await this.#session.run(feeds))[this.#session.outputNames[0]!]!;
       return data instanceof Float32Array ? data : Float32Array.from(data as ArrayLike<number>, Number);
     } catch (error) {
-      const code = /memory|alloc/i.test(reason(error)) ? 'resources' : 'unsupported';
-      throw new ProbustError({ code, message: `model: ONNX Runtime cannot run it (${reason(error)})` }, { cause: error });
+      const failure = /memory|alloc/i.test(reason(error)) ? resources : unsupported;
+      throw failure(`model: ONNX Runtime cannot run it (${reason(error)})`, undefined, error);
     }
   }
 }
 
 function onlyInput(session: OrtSession): { name: string; shape: readonly (number | string)[] } {
   if (!session.inputMetadata) {
-    const hint = 'npm install onnxruntime-web@latest';
-    throw new ProbustError({ code: 'environment', message: `onnxruntime-web: 1.22 or newer is needed; ${hint}`, hint });
+    throw environment('onnxruntime-web: 1.22 or newer is needed', 'npm install onnxruntime-web@latest');
   }
   const [input, ...others] = session.inputMetadata;
   const names = session.inputMetadata.map(({ name }) => name).join(', ');
   if (!input || others.length > 0) {
-    throw new ProbustError({ code: 'unsupported', message: `model: has the inputs ${names}; one is wanted` });
+    throw unsupported(`model: has the inputs ${names}, but only one is supported`);
   }
   if (!input.isTensor || input.type !== 'float32' || !input.shape?.length) {
-    throw new ProbustError({
-      code: 'unsupported',
-      message: `the input '${input.name}' is of type ${input.type ?? 'no tensor'}; float32 is wanted`,
-    });
+    throw unsupported(`the input '${input.name}' is of type ${input.type ?? 'no tensor'}, but only float32 is supported`);
   }
   return { name: input.name, shape: input.shape };
 }
@@ -238,14 +225,16 @@ async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8
     if (session.group === 1 && session.shape.length > 1) open = await create(withOpenBatch(bytes));
     if (open && open.group === undefined && (await sameInBatches(session, open))) {
       session.release();
-      notes.push('its batch was fixed at 1 and is opened: three inputs together gave what each gave alone');
+      notes.push('the batch was fixed at 1 and is opened: three inputs together gave the same as one by one');
       return open;
     }
   } catch {
     // The edited model does not work; the original is used.
   }
   open?.release();
-  notes.push(`its batch is fixed at ${session.group}: inputs are run ${session.group === 1 ? 'one by one' : 'in such groups'}`);
+  notes.push(
+    `the batch is fixed at ${session.group}: inputs are run ${session.group === 1 ? 'one by one' : 'in groups of that size'}`,
+  );
   return session;
 }
 
@@ -283,17 +272,17 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions): Pro
       return logits;
     } catch (error) {
       if (provider === 'wasm' || options.provider === 'webgpu') throw error;
-      refusals.push(`WebGPU was given up: ${reason(error)}`);
+      refusals.push(`WebGPU does not run the model: ${reason(error)}`);
     }
   }
-  throw new ProbustError({ code: 'environment', message: 'provider: none is there' });
+  throw environment('provider: there is none here');
 }
 
 /** Inputs per run. */
 function batchOf(batch: number | undefined, elements: number): number {
   if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
   if (Number.isInteger(batch) && batch > 0) return batch;
-  throw new ProbustError({ code: 'usage', message: `batch: is ${batch}; give a whole number from 1 on` });
+  throw usage(`batch: is ${batch}`, 'give a whole number from 1 on');
 }
 
 /**
@@ -306,7 +295,7 @@ function batchOf(batch: number | undefined, elements: number): number {
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
   const { mean, std, layout, shape, memory, signal } = optionsOf('createOrtModel', options, names);
   if (typeof probust?.loadExternal !== 'function')
-    throw usage('createOrtModel: its first argument is not what createProbust gives');
+    throw usage('createOrtModel: the first argument is not a result of createProbust');
   if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
     throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
   }
@@ -332,4 +321,5 @@ export async function createOrtModel(probust: Probust, source: ModelSource, opti
 }
 
 export { ProbustError } from './errors.js';
-export type { Model, Probust } from './api.js';
+export type { Probust } from './api.js';
+export type { Model } from './model.js';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What differs between browsers and node: reading files, compiling, starting workers.
-import { unfit, usage } from './arguments.js';
-import { aborted, ProbustError } from './errors.js';
+import { unlessAborted } from './abort.js';
+import { unfit } from './arguments.js';
+import { aborted, environment, unreadable, usage } from './errors.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import type { ModelSource } from './types.js';
 
@@ -41,27 +42,8 @@ export const hasSimd = (): boolean => WebAssembly.validate(simdProbe);
 
 const unreachable = (what: string, cause: unknown) => {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ProbustError({ code: 'unreadable', message: `${what}: cannot be loaded (${reason}); is it there?` }, { cause });
+  return unreadable(`${what}: cannot be loaded (${reason})`, 'is it there?', cause);
 };
-
-/** The result of `work`. If the signal aborts first, rejects with code `aborted` and calls `stop`. */
-export async function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal, stop?: () => void): Promise<T> {
-  if (!signal) return work;
-  let abort!: () => void;
-  const ended = new Promise<never>((_, reject) => {
-    abort = () => {
-      reject(aborted());
-      stop?.();
-    };
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort);
-  });
-  try {
-    return await Promise.race([ended, work]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
 
 const accepted = (response: Response, what: string): Response => {
   if (response.ok) return response;
@@ -113,11 +95,11 @@ export async function readModel(source: ModelSource, signal?: AbortSignal): Prom
   try {
     if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return copyOf(source);
   } catch (error) {
-    throw unfit('model', 'give its bytes, or where they are', error);
+    throw unfit('model', 'give its bytes, or their address', error);
   }
   if (typeof source === 'string' || source instanceof URL) return readUrl(source, signal);
   if (typeof Response !== 'undefined' && source instanceof Response) {
-    if (source.bodyUsed || source.body?.locked) throw usage('model: the response was read already', 'give a clone of it');
+    if (source.bodyUsed || source.body?.locked) throw usage('model: the response has already been read', 'give a clone of it');
     return bodyOf(accepted(source, source.url || 'model'), source.url || 'model', signal);
   }
   if (source instanceof Blob) return bodyOf(source, (source as File).name ?? 'model', signal);
@@ -139,10 +121,7 @@ export async function compile(
     return await WebAssembly.compile(await response.arrayBuffer());
   } catch (error) {
     if (signal?.aborted) throw aborted();
-    throw new ProbustError(
-      { code: 'environment', message: `${String(source)}: no WebAssembly module could be loaded; ${hint}`, hint },
-      { cause: error },
-    );
+    throw environment(`${String(source)}: no WebAssembly module could be loaded`, hint, error);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One or several engines with the same models. A call goes to the least busy engine; estimates are spread over all.
+import { withController } from './abort.js';
 import { copied } from './arguments.js';
 import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
 import type { ModelInfo, Progress, Row } from './types.js';
@@ -117,32 +118,29 @@ export class Pool {
     const own = copied(args); // the caller may change its own
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: { estimators: own.estimators } }));
     const parts = divide(points, together, own.estimators.length);
+    const rows = await this.#rowsOf(parts, model, (part) => partOf(own, part, elements), watch);
+    return inOrder(parts, rows, points, own);
+  }
+
+  /** The rows of each part. If one fails, the others are aborted. */
+  #rowsOf(parts: readonly Part[], model: Everywhere, argsOf: (part: Part) => EstimateArguments, watch: Watch): Promise<Row[][]> {
     const report = total(watch.onProgress);
-    // If one part fails, the others are aborted.
-    const stop = new AbortController();
-    const { signal } = stop;
-    const forward = () => stop.abort();
-    if (watch.signal?.aborted) forward();
-    watch.signal?.addEventListener('abort', forward);
-    try {
-      const queue = parts.map((part, i) => ({ part, i }));
+    return withController(watch.signal, async (controller) => {
       const rows: Row[][] = [];
+      const queue = parts.map((part, i) => ({ part, i }));
       const work = async () => {
         for (let next = queue.shift(); next; next = queue.shift()) {
-          const { part, i } = next;
-          rows[i] = (await this.call(model, 'estimate', partOf(own, part, elements), {
-            ...watch,
-            signal,
-            onProgress: report(),
-          })) as Row[];
+          const own = { ...watch, signal: controller.signal, onProgress: report() };
+          rows[next.i] = (await this.call(model, 'estimate', argsOf(next.part), own)) as Row[];
         }
       };
-      await Promise.all(Array.from({ length: this.size }, work));
-      return inOrder(parts, rows, points, own);
-    } finally {
-      watch.signal?.removeEventListener('abort', forward);
-      stop.abort();
-    }
+      try {
+        await Promise.all(Array.from({ length: this.size }, work));
+        return rows;
+      } finally {
+        controller.abort();
+      }
+    });
   }
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-import { usage } from './arguments.js';
+import { usage } from './errors.js';
 import { browserPort, isNode, nodePort, type Port } from './platform.js';
 
 /** This file's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle worker.mjs as an asset. */
 const here = (): string => import.meta.url;
-const beside = (): URL => new URL('worker.mjs', here());
+const nextToThis = (): URL => new URL('worker.mjs', here());
 
 function addressOf(url: string | URL): URL {
   try {
     return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
   } catch (error) {
-    throw usage(`workerUrl: '${String(url)}' is no address`, 'give for example /worker.mjs', error);
+    throw usage(`workerUrl: '${String(url)}' is not an address`, 'give one such as /worker.mjs', error);
   }
 }
 
@@ -27,7 +27,7 @@ function importing(url: URL): Worker {
 
 /** The last line is literally new Worker(new URL(...)), which bundlers recognise. */
 function started(given: string | URL | undefined): Worker {
-  const url = given === undefined ? beside() : addressOf(given);
+  const url = given === undefined ? nextToThis() : addressOf(given);
   if (isElsewhere(url)) return importing(url);
   if (given !== undefined) return new Worker(url, { type: 'module' });
   return new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module' });
@@ -35,5 +35,5 @@ function started(given: string | URL | undefined): Worker {
 
 /** Starts a worker from worker.mjs, by default the one next to this file. */
 export async function spawn(url: string | URL | undefined): Promise<Port> {
-  return isNode ? nodePort(url ?? beside()) : browserPort(started(url));
+  return isNode ? nodePort(url ?? nextToThis()) : browserPort(started(url));
 }

@@ -5,7 +5,7 @@ import type { Probust } from './api.js';
 import { optionsOf, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
 import { assemble, countOf, requireWebAssembly } from './create.js';
-import { ProbustError } from './errors.js';
+import { environment, usage } from './errors.js';
 import { browserPort, compile, hasSimd, isNode, type Port } from './platform.js';
 import type { ThreadsOptions } from './types.js';
 
@@ -16,17 +16,16 @@ const names: Names<ThreadsOptions> = { threads: true, workerUrl: true, wasmUrl: 
 const coep = 'Cross-Origin-Embedder-Policy: require-corp';
 const hint = `set workerUrl to where the folder threads/ of the package is served; its files need ${coep} too`;
 
-const missing = (what: string, advice: string, cause?: unknown) =>
-  new ProbustError({ code: 'environment', message: `threads: ${what}; ${advice}`, hint: advice }, { cause });
+const missing = (what: string, advice: string, cause?: unknown) => environment(`threads: ${what}`, advice, cause);
 
 function requireShared(): void {
   if (isNode) throw missing('are for browsers', "in node use createProbust({ threads }) of 'probust'");
   requireWebAssembly();
   if (!globalThis.crossOriginIsolated) {
     const headers = `Cross-Origin-Opener-Policy: same-origin and ${coep}`;
-    throw missing('the page shares no memory', `serve it with ${headers}, or use 'probust', whose workers need neither`);
+    throw missing('the page cannot share memory', `serve it with ${headers}, or use 'probust', whose workers need neither`);
   }
-  if (!hasSimd()) throw missing('SIMD is not available here', "use 'probust', which goes without");
+  if (!hasSimd()) throw missing('SIMD is not available here', "use 'probust', which works without it");
 }
 
 /** This script's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle the whole folder. */
@@ -43,11 +42,8 @@ function placesOf({ workerUrl, wasmUrl }: ThreadsOptions): Places {
     const worker = workerUrl === undefined ? new URL('threads/worker.mjs', here()) : new URL(workerUrl, page);
     return { worker, module: wasmUrl === undefined ? new URL('probust-threads.wasm', worker) : new URL(wasmUrl, page) };
   } catch (error) {
-    const advice = 'give an address, as /threads/worker.mjs';
-    throw new ProbustError(
-      { code: 'usage', message: `workerUrl, wasmUrl: ${String(workerUrl)}, ${String(wasmUrl)}; ${advice}`, hint: advice },
-      { cause: error },
-    );
+    const given = `${String(workerUrl)}, ${String(wasmUrl)}`;
+    throw usage(`workerUrl, wasmUrl: ${given}`, 'give addresses such as /threads/worker.mjs', error);
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Generated data, and trainings. Each training exists in one engine.
-import type { Model } from './api.js';
-import { callNames, divided, holding, optionsOf, usage, type Names } from './arguments.js';
+import { withController } from './abort.js';
+import { callNames, divided, holding, optionsOf, type Names } from './arguments.js';
 import { dispose } from './dispose.js';
-import { disposed } from './errors.js';
+import { disposed, usage } from './errors.js';
+import type { Model } from './model.js';
 import type { OneOf, Pool } from './pool.js';
 import type { Watch } from './protocol.js';
 import type {
@@ -109,27 +110,24 @@ export class Training {
     this.#live();
     if (this.#running) throw usage('run: another run is under way', 'await it first');
     const { signal, onProgress, ...given } = optionsOf('run', options, runNames);
-    const stop = new AbortController();
-    const abort = () => stop.abort();
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort);
-    this.#running = stop;
-    try {
-      const { rate, sigma, lambda, decay } = this.#rates;
-      const args = {
-        epochs,
-        rate: given.rate ?? rate,
-        sigma: given.sigma ?? sigma,
-        lambda: given.lambda ?? lambda,
-        decay: given.decay ?? decay,
-      };
-      return (await this.#ask('run', args, { signal: stop.signal, onProgress })) as Score;
-    } catch (error) {
-      throw this.#disposed ? disposed('the training') : error;
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      this.#running = undefined;
-    }
+    const { rate, sigma, lambda, decay } = this.#rates;
+    const args = {
+      epochs,
+      rate: given.rate ?? rate,
+      sigma: given.sigma ?? sigma,
+      lambda: given.lambda ?? lambda,
+      decay: given.decay ?? decay,
+    };
+    return withController(signal, async (controller) => {
+      this.#running = controller;
+      try {
+        return (await this.#ask('run', args, { signal: controller.signal, onProgress })) as Score;
+      } catch (error) {
+        throw this.#disposed ? disposed('the training') : error;
+      } finally {
+        this.#running = undefined;
+      }
+    });
   }
 
   /** The current network as the bytes of an ONNX model: input "x" [batch, ...pointShape], output "logits" [batch, classes]. */

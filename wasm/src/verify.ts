@@ -2,7 +2,7 @@
 // Compares two engines' logits at the same points.
 import type { Verification } from './types.js';
 
-/** Always the same points with elements uniform in [0, 1]: the Weyl sequence of the golden ratio. */
+/** Always the same points, with elements uniform in [0, 1]: the Weyl sequence of the golden ratio. */
 export const uniformPoints = (count: number, elements: number): Float32Array =>
   Float32Array.from({ length: count * elements }, (_, i) => ((i + 1) * 0.6180339887498949) % 1);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The browser's numbers are the command line's: the same seed gives the same noise, the same counts and the same analytical p.
-// Counts may differ by copies within rounding of a tie, which the table counts.
+// The package gives the same numbers as the command line: the same noise for the same seed, the same counts and the same analytical
+// p. Counts may differ by copies within rounding of a tie; the table shows how many.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -91,14 +91,14 @@ async function compare(name: string, model: string, data: string, x: Float32Arra
   table.push(
     `${name.padEnd(26)} ${String(actual.length).padStart(5)} ${worst.toExponential(1).padStart(10)} ${String(ties).padStart(8)}  ${where}`,
   );
-  // Margins are float32 there and here, and rounded in an order that depends on the processor's instruction set.
+  // Both compute margins in float32; the order of summation depends on the processor's instruction set.
   expect(worst).toBeLessThan(2e-6);
   expect(ties).toBeLessThanOrEqual(2);
 }
 
-describe.skipIf(!existsSync(native))('the command line agrees', () => {
+describe.skipIf(!existsSync(native))('agrees with the command line', () => {
   afterAll(() => {
-    console.log(['model                       rows   |p - p|   copies  the p furthest apart', ...table].join('\n'));
+    console.log(['model                       rows   |p - p|   copies  largest difference', ...table].join('\n'));
   });
 
   it('on the demo', () => compare('digits', digits, join(root, 'demos/digits/points.npz'), point(0, count), {}));
@@ -108,5 +108,5 @@ describe.skipIf(!existsSync(native))('the command line agrees', () => {
   });
 });
 
-if (!existsSync(native)) console.log(`skipped: there is no ${native} to compare with; build the preset release`);
+if (!existsSync(native)) console.log(`skipped: there is no ${native}; build the preset release`);
 else if (!hasShared) console.log(`skipped: there are no shared models in ${shared}; set PROBUST_SHARED`);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The API under node, in this thread and through workers: what it answers, and how it refuses.
+// The API in node, in this thread and through workers: results and errors.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,7 +19,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
   afterAll(() => probust.dispose());
 
-  it('says what it is', () => {
+  it('describes itself', () => {
     expect(probust.version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(probust.simd).toBe(true);
     expect(probust.estimators.map(({ name }) => name)).toContain('mmse');
@@ -64,7 +64,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(rows[0]!.stdError).toBeNull();
   });
 
-  it('answers the same however points are divided', async () => {
+  it('answers the same however points are divided into calls', async () => {
     const options = { noise: 'gaussian:0.3', estimators: ['mc:100', 'probit:20:pooled'] };
     const together = await model.estimate(point(0, 12), options);
     expect(await model.estimate(point(0, 12), options)).toEqual(together);
@@ -132,7 +132,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(given.v[4]).toBe(1);
   });
 
-  it('knows the multivariate normal distribution', async () => {
+  it('computes multivariate normal probabilities', async () => {
     const half = await probust.mvn([0, 0], [1, 0.5, 0.5, 1]);
     expect(half.p).toBeCloseTo(0.25 + Math.asin(0.5) / (2 * Math.PI), 10);
     expect((await probust.mvn([0, Infinity], { U: [1, 0, 0, 1] })).p).toBeCloseTo(0.5, 12);
@@ -143,25 +143,25 @@ describe.each(everywhere)('%s', (_, options) => {
   it.each<[string, string, (m: Model) => Promise<unknown>]>([
     ['a wrong length', 'usage', (m) => m.estimate(point(0).slice(1), { noise: 'gaussian:0.1' })],
     ['no points', 'usage', (m) => m.logits([])],
-    ['no array', 'usage', (m) => m.logits('pixels')],
+    ['something that is not an array', 'usage', (m) => m.logits('pixels')],
     ['NaN in x', 'usage', (m) => m.estimate(point(0).fill(NaN, 7, 8), { noise: 'gaussian:0.1' })],
     ['infinity in x', 'usage', (m) => m.logits(point(0).fill(Infinity, 7, 8))],
     ['an unknown estimator', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'magic' })],
     ['an unknown noise', 'usage', (m) => m.estimate(point(0), { noise: 'pink:0.1' })],
     ['a scale of zero', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0' })],
-    ['a noise that names nothing', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:cov=none' })],
+    ['a noise that names an unknown array', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:cov=none' })],
     ['no noise', 'usage', (m) => m.estimate(point(0), {} as { noise: string })],
     ['a class that does not exist', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', target: [10] })],
     ['too few targets', 'usage', (m) => m.estimate(point(0, 2), { noise: 'gaussian:0.1', target: [1] })],
-    ['a seed that is not whole', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', seed: 0.5 })],
+    ['a fractional seed', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', seed: 0.5 })],
     ['a negative seed', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', seed: -1 })],
-    ['two points where one is wanted', 'usage', (m) => m.sweep(point(0, 2), { sigmas: [0.1] })],
+    ['two points instead of one', 'usage', (m) => m.sweep(point(0, 2), { sigmas: [0.1] })],
     ['a negative scale in a sweep', 'usage', (m) => m.sweep(point(0), { sigmas: [0.1, -1] })],
     ['parallel directions', 'usage', (m) => m.slice(point(0), point(1), point(1))],
     ['too fine a slice', 'resources', (m) => m.slice(point(0), null, null, { resolution: 5000 })],
-  ])('refuses %s, and works on', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
+  ])('refuses %s, and keeps working', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
 
-  it('refuses what is no model, and works on', async () => {
+  it('refuses bytes that are not a model, and keeps working', async () => {
     const bytes = readFileSync(digits);
     const code = async (promise: Promise<unknown>) => (await errorOf(promise)).code;
     expect(await code(probust.loadModel(bytes.subarray(0, 1000)))).toBe('unreadable');
@@ -178,7 +178,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
 
   it('names the operator and the node that it does not support', async () => {
-    // The first MatMul or Gemm becomes an operator of the same length that nobody has.
+    // Replaces the first operator's name by an unknown one of the same length.
     const bytes = new Uint8Array(readFileSync(digits));
     const name = model.info.operators[0]!.opType;
     const at = Buffer.from(bytes).lastIndexOf(name);
@@ -189,7 +189,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(error.hint).toBeTruthy();
   });
 
-  it('reports progress up to what it planned', async () => {
+  it('reports progress up to the planned passes', async () => {
     const seen: number[] = [];
     let planned = 0;
     await model.estimate(point(0, 4), {
@@ -238,7 +238,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect((await model.logits(point(0))).length).toBe(10);
   });
 
-  it('ends with everything that is under way', async () => {
+  it('ends all calls when it is disposed', async () => {
     const own = await createProbust(options);
     const short = await own.loadModel(digits);
     const call = short.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10000000' });
@@ -248,7 +248,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
 });
 
-it('answers alike with any number of workers', async () => {
+it('gives the same answers with any number of workers', async () => {
   const options = { noise: ['gaussian:0.1', 'uniform:0.3'], estimators: ['mc:200', 'taylor', 'probit:20:pooled'], seed: 9 };
   const answers = [];
   for (const threads of [undefined, 1, 3]) {
@@ -261,7 +261,7 @@ it('answers alike with any number of workers', async () => {
   expect(answers[2]).toEqual(answers[0]);
 });
 
-it('runs without SIMD, and from a module inside the script', async () => {
+it('runs without SIMD, and with the module inside the script', async () => {
   const expected = await (
     await (await createProbust()).loadModel(digits)
   ).estimate(point(0), { noise: 'gaussian:0.2', estimators: ['mc:500', 'taylor'] });
@@ -276,7 +276,7 @@ it('runs without SIMD, and from a module inside the script', async () => {
   }
 });
 
-it('refuses what it cannot start with', async () => {
+it('reports what it cannot start with', async () => {
   expect((await errorOf(createProbust({ wasmUrl: '/no/such.wasm' }))).code).toBe('environment');
   expect((await errorOf(createProbust({ threads: 0 }))).code).toBe('usage');
   expect((await errorOf(createProbust({ worker: true, workerUrl: 'file:///no/such.mjs' }))).code).toBe('environment');

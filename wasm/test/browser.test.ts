@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A real browser: module scripts and a plain one, in the page and in workers, under a strict policy, isolated or not.
+// The package in a real browser: as module and plain scripts, in the page and in workers, with and without a strict policy and
+// isolation.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { isolation, launch, resultOf, serve, strictPolicy, type Browser, type He
 const x = Array.from(point(0, 3));
 const options = { noise: ['gaussian:0.1', 'gaussian:0.3'], estimators: ['taylor', 'mmse:10', 'probit:40', 'mc:500'], seed: 4 };
 
-/** A page's script: what `body` returns is its result, as JSON. */
+/** A page's script. `body` passes its result, which becomes JSON, to the function `result`. */
 const script = (load: string, body: string) => `${load}
 const result = (value) => { document.querySelector('#result').textContent = JSON.stringify(value); };
 (async () => {
@@ -51,7 +52,7 @@ afterAll(async () => {
 });
 
 let number = 0;
-/** The result of a page with this script, as a module or a plain one behind the package's. */
+/** The result of a page with this script: a module, or a plain script after the package's. */
 async function run(headers: Headers, text: string, plain = false): Promise<Answer> {
   const name = `page${++number}`;
   const scripts = plain
@@ -68,7 +69,7 @@ async function run(headers: Headers, text: string, plain = false): Promise<Answe
 }
 
 describe.each<[string, Record<string, string>]>([
-  ['as servers are', {}],
+  ['without a policy', {}],
   ['under a strict policy', { 'content-security-policy': strictPolicy }],
   ['isolated, under a strict policy', { ...isolation, 'content-security-policy': strictPolicy }],
 ])('%s', (_, headers) => {
@@ -78,18 +79,18 @@ describe.each<[string, Record<string, string>]>([
     ['in two workers', script(asModule, estimate('{ threads: 2 }')), false],
     ['from a plain script', script(asScript, estimate('{}')), true],
     ['from a plain script, in a worker', script(asScript, estimate('{ worker: true }')), true],
-  ])('it answers as in node, %s', async (_name, text, plain) => {
+  ])('gives the same rows as in node, %s', async (_name, text, plain) => {
     const answer = await run(headers, text, plain);
     expect(answer.rows).toEqual(expected);
     expect(answer.simd).toBe(true);
     expect(answer.isolated).toBe('cross-origin-opener-policy' in headers);
   });
 
-  it('needs no second file where the module is inlined', async () => {
+  it('needs no second file if the module is inlined', async () => {
     expect((await run(headers, script(asCompat, estimate('{}')))).rows).toEqual(expected);
   });
 
-  it('goes without SIMD', async () => {
+  it('works without SIMD', async () => {
     const answer = await run(headers, script(asModule, withoutSimd + estimate('{}')));
     expect(answer.simd).toBe(false);
     for (const [i, row] of answer.rows.entries()) expect(row.p).toBeCloseTo(expected[i]!.p!, 6);
@@ -100,19 +101,19 @@ describe('threads that share memory', () => {
   const asThreads = "import { createProbust } from '/threads.mjs';";
   const isolated = { ...isolation, 'content-security-policy': strictPolicy };
 
-  it.each([1, 2, 5])('answer as one does, %i of them', async (threads) => {
+  it.each([1, 2, 5])('give the same rows as one: %i', async (threads) => {
     const answer = await run(isolated, script(asThreads, estimate(`{ threads: ${threads}, workerUrl: '/threads/worker.mjs' }`)));
     expect(answer.rows).toEqual(expected);
     expect(answer.isolated).toBe(true);
   });
 
-  /** What `body` says of a library on two threads with a model. */
+  /** The result of `body`, which can use a library on two threads and a model. */
   const onTwo = (body: string): Promise<unknown> => {
     const loaded = "const probust = await createProbust({ threads: 2 }); const model = await probust.loadModel('/digits.onnx');";
     return run(isolated, script(asThreads, loaded + body));
   };
 
-  it('stop on an abort, and go on', async () => {
+  it('stop on an abort, and keep working', async () => {
     const answer = (await onTwo(`
       const controller = new AbortController();
       setTimeout(() => controller.abort(), 300);
@@ -131,7 +132,7 @@ describe('threads that share memory', () => {
     expect(answer.code).toBe('disposed');
   });
 
-  it.each(['0', '1e6', 'NaN'])('are not %s', async (threads) => {
+  it.each(['0', '1e6', 'NaN'])('cannot be %s', async (threads) => {
     const answer = (await run(isolated, script(asThreads, estimate(`{ threads: ${threads} }`)))) as unknown as Record<
       string,
       string
@@ -148,27 +149,27 @@ describe('threads that share memory', () => {
       'environment',
       'may not be started',
     ],
-  ])('say where their files are missing: %s', async (options, code, words) => {
+  ])('say which file is missing: %s', async (options, code, words) => {
     const answer = (await run(isolated, script(asThreads, estimate(options)))) as unknown as Record<string, string>;
     expect(answer.code).toBe(code);
     expect(answer.failed).toContain(words);
   });
 
-  it('say that their files want headers too', async () => {
+  it('say that their files also need headers', async () => {
     const page = (path: string) => (path.startsWith('/threads/') ? {} : isolated);
     const answer = (await run(page, script(asThreads, estimate('{ threads: 2 }')))) as unknown as Record<string, string>;
     expect(answer.code).toBe('environment');
     expect(answer.failed).toContain('its files need Cross-Origin-Embedder-Policy');
   });
 
-  it('say what a page without shared memory lacks', async () => {
+  it('say what a page without shared memory needs', async () => {
     const answer = (await run({}, script(asThreads, estimate('{ threads: 2 }')))) as unknown as Record<string, string>;
     expect(answer.code).toBe('environment');
     expect(answer.failed).toContain('Cross-Origin-Embedder-Policy');
   });
 });
 
-// As from a content delivery network.
+// Like a content delivery network.
 it.each([
   ['a module', (url: string) => `import { createProbust } from '${url}/probust.mjs';`],
   ['the inlined module', (url: string) => `import { createProbust } from '${url}/compat.mjs';`],
@@ -224,7 +225,7 @@ it('keeps the page alive and stops on an abort', async () => {
   expect(answer.longest).toBeLessThan(300);
 });
 
-it('says what is missing where the module is not served', async () => {
+it('names the option if the module is not served', async () => {
   const answer = (await run({}, script(asModule, "await createProbust({ wasmUrl: '/nowhere.wasm' })"))) as unknown as Record<
     string,
     string
@@ -233,7 +234,7 @@ it('says what is missing where the module is not served', async () => {
   expect(answer.failed).toContain('wasmUrl');
 });
 
-it('would notice a policy that forbids it', async () => {
+it('reports a policy that forbids WebAssembly', async () => {
   const forbidden = { 'content-security-policy': "default-src 'self'; script-src 'self'" };
   const answer = (await run(forbidden, script(asModule, estimate('{}')))) as unknown as Record<string, string>;
   expect(answer.code).toBe('environment');

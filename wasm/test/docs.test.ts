@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every code block of the README is compiled or run: TypeScript by a strict compiler, scripts by node, pages and bundlers'
-// recipes in a browser under a strict policy.
+// Compiles or runs every code block of the README: TypeScript with a strict compiler, scripts in node, pages and bundlers' recipes
+// in a browser under a strict policy.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** A folder with the package, and with the bundlers where npx looks. */
+/** A folder with the package, and with the bundlers in a place where npx finds them. */
 function project(name: string): string {
   const folder = join(work, name.replace(/\W+/g, '-'));
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
@@ -68,7 +68,7 @@ function expectRows(rows: { p: number; status: string }[], count: number): void 
   }
 }
 
-it('has no block that is neither compiled nor run', () => {
+it('has only blocks that are compiled or run', () => {
   expect(blocks.length).toBeGreaterThan(12);
   const known = ['ts', 'js', 'html', 'main.js', 'index.html', 'sh'];
   expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
@@ -107,7 +107,7 @@ it.each(written('js'))('runs in node: $heading', ({ text, heading }) => {
 it.each(written('html').map((block, i) => ({ ...block, i })))('runs in a page: $heading, $i', async ({ text, i }) => {
   const folder = project(`page${i}`);
   writeFileSync(join(folder, 'index.html'), text);
-  // The pages' own scripts are inline; those of others are not.
+  // The README's pages have inline scripts.
   expectRows(await rowsOf(folder, `${strictPolicy} 'unsafe-inline'`), i === 0 ? 2 : 1);
 });
 
@@ -116,7 +116,7 @@ it.each(recipes)('runs as bundled by $heading', async ({ text, heading }) => {
   writeFileSync(join(folder, 'main.js'), only('main.js'));
   writeFileSync(join(folder, 'index.html'), only('index.html'));
   const [install, ...commands] = text.trim().split('\n');
-  expect(install).toBe('npm install probust'); // which project() has done, from what is staged
+  expect(install).toBe('npm install probust'); // project() has installed the staged package
   for (const command of commands) execFileSync('sh', ['-c', command], { cwd: folder, stdio: 'pipe', encoding: 'utf8' });
   cpSync(digits, join(folder, 'dist/digits.onnx'));
   expectRows(await rowsOf(join(folder, 'dist'), strictPolicy), 2);

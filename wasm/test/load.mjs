@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-// Preloaded by node: imports by node itself, not by the test runner, which would rewrite what is tested.
+// Preloaded by node: imports without the test runner, which would rewrite the tested modules.
 globalThis.importByNode = (url) => import(url);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Memory stays flat when models come and go, whether they are disposed or forgotten.
+// The memory does not grow when models are loaded and then disposed, or garbage-collected.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { digits, load, point } from './support.js';
 
 const bytes = readFileSync(digits);
 
-/** The memory of the next instance that is made. */
+/** Returns a function that gives the size of the memory of the next instance. */
 function spyOnMemory(): () => number {
   const original = WebAssembly.instantiate;
   let memory: WebAssembly.Memory | undefined;
@@ -19,7 +19,7 @@ function spyOnMemory(): () => number {
   return () => memory!.buffer.byteLength;
 }
 
-it('is flat over 1,000 rounds of load, estimate, dispose', async () => {
+it('does not grow over 1,000 rounds of load, estimate, dispose', async () => {
   const size = spyOnMemory();
   const probust = await (await load()).createProbust();
   const round = async () => {
@@ -34,7 +34,7 @@ it('is flat over 1,000 rounds of load, estimate, dispose', async () => {
   expect(size()).toBe(settled);
 });
 
-it('is flat over trainings', async () => {
+it('does not grow over trainings', async () => {
   const size = spyOnMemory();
   const probust = await (await load()).createProbust();
   const data = await probust.data.digits({ count: 100 });
@@ -50,7 +50,7 @@ it('is flat over trainings', async () => {
   expect(size()).toBe(settled);
 });
 
-it('is flat over calls that fail or are aborted', async () => {
+it('does not grow over calls that fail or are aborted', async () => {
   const size = spyOnMemory();
   const probust = await (await load()).createProbust();
   const model = await probust.loadModel(bytes);
@@ -72,7 +72,7 @@ it('is flat over calls that fail or are aborted', async () => {
   expect(size()).toBe(settled);
 });
 
-it('comes back from models that were forgotten', async () => {
+it('is freed when models are garbage-collected', async () => {
   const collect = (globalThis as { gc?: () => void }).gc;
   expect(collect, 'node runs with --expose-gc').toBeDefined();
   const size = spyOnMemory();

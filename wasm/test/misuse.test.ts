@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What callers do wrong, or at a bad moment: a typed error, and everything else goes on.
+// Wrong arguments, and calls at the wrong time: the error is typed, and everything else keeps working.
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ const { createProbust, ProbustError } = await load();
 const noise = 'gaussian:0.1';
 const wrong = <T>(value: unknown): T => value as T;
 
-/** A buffer that was sent elsewhere. */
+/** x, after its buffer was transferred to another thread. */
 function transferred(x: Float32Array): Float32Array {
   structuredClone(x, { transfer: [x.buffer as ArrayBuffer] });
   return x;
@@ -39,10 +39,10 @@ describe.each(everywhere)('%s', (_, options) => {
     ['a plain array of bigints', (m) => m.logits(wrong(Array(256).fill(1n)))],
     ['a plain array of strings', (m) => m.logits(wrong(Array(256).fill('0.5')))],
     ['nested arrays', (m) => m.logits(wrong([Array(256).fill(0.5)]))],
-    ['x that was sent elsewhere', (m) => m.logits(transferred(point(0)))],
+    ['x whose buffer was transferred', (m) => m.logits(transferred(point(0)))],
     ['a misspelt option', (m) => m.estimate(point(0), wrong({ noise, estimator: 'mc:10' }))],
     ['an option of another call', (m) => m.sweep(point(0), wrong({ sigmas: [0.1], estimators: 'mc:10' }))],
-    ['an array that is only like one', (m) => m.logits(wrong({ length: 256 }))],
+    ['an object that is only like an array', (m) => m.logits(wrong({ length: 256 }))],
     [
       'a getter that throws',
       (m) =>
@@ -55,9 +55,9 @@ describe.each(everywhere)('%s', (_, options) => {
           },
         }),
     ],
-    ['another model without its facts', (m) => m.verify(wrong({ logits: () => [] }))],
+    ['another model without info', (m) => m.verify(wrong({ logits: () => [] }))],
     ['x among the options', (m) => m.logits(point(0), wrong({ x: point(1) }))],
-    ['a target that is no list', (m) => m.estimate(point(0), { noise, target: wrong(3) })],
+    ['a target that is not a list', (m) => m.estimate(point(0), { noise, target: wrong(3) })],
     ['a target of bigints', (m) => m.linearize(point(0), noise, { target: wrong([1n]) })],
     ['scales of bigints', (m) => m.sweep(point(0), { sigmas: wrong([1n]) })],
     ['no scales', (m) => m.sweep(point(0), { sigmas: [] })],
@@ -69,12 +69,12 @@ describe.each(everywhere)('%s', (_, options) => {
       'a negative standard deviation',
       (m) => m.estimate(point(0), { noise: 'gaussian:std=c', arrays: { c: { data: Array(256).fill(-1), shape: [256] } } }),
     ],
-    ['more copies than noise has numbers for', (m) => m.linearize(point(0), noise, { samples: 2 ** 32 })],
+    ['more copies than the noise generator allows', (m) => m.linearize(point(0), noise, { samples: 2 ** 32 })],
     ['far more copies than that', (m) => m.linearize(point(0), noise, { samples: 2 ** 53 })],
-    ['a signal that is none', (m) => m.estimate(point(0), { noise, signal: wrong(5) })],
-    ['a listener that is none', (m) => m.estimate(point(0), { noise, onProgress: wrong(5) })],
+    ['something that is not a signal', (m) => m.estimate(point(0), { noise, signal: wrong(5) })],
+    ['something that is not a listener', (m) => m.estimate(point(0), { noise, onProgress: wrong(5) })],
     ['no other model to compare with', (m) => m.verify(wrong(undefined))],
-  ])('refuses %s, and works on', (_what, call) => expectRefusal(ProbustError, model, 'usage', call));
+  ])('refuses %s, and keeps working', (_what, call) => expectRefusal(ProbustError, model, 'usage', call));
 
   it.each<[string, string, (p: Probust) => Promise<unknown>]>([
     ['a matrix that is missing', 'usage', (p) => p.mvn([0, 1], wrong(undefined))],
@@ -82,24 +82,24 @@ describe.each(everywhere)('%s', (_, options) => {
     ['means of bigints', 'usage', (p) => p.loadModel(digits, { mean: wrong([1n]) })],
     ['a misspelt option of models', 'usage', (p) => p.loadModel(digits, wrong({ standard: 1 }))],
     ['a negative extent', 'usage', (p) => p.loadModel(digits, { shape: [-1, 256] })],
-    ['bytes that were sent elsewhere', 'usage', (p) => p.loadModel(transferred(new Float32Array(10)))],
+    ['bytes whose buffer was transferred', 'usage', (p) => p.loadModel(transferred(new Float32Array(10)))],
     ['nothing to train on', 'usage', (p) => p.train(wrong(undefined))],
     ['labels of bigints', 'usage', (p) => p.train({ x: [1, 2], labels: wrong([0n, 1n]) })],
     ['a misspelt option of data', 'usage', (p) => p.data.moons(wrong({ points: 10 }))],
-  ])('refuses %s, and works on', async (_what, code, call) => {
+  ])('refuses %s, and keeps working', async (_what, code, call) => {
     const error = await errorOf(call(probust));
     expect(error).toBeInstanceOf(ProbustError);
     expect(error.code).toBe(code);
     expect(await model.logits(point(0))).toHaveLength(10);
   });
 
-  it('goes on with other calls while one is refused', async () => {
+  it('continues other calls while one is refused', async () => {
     const going = model.estimate(point(0), { noise, estimators: 'mc:20000' });
     expect((await errorOf(model.linearize(point(0), noise, { target: wrong([1n]) }))).code).toBe('usage');
     expect((await going)[0]!.status).toMatch(/^ok/);
   });
 
-  it('speaks of options by their names here', async () => {
+  it('names options as the package does', async () => {
     const { message } = await errorOf(model.estimate(point(0), { noise, clip: [1, 0] }));
     expect(message).toMatch(/^clip: /);
     expect(message).not.toContain('--');
@@ -107,11 +107,11 @@ describe.each(everywhere)('%s', (_, options) => {
     expect((await errorOf(probust.loadModel(digits, { inputShape: [3] }))).message).toMatch(/^inputShape: /);
   });
 
-  it('leaves names that others chose as they are', async () => {
+  it('does not change names of the user', async () => {
     expect((await errorOf(probust.loadModel(digits, { output: 'head--relu' }))).message).toContain("'head--relu'");
   });
 
-  it('takes options that calls share', async () => {
+  it('accepts one object of options for several calls', async () => {
     const shared = { noise, seed: 1, clip: [0, 1] as const, estimators: 'mc:10', estimator: 'mc:10', sigmas: [0.1] };
     const [row] = await model.estimate(point(0), shared);
     const curve = await model.sweep(point(0), shared);
@@ -123,7 +123,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(await model.logits(point(0), shared)).toHaveLength(10);
   });
 
-  it('takes a part of a large array, and no more than that', async () => {
+  it('copies only the given part of a large array', async () => {
     const all = new Float32Array(3e7);
     all.set(point(0), 1e6);
     const begun = performance.now();
@@ -135,7 +135,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(performance.now() - begun).toBeLessThan(2000);
   });
 
-  it('has its own copy of what it was given', async () => {
+  it('copies its arguments', async () => {
     const given: EstimateOptions = { noise: ['gaussian:0.2'], estimators: ['mc:500', 'taylor'], target: [8] };
     const expected = await model.estimate(point(0), given);
     const x = point(0);
@@ -152,7 +152,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(await (await loading).logits(point(0))).toEqual(await model.logits(point(0)));
   });
 
-  it('keeps a model that is forgotten until its calls have ended', async () => {
+  it('keeps an unreferenced model until its calls have ended', async () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
     const collecting = setInterval(gc, 5);
@@ -168,7 +168,7 @@ describe.each(everywhere)('%s', (_, options) => {
     }
   });
 
-  it('ends a call with what its listener throws', async () => {
+  it('ends a call with the error that its listener throws', async () => {
     const onProgress = () => {
       throw new Error('mine');
     };
@@ -176,7 +176,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(await model.logits(point(0))).toHaveLength(10);
   });
 
-  it('does not start where it was aborted', async () => {
+  it('does not start after an abort', async () => {
     expect((await errorOf(createProbust({ ...options, signal: AbortSignal.abort() }))).code).toBe('aborted');
   });
 });
@@ -188,7 +188,7 @@ describe('sources', () => {
   let probust: Probust;
   beforeAll(async () => {
     probust = await createProbust();
-    // Each stops half way: /stalls for ever, /breaks at once.
+    // Both addresses send only a part: /stalls then waits for ever, /breaks closes the connection.
     server = createServer((request, response) => {
       response.writeHead(200, { 'content-length': bytes.length });
       response.write(bytes.subarray(0, 1000));
@@ -203,29 +203,29 @@ describe('sources', () => {
     server.close();
   });
 
-  it('that stall end on an abort', async () => {
+  it('that stall can be aborted', async () => {
     expect((await errorOf(probust.loadModel(`${address}/stalls`, { signal: AbortSignal.timeout(100) }))).code).toBe('aborted');
     const response = await fetch(`${address}/stalls`);
     expect((await errorOf(probust.loadModel(response, { signal: AbortSignal.timeout(100) }))).code).toBe('aborted');
   });
 
-  it('that break are unreadable', async () => {
+  it('that end too early are unreadable', async () => {
     expect((await errorOf(probust.loadModel(`${address}/breaks`))).code).toBe('unreadable');
     expect((await errorOf(probust.loadModel(await fetch(`${address}/breaks`)))).code).toBe('unreadable');
   });
 
-  it('say what the server said', async () => {
+  it('report the HTTP status', async () => {
     const missing = new Response('', { status: 404 });
     expect((await errorOf(probust.loadModel(missing))).message).toContain('HTTP status 404');
   });
 
-  it('are read once', async () => {
+  it('can be read only once', async () => {
     const response = new Response(bytes);
     await response.arrayBuffer();
     expect((await errorOf(probust.loadModel(response))).code).toBe('usage');
   });
 
-  it('may be files that somebody chose', async () => {
+  it('can be files that the user chose', async () => {
     const model = await probust.loadModel(new File([bytes], 'digits.onnx'));
     expect(model.info.classes).toBe(10);
   });
@@ -240,24 +240,24 @@ describe('workers', () => {
   };
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('may be named by a path', async () => {
+  it('can be given by a path', async () => {
     const probust = await createProbust({ worker: true, workerUrl: join(staged, 'worker.mjs') });
     expect((await probust.mvn([0], [1])).p).toBe(0.5);
     probust.dispose();
   });
 
-  it('that end are told of', async () => {
+  it('that exit are reported', async () => {
     const error = await errorOf(createProbust({ worker: true, workerUrl: script('process.exit(0);') }));
     expect(error.code).toBe('environment');
     expect(error.hint).toContain('workerUrl');
   });
 
-  it('that never answer end on an abort', async () => {
+  it('that never answer can be aborted', async () => {
     const workerUrl = script('setInterval(() => undefined, 1000);');
     expect((await errorOf(createProbust({ worker: true, workerUrl, signal: AbortSignal.timeout(200) }))).code).toBe('aborted');
   });
 
-  it('start from a script without a file', () => {
+  it('start from a script that is not a file', () => {
     const text = `import { createProbust } from ${JSON.stringify(join(staged, 'probust.mjs'))};
       const probust = await createProbust({ worker: true });
       console.log((await probust.mvn([0], [1])).p);`;
@@ -265,8 +265,8 @@ describe('workers', () => {
   });
 });
 
-it('refuses what it cannot start with', async () => {
-  // A module of the right kind that is another's.
+it('reports what it cannot start with', async () => {
+  // A valid module, but not ours.
   const other = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 2, 7, 1, 1, 97, 1, 98, 0, 0]);
   const path = join(mkdtempSync(join(tmpdir(), 'probust-other-')), 'other.wasm');
   writeFileSync(path, other);

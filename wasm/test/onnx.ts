@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX models of a few nodes, written by hand.
+// Builds small ONNX models.
 import { encode, integer, message, parse, text, type Field } from '../src/protobuf.js';
 
 type Dim = number | string;
@@ -71,7 +71,7 @@ export function onnx({ inputs, outputs, constants, nodes }: GraphText): Uint8Arr
   return encode([integer(1, 8), message(7, graph), opset('', 13), opset('com.microsoft', 1)]);
 }
 
-/** A classifier of four numbers: what `nodes` make of x, called y; W [4, 3] is there for them. */
+/** A classifier of four numbers: `nodes` compute y from x, with weights W [4, 3]. */
 export const weights = [1, -2, 0.5, 0.25, 1, -1, -0.5, 0.75, 2, 1.5, -0.25, 0.1];
 export const classifier = (
   nodes: NodeText[],
@@ -84,7 +84,7 @@ export const classifier = (
     nodes,
   });
 
-/** The model with the first element of its last constant moved: of the demo's, the bias of the first class. */
+/** The model with `by` added to the first element of its last constant: in the demo's model, the bias of the first class. */
 export function altered(model: Uint8Array, by: number): Uint8Array {
   const isGraph = ({ number }: Field) => number === 7;
   const graph = parse(parse(model).find(isGraph)!.value as Uint8Array);

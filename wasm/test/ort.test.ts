@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime Web as the second engine: the numbers are our engine's where both run a model, and there are some where ours does
-// not run it.
+// ONNX Runtime Web as the second engine: the same numbers as our engine if both run a model, and numbers for models that ours does
+// not run.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const { createOrtModel } = await importByNode<OrtEntry>(pathToFileURL(join(stage
 const gradientFree = ['mc:1000', 'probit:40', 'probit:40:pooled', 'mc:±0.05', 'softmax'];
 const noises = ['gaussian:0.1', 'gaussian:0.3', 'uniform:0.2'];
 
-/** How many copies two engines count differently, and how far apart their other p are; everything else must be the same. */
+/** How many copies two engines count differently, and the largest difference of their other p. Everything else must be equal. */
 function apart(rows: readonly Row[], expected: readonly Row[]): { copies: number; p: number } {
   expect(rows).toHaveLength(expected.length);
   const result = { copies: 0, p: 0 };
@@ -77,14 +77,14 @@ describe.each([
   });
   afterAll(() => probust.dispose());
 
-  it('says what it is', () => {
+  it('describes itself', () => {
     expect(model.info).toMatchObject({ engine: 'onnxruntime-web (wasm)', classes: 10, pointShape: [1, 16, 16] });
     expect(model.info.operators).toEqual(own.info.operators);
     expect(model.info.flops).toBeNaN();
     expect(own.info.engine).toBe('probust');
   });
 
-  it('counts and models as our engine does', async () => {
+  it('gives the same numbers as our engine', async () => {
     const options = { noise: noises, estimators: gradientFree, seed: 11, index: 4, clip: [0, 1] as const };
     const x = point(0, 11);
     const { copies, p } = apart(await model.estimate(x, options), await own.estimate(x, options));
@@ -95,7 +95,7 @@ describe.each([
     expect(apart(await model.estimate(point(0, 3), asked), await own.estimate(point(0, 3), asked)).copies).toBe(0);
   });
 
-  it('does without gradients where they are only welcome', async () => {
+  it('runs estimators for which gradients are optional', async () => {
     const rows = await model.estimate(point(0, 2), {
       noise: 'gaussian:0.3',
       estimators: ['subset:1000', 'auto:60', 'mc:100:stratified'],
@@ -107,7 +107,7 @@ describe.each([
     });
   });
 
-  it('sweeps, and slices along directions', async () => {
+  it('sweeps, and slices along given directions', async () => {
     const options = { sigmas: [0.1, 0.2, 0.4], estimator: 'probit:40', seed: 2 };
     const [mine, theirs] = [await own.sweep(point(1), options), await model.sweep(point(1), options)];
     for (const [i, p] of mine.p.entries()) expect(theirs.p[i]).toBeCloseTo(p, 5);
@@ -125,16 +125,16 @@ describe.each([
       'unsupported',
       (m) => m.estimate(point(0), { noise: 'gaussian:0.1', estimators: ['mc:10', 'taylor'] }),
     ],
-    ['a sweep of one', 'unsupported', (m) => m.sweep(point(0), { sigmas: [0.1], estimator: 'mmse:10' })],
+    ['a sweep of such an estimator', 'unsupported', (m) => m.sweep(point(0), { sigmas: [0.1], estimator: 'mmse:10' })],
     ['linearisation', 'unsupported', (m) => m.linearize(point(0), 'gaussian:0.1')],
     ['a slice without directions', 'unsupported', (m) => m.slice(point(0))],
     ['a wrong length', 'usage', (m) => m.logits(point(0).slice(1))],
     ['NaN in x', 'usage', (m) => m.logits(point(0).fill(NaN, 7, 8))],
     ['an unknown estimator', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'magic' })],
     ['an abort beforehand', 'aborted', (m) => m.logits(point(0), { signal: AbortSignal.abort() })],
-  ])('refuses %s, and works on', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
+  ])('refuses %s, and keeps working', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
 
-  it('names the estimators that answer', async () => {
+  it('names the estimators that it supports', async () => {
     const error = await errorOf(model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'taylor' }));
     expect(error.hint).toContain('mc:N');
     expect(error.hint).toContain('probit:N');
@@ -160,20 +160,20 @@ describe.each([
     expect(seen.at(-1)).toBeLessThan(5000);
   });
 
-  it('answers several calls at once', async () => {
+  it('answers simultaneous calls', async () => {
     const options = { noise: 'gaussian:0.3', estimators: ['mc:300', 'probit:20'] };
     const alone = [await model.estimate(point(0), options), await model.estimate(point(1), options)];
     expect(await Promise.all([model.estimate(point(0), options), model.estimate(point(1), options)])).toEqual(alone);
   });
 
-  it('ends the calls of a model that is disposed', async () => {
+  it('ends the calls of a disposed model', async () => {
     const other = await createOrtModel(probust, digits, { ort });
     const call = errorOf(other.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:1000000' }));
     setTimeout(() => other.dispose(), 50);
     expect((await call).code).toBe('disposed');
   });
 
-  it('keeps a model that is forgotten until its calls have ended', async () => {
+  it('keeps an unreferenced model until its calls have ended', async () => {
     setFlagsFromString('--expose-gc');
     const collecting = setInterval(runInNewContext('gc') as () => void, 5);
     const forgetful = async () =>
@@ -198,7 +198,7 @@ describe.each([
     expect((await model.logits(point(0))).length).toBe(10);
   });
 
-  it('finds a model that was altered', async () => {
+  it('detects an altered model', async () => {
     expect((await own.verify(model)).largest).toBeLessThan(1e-4);
     const bytes = readFileSync(digits);
     const slightly = await own.verify(await createOrtModel(probust, altered(bytes, 0.05), { ort }));
@@ -211,7 +211,7 @@ describe.each([
   });
 });
 
-describe('models by hand', () => {
+describe('small models', () => {
   const x = [0.5, -0.2, 0.8, 0.1, -1, 0.4, 0.3, 0.9];
   const options = { noise: 'gaussian:0.5', estimators: ['mc:3000', 'probit:200'], seed: 1 };
   const matmul = { op: 'MatMul', inputs: ['x', 'W'], output: 'y' };
@@ -223,7 +223,7 @@ describe('models by hand', () => {
   const both = async (bytes: Uint8Array, given: OrtOptions = {}) =>
     [await probust.loadModel(bytes), await createOrtModel(probust, bytes, { ort, ...given })] as const;
 
-  it('run with operators that are unknown to us', async () => {
+  it('run with operators that our engine lacks', async () => {
     const unknown = classifier([{ op: 'FusedMatMul', inputs: ['x', 'W'], output: 'y', domain: 'com.microsoft' }]);
     expect(await errorOf(probust.loadModel(unknown))).toMatchObject({ code: 'unsupported', op: 'FusedMatMul' });
     const model = await createOrtModel(probust, unknown, { ort });
@@ -235,7 +235,7 @@ describe('models by hand', () => {
   it.each([
     ['Softmax', 'the final Softmax is left out: margins need logits'],
     ['LogSoftmax', 'the final LogSoftmax is left out: margins need logits'],
-  ])('end in logits, before a %s', async (op, note) => {
+  ])('end in logits before a %s', async (op, note) => {
     const [own, other] = await both(
       classifier([
         { ...matmul, output: 'z' },
@@ -248,7 +248,7 @@ describe('models by hand', () => {
     expect((await own.verify(other)).largest).toBeLessThan(1e-5);
   });
 
-  it('become two classes where one number is behind a Sigmoid', async () => {
+  it('become two classes if one number comes from a Sigmoid', async () => {
     const w = floats('w', [4, 1], [1, -1, 0.5, 2]);
     const nodes = [
       { op: 'MatMul', inputs: ['x', 'w'], output: 'z' },
@@ -260,7 +260,7 @@ describe('models by hand', () => {
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).p).toBeLessThan(1e-6);
   });
 
-  it('have a batch of one opened where that is the same function', async () => {
+  it('have a batch of 1 opened if the function stays the same', async () => {
     const nodes = [
       { op: 'Reshape', inputs: ['x', 'shape'], output: 'z' },
       { ...matmul, inputs: ['z', 'W'] },
@@ -271,7 +271,7 @@ describe('models by hand', () => {
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
   });
 
-  it('are run one by one where it is not', async () => {
+  it('are run one by one if it does not', async () => {
     const nodes = [
       { op: 'ReduceMax', inputs: ['x'], output: 'm', attributes: { keepdims: 1 } }, // over the batch as well
       { op: 'Add', inputs: ['x', 'm'], output: 'z' },
@@ -283,7 +283,7 @@ describe('models by hand', () => {
     expect((await own.verify(other)).largest).toBeLessThan(1e-5);
   });
 
-  it('may leave their batch without a name', async () => {
+  it('can have a batch without a name', async () => {
     const graph = (batch: number | string) =>
       onnx({
         inputs: [port('x', [batch, 8])],
@@ -303,14 +303,14 @@ describe('models by hand', () => {
     expect((await own.verify(model)).argmaxAgrees).toBe(true);
   });
 
-  it('are run in groups of the batch that they have', async () => {
+  it('are run in groups of their fixed batch', async () => {
     const other = await createOrtModel(probust, classifier([matmul], { batch: 5, output: [5, 3] }), { ort });
     expect(other.info.notes[0]).toContain('fixed at 5');
     const own = await probust.loadModel(classifier([matmul]));
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
   });
 
-  it('may give NaN, which counts for no class', async () => {
+  it('can give NaN, which counts as no class', async () => {
     const nodes = [
       { op: 'Log', inputs: ['x'], output: 'z' },
       { ...matmul, inputs: ['z', 'W'] },
@@ -325,7 +325,7 @@ describe('models by hand', () => {
     expect((await own.verify(other, { x: positive })).largest).toBeLessThan(1e-5);
   });
 
-  it('are refused with one line', async () => {
+  it('are refused in one line', async () => {
     const two = onnx({
       inputs: [port('x', ['N', 4]), port('w', [4, 3])],
       outputs: [port('y', ['N', 3])],
@@ -348,7 +348,7 @@ describe('models by hand', () => {
       [() => createOrtModel(probust, classifier([matmul]), { ort, provider: 'cuda' as 'wasm' }), 'usage', /cuda/],
       [() => createOrtModel(probust, classifier([matmul]), { ort, provider: 'webgpu' }), 'environment', /WebGPU/],
       [() => createOrtModel(probust, classifier([matmul]), { ort, signal: AbortSignal.abort() }), 'aborted', /aborted/],
-      // From where the package is staged no runtime can be found.
+      // onnxruntime-web cannot be found from the folder of the staged package.
       [() => createOrtModel(probust, classifier([matmul])), 'environment', /npm install onnxruntime-web/],
     ];
     for (const [load, code, line] of codes) {
@@ -360,7 +360,7 @@ describe('models by hand', () => {
     expect((await (await createOrtModel(probust, classifier([matmul]), { ort })).logits(x)).length).toBe(6);
   });
 
-  it('have the logits that they ought to have', async () => {
+  it('have the right logits', async () => {
     const logits = await (
       await createOrtModel(probust, classifier([matmul]), { ort, mean: [0.5], std: [2] })
     ).logits(x.slice(0, 4));
@@ -406,7 +406,7 @@ describe('in Chromium', () => {
     largest: number;
   }
 
-  /** What the page says with this file of onnxruntime-web, and these options. */
+  /** The result of a page with this file of onnxruntime-web and these options. */
   async function answerOf(
     file: string,
     options: string,
@@ -426,7 +426,7 @@ describe('in Chromium', () => {
         const model = await createOrtModel(probust, '/digits.onnx', { ort, ...${options} });
         const estimate = () => model.estimate(${JSON.stringify(x)}, ${JSON.stringify(asked)});
         const [rows, again] = await Promise.all([estimate(), estimate()]); // sessions run one at a time
-        if (JSON.stringify(rows) !== JSON.stringify(again)) throw new Error('two calls at once say different things');
+        if (JSON.stringify(rows) !== JSON.stringify(again)) throw new Error('simultaneous calls differ');
         const { largest } = await (await probust.loadModel('/digits.onnx')).verify(model);
         show({ engine: model.info.engine, notes: model.info.notes, rows, largest });
       })().catch((error) => show({ failed: String(error), cause: String(error.cause) }));`;
@@ -444,7 +444,7 @@ describe('in Chromium', () => {
     }
   }
 
-  it('it answers as in node, by WebAssembly where there is no WebGPU', async () => {
+  it('gives the same rows as in node, by WebAssembly without WebGPU', async () => {
     const answer = await answerOf('ort.min.mjs', '{}');
     expect(answer.failed).toBeUndefined();
     expect(answer.engine).toBe('onnxruntime-web (wasm)');
@@ -452,19 +452,19 @@ describe('in Chromium', () => {
     expect(answer.largest).toBeLessThan(1e-4);
   });
 
-  it('it answers where ONNX Runtime runs in a worker of its own', async () => {
+  it('works if ONNX Runtime runs in a worker of its own', async () => {
     const answer = await answerOf('ort.min.mjs', "{ provider: 'wasm' }", { proxy: true });
     expect(answer.failed).toBeUndefined();
     expect(apart(answer.rows, expected).copies).toBeLessThanOrEqual(1);
   });
 
-  it('it answers beside threads that share memory', async () => {
+  it('works with threads that share memory', async () => {
     const answer = await answerOf('ort.min.mjs', "{ provider: 'wasm' }", { entry: 'threads', created: '{ threads: 3 }' });
     expect(answer.failed).toBeUndefined();
     expect(apart(answer.rows, expected).copies).toBeLessThanOrEqual(1);
   });
 
-  it('it answers by WebGPU where there is an adapter', async () => {
+  it('uses WebGPU if there is an adapter', async () => {
     const answer = await answerOf('ort.webgpu.min.mjs', '{}', { flags: webGpuFlags });
     expect(answer.failed).toBeUndefined();
     expect(answer.notes).toEqual([]);

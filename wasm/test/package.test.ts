@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `npm pack` packs: its size, and its use from empty folders by node, bundlers and a plain page.
+// The package as `npm pack` makes it: its size, and its use in empty folders with node, bundlers and a plain page.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ const show = (value) => { document.querySelector('#result').textContent = JSON.s
 })().catch((error) => show({ failed: String(error), cause: String(error.cause) }));
 `;
 
-/** What the page of a built project says, under the strict policy. */
+/** The result of a built project's page under the strict policy. */
 async function page(folder: string, headers = {}): Promise<unknown> {
   cpSync(digits, join(folder, 'digits.onnx'));
   const server = await serve([folder], { ...headers, 'content-security-policy': strictPolicy });
@@ -113,7 +113,7 @@ it('works in node', () => {
   expect(JSON.parse(run('node', ['main.js'], project('node', { 'main.js': text })))).toEqual(expected);
 });
 
-it('says what is missing where onnxruntime-web is not installed', () => {
+it('says that onnxruntime-web is not installed', () => {
   const text = `import { createProbust } from 'probust';
     import { createOrtModel } from 'probust/ort';
     await createOrtModel(await createProbust(), ${JSON.stringify(digits)}).catch(({ code, hint }) => console.log(code, hint));`;
@@ -122,7 +122,7 @@ it('says what is missing where onnxruntime-web is not installed', () => {
   );
 });
 
-it('runs models by onnxruntime-web with Vite', async () => {
+it('runs models with onnxruntime-web and Vite', async () => {
   const text = app('probust')
     .replace('\n', "\nimport { createOrtModel } from 'probust/ort';\n")
     .replace("probust.loadModel('/digits.onnx')", "createOrtModel(probust, '/digits.onnx')")
@@ -133,7 +133,7 @@ it('runs models by onnxruntime-web with Vite', async () => {
   expect(await page(join(folder, 'dist'))).toEqual([(expected as unknown[])[1]]);
 });
 
-// The README's recipes (docs.test.ts) use the module in the page; here are workers, and the module inside the script.
+// The README's recipes (docs.test.ts) run the module in the page; these tests run it in workers, and with the module inlined.
 it('works in a worker with Vite', async () => {
   const folder = project('vite', {
     'index.html': html('<script type="module" src="/main.js"></script>'),
@@ -150,7 +150,7 @@ it('works in a worker with webpack, as a plain script', async () => {
   expect(await page(join(folder, 'dist'))).toEqual(expected);
 });
 
-// Its files are served as they are: a bundler has nothing to take of them.
+// Its files are served unchanged, so the bundler must not touch them.
 it('leaves threads alone with webpack', async () => {
   const folder = project('webpack-threads', {
     'main.js': app('probust/threads', "{ threads: 2, workerUrl: '/threads/worker.mjs' }"),
@@ -165,7 +165,7 @@ it('leaves threads alone with webpack', async () => {
 it.each([
   ['esbuild', ['main.js', '--bundle', '--format=esm', '--target=es2022', '--outfile=dist/main.js', '--log-level=error']],
   ['rollup', ['main.js', '--format', 'es', '--dir', 'dist', '--silent']],
-])('works in a worker with %s, whose one file lies beside', async (tool, args) => {
+])('works in a worker with %s, with worker.mjs next to the bundle', async (tool, args) => {
   const folder = project(`${tool}-worker`, { 'main.js': app('./node_modules/probust/probust.mjs', '{ worker: true }') });
   run(join(tools, tool), args, folder);
   for (const file of ['probust.wasm', 'worker.mjs']) cpSync(join(staged, file), join(folder, 'dist', file));
@@ -173,7 +173,7 @@ it.each([
   expect(await page(join(folder, 'dist'))).toEqual(expected);
 });
 
-it('gives bundlers nothing to warn of', () => {
+it('causes no warnings of bundlers', () => {
   const folder = project('warnings', { 'main.js': app('probust') });
   const said = run(join(tools, 'webpack'), ['--mode', 'production', '--entry', './main.js'], folder);
   expect(said.replace(/WARNING in (asset|entrypoint) size limit|WARNING in webpack performance/g, '')).not.toMatch(
@@ -191,7 +191,7 @@ it.each([
   expect(await page(join(folder, 'dist'))).toEqual(expected);
 });
 
-it('has types that a strict compiler takes, for every entry', () => {
+it('has types that a strict compiler accepts, for every entry', () => {
   const text = `import { createProbust, ProbustError, type Row } from 'probust';
     import { createProbust as compat } from 'probust/compat';
     import { createOrtModel, type OrtOptions } from 'probust/ort';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A server of folders, with the headers that a test asks for; and a real browser.
+// A server of folders with the headers that a test needs, and a real browser.
 import { createServer, type OutgoingHttpHeaders } from 'node:http';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -18,10 +18,10 @@ const types: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
-/** The same for all files, or those of a path. */
+/** Headers of all files, or a function of the path. */
 export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
 
-/** Serves `folders`, the first that has the file, with `headers`. */
+/** Serves the files of `folders`. If several have a file, the first one counts. */
 export async function serve(folders: readonly string[], headers: Headers = {}): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
@@ -40,7 +40,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** With these a software adapter stands in for a graphics card. */
+/** With these flags, software emulates a graphics card. */
 export const webGpuFlags = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
 
 export async function launch(flags: readonly string[] = []): Promise<Browser> {
@@ -66,7 +66,7 @@ export async function launch(flags: readonly string[] = []): Promise<Browser> {
   };
 }
 
-/** What the page writes as its result; errors of the page, its workers and its policy are the test's. */
+/** The text that the page writes as its result. Errors of the page, its workers and its policy become the test's. */
 export async function resultOf({ context }: Browser, url: string, timeout = 30_000): Promise<string> {
   const page = await context.newPage();
   const problems: string[] = [];

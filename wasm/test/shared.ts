@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Shared models with the data that they are for.
+// Shared models with their data.
 import { openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { ModelOptions } from '../../build/wasm/npm/types/index.js';
 import { pixels, shared } from './support.js';
 
-/** Points that are read. */
+/** Number of points. */
 export const count = 3;
 export const dataPath = (data: string): string => join(shared, 'data', data);
 

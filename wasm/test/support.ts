@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where things are, and the demo's model and points.
+// Paths, the demo's model and points, and checks of errors.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import type * as probust from '../../build/wasm/npm/types/index.js';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-/** The staged package: what users get is what is tested. */
+/** The staged package, which is what users get. */
 export const staged = process.env.PROBUST_PACKAGE ?? join(root, 'build/wasm/npm');
 export const digits = join(root, 'demos/digits/digits.onnx');
 export const native = join(root, 'build/release/bin/probust');
@@ -44,7 +44,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<probust.Probus
   throw new Error('nothing was thrown');
 }
 
-/** A call that a model refuses: one line, of a known code, and the model answers the next one. */
+/** Expects a call to be refused with this code in one line, and the model to answer the next call. */
 export async function expectRefusal(
   kind: typeof probust.ProbustError,
   model: probust.Model,
@@ -58,7 +58,7 @@ export async function expectRefusal(
   expect((await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' }))[0]!.p).toBe(1);
 }
 
-/** Where the library can run. */
+/** The ways to run the library. */
 export const everywhere: [string, probust.ProbustOptions][] = [
   ['in this thread', {}],
   ['in a worker', { worker: true }],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Made data, trainings, clouds and boundaries under node, in this thread and through workers; and what was trained in ONNX Runtime.
+// Generated data, trainings, clouds and boundaries in node, in this thread and through workers; and trained models in ONNX Runtime.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
   afterAll(() => probust.dispose());
 
-  it('shows the copies that mc counts', async () => {
+  it('gives the copies that mc counts', async () => {
     const noise = 'gaussian:0.4';
     const keys = { seed: 3, index: 7 };
     const [row] = await model.estimate(point(2), { noise, estimators: 'mc:700', ...keys });
@@ -68,7 +68,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(Math.hypot(x!, y!)).toBeCloseTo(1, 6);
   });
 
-  it('trains, and says how far it is', async () => {
+  it('trains, and reports progress', async () => {
     const data = await probust.data.moons({ count: 400, seed: 1 });
     const training = await probust.train(data, { hidden: [16, 16], rate: 1e-2, seed: 2 });
     const before = await training.run(0);
@@ -84,7 +84,7 @@ describe.each(everywhere)('%s', (_, options) => {
     const logits = await trained.logits(data.x);
     const right = data.labels.filter((label, i) => (logits[2 * i + 1]! > logits[2 * i]! ? 1 : 0) === label).length;
     expect(right / 400).toBe(after.accuracy);
-    // What is trained on does not change the model.
+    // Further training does not change the model.
     await training.run(5);
     expect(await trained.logits(data.x)).toEqual(logits);
     expect(await (await training.model()).logits(data.x)).not.toEqual(logits);
@@ -94,7 +94,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(Math.abs(row!.p! - counted!.p!)).toBeLessThan(4.5 * counted!.stdError! + 1e-9);
   });
 
-  it('trains the same however a run is divided, with options that change', async () => {
+  it('trains the same however runs are divided, with changing options', async () => {
     const data = await probust.data.rings({ count: 100 });
     const save = async (runs: number[]) => {
       const training = await probust.train(data, { hidden: [8], activation: 'gelu', sigma: 0.1, lambda: 0.01 });
@@ -107,7 +107,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(await save([5])).not.toEqual(whole);
   });
 
-  it('stops on an abort soon, and trains on', async () => {
+  it('stops soon on an abort, and can continue', async () => {
     const training = await probust.train(await probust.data.digits({ count: 300 }), { hidden: [32] });
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 60);
@@ -119,7 +119,7 @@ describe.each(everywhere)('%s', (_, options) => {
     training.dispose();
   });
 
-  it('runs once at a time, and ends when it is disposed', async () => {
+  it('allows one run at a time, and ends when it is disposed', async () => {
     const training = await probust.train(await probust.data.xor());
     const running = training.run(1000000);
     expect((await errorOf(training.run(1))).code).toBe('usage');
@@ -131,7 +131,7 @@ describe.each(everywhere)('%s', (_, options) => {
     }
   });
 
-  it('leaves the thread free while it trains', async () => {
+  it('does not block the thread while it trains', async () => {
     const data = await probust.data.digits({ count: 1000 });
     const training = await probust.train(data, { hidden: [64] });
     let turns = 0;
@@ -147,7 +147,7 @@ describe.each(everywhere)('%s', (_, options) => {
     ['no copies', 'usage', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 0 })],
     ['a cloud of two points', 'usage', () => model.cloud(point(0, 2), { noise: 'gaussian:0.1' })],
     ['a cloud without noise', 'usage', () => model.cloud(point(0), {} as { noise: string })],
-    ['more copies than memory', 'resources', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 2 ** 40 })],
+    ['copies that do not fit into memory', 'resources', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 2 ** 40 })],
     ['a boundary of two points', 'usage', () => model.nearestBoundary(point(0, 2))],
     ['a boundary of another class', 'usage', () => model.nearestBoundary(point(0), { target: [3] } as object)],
     ['quadrature of an image', 'usage', () => model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'quadrature' })],
@@ -155,15 +155,15 @@ describe.each(everywhere)('%s', (_, options) => {
     ['no points', 'usage', (pr) => pr.data.blobs({ count: 0 })],
     ['half a point', 'usage', (pr) => pr.data.blobs({ count: 0.5 })],
     ['negative noise', 'usage', (pr) => pr.data.xor({ noise: -1 })],
-    ['noise that is no number', 'usage', (pr) => pr.data.xor({ noise: NaN })],
+    ['noise that is NaN', 'usage', (pr) => pr.data.xor({ noise: NaN })],
     ['too many points', 'resources', (pr) => pr.data.digits({ count: 2 ** 40 })],
-    ['labels that are too few', 'usage', (pr) => pr.train({ x: [0, 0, 1, 1, 2], labels: [0, 1] })],
+    ['too few labels', 'usage', (pr) => pr.train({ x: [0, 0, 1, 1, 2], labels: [0, 1] })],
     ['no labels', 'usage', (pr) => pr.train({ x: [0, 0], labels: [] })],
     ['one class', 'usage', (pr) => pr.train({ x: [0, 1], labels: [0, 0] })],
     ['a label beyond the classes', 'usage', (pr) => pr.train({ ...few, labels: [0, 5], classes: 2 })],
     ['a negative label', 'usage', (pr) => pr.train({ ...few, labels: [0, -1] })],
-    ['NaN to train on', 'usage', (pr) => pr.train({ ...few, x: [0, 0, NaN, 1] })],
-    ['points that are no array', 'usage', (pr) => pr.train({ ...few, x: 'points' })],
+    ['NaN among the points', 'usage', (pr) => pr.train({ ...few, x: [0, 0, NaN, 1] })],
+    ['points that are not an array', 'usage', (pr) => pr.train({ ...few, x: 'points' })],
     ['a shape that does not fit', 'usage', (pr) => pr.train({ ...few, pointShape: [3] })],
     ['a layer without width', 'usage', (pr) => pr.train(few, { hidden: [4, 0] })],
     ['an unknown activation', 'usage', (pr) => pr.train(few, { activation: 'sine' as 'relu' })],
@@ -171,12 +171,12 @@ describe.each(everywhere)('%s', (_, options) => {
     ['a rate of zero', 'usage', (pr) => pr.train(few, { rate: 0 })],
     ['a negative lambda', 'usage', (pr) => pr.train(few, { lambda: -1 })],
     ['an empty batch', 'usage', (pr) => pr.train(few, { batch: 0 })],
-    ['more weights than memory', 'resources', (pr) => pr.train(few, { hidden: [2 ** 14, 2 ** 14] })],
-    ['more weights than numbers', 'resources', (pr) => pr.train(few, { hidden: [2 ** 50, 2 ** 50] })],
+    ['weights that do not fit into memory', 'resources', (pr) => pr.train(few, { hidden: [2 ** 14, 2 ** 14] })],
+    ['a number of weights that overflows', 'resources', (pr) => pr.train(few, { hidden: [2 ** 50, 2 ** 50] })],
     ['a negative run', 'usage', async (pr) => (await pr.train(few)).run(-1)],
     ['a rate that changes to NaN', 'usage', async (pr) => (await pr.train(few)).run(1, { rate: NaN })],
     ['a rate that diverges', 'numerical', async (pr) => (await pr.train(few, { optimizer: 'sgd' })).run(99, { rate: 1e30 })],
-  ])('refuses %s, and works on', async (_what, code, call) => {
+  ])('refuses %s, and keeps working', async (_what, code, call) => {
     const error = await errorOf(call(probust));
     expect(error).toBeInstanceOf(ProbustError);
     expect(error.message).toMatch(/^[^\n]+$/);
@@ -197,8 +197,8 @@ it('makes the same data everywhere', async () => {
   }
 });
 
-/** What needs no gradients: the same copies, and a boundary that is found at random, not far beyond the nearest. */
-async function seeAlike(own: Model, other: Model, x: Float32Array): Promise<void> {
+/** Compares calls that need no gradients: the same copies, and a boundary found by random search that is nearly as near. */
+async function expectSameGeometry(own: Model, other: Model, x: Float32Array): Promise<void> {
   const options = { noise: 'gaussian:0.3', count: 300 };
   expect((await other.cloud(x, options)).x).toEqual((await own.cloud(x, options)).x);
   const [here, there] = [await own.nearestBoundary(x), await other.nearestBoundary(x)];
@@ -207,7 +207,7 @@ async function seeAlike(own: Model, other: Model, x: Float32Array): Promise<void
   expect(Math.hypot(...there.step)).toBeCloseTo(there.distance, 4);
 }
 
-it('saves what ONNX Runtime runs', async () => {
+it('saves models that ONNX Runtime runs', async () => {
   const runtime = join(root, 'wasm/node_modules/onnxruntime-web/dist/ort.node.min.mjs');
   const ort = await importByNode<OrtModule & { env: { wasm: { numThreads: number } } }>(pathToFileURL(runtime).href);
   ort.env.wasm.numThreads = 1;
@@ -224,7 +224,7 @@ it('saves what ONNX Runtime runs', async () => {
       expect(report.points).toBe(data.labels.length);
       expect(report.relative).toBeLessThan(2e-6);
       expect(report.argmaxAgrees).toBe(true);
-      if (data.pointShape.length === 1) await seeAlike(own, other, data.x.slice(0, 2));
+      if (data.pointShape.length === 1) await expectSameGeometry(own, other, data.x.slice(0, 2));
       other.dispose();
       training.dispose();
     }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Where the package is staged: PROBUST_PACKAGE, or what `cmake --build --preset wasm` makes. */
+/** Where the package is staged: PROBUST_PACKAGE, or the folder of `cmake --build --preset wasm`. */
 export const staged = resolve(web, process.env.PROBUST_PACKAGE ?? '../build/wasm/npm');
 
 function link() {

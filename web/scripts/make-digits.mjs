@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes the digits classifier of the image lab, models/digits.onnx: node scripts/make-digits.mjs. Digits, training and ONNX file
-// are the package's own and deterministic, so that it gives the same file again.
+// Makes the digits classifier of the image lab, models/digits.onnx: node scripts/make-digits.mjs. The package makes the digits,
+// trains and writes the file, all deterministically, so the file is always the same.
 import { writeFileSync } from 'node:fs';
 import './link.mjs';
 
@@ -18,7 +18,7 @@ const { loss, accuracy } = await training.run(4, { rate: 0.0005 });
 const bytes = await training.save();
 writeFileSync(new URL('../models/digits.onnx', import.meta.url), bytes);
 
-// Digits of another seed, which it has not seen.
+// Digits of another seed, which are not in the training data.
 const unseen = await probust.data.digits({ count: 1000, seed: 1 });
 const model = await training.model();
 const rows = await model.estimate(unseen.x, { noise: 'gaussian:0.1', estimators: 'softmax:1' });

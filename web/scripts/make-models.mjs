@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes the pretrained networks of the 2-D lab, in models/: node scripts/make-models.mjs. Made data, training and ONNX file are
-// the package's own and deterministic, so that it gives the same files again.
+// Makes the pretrained networks of the 2-D lab, in models/: node scripts/make-models.mjs. The package makes the data, trains and
+// writes the files, all deterministically, so the files are always the same.
 import { writeFileSync } from 'node:fs';
 import './link.mjs';
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Before all tests: builds what they look at.
+// Before all tests: builds the page that they test.
 import { build } from 'vite';
 
 export default async function setup(): Promise<void> {
-  // What visitors get: vitest's own NODE_ENV would choose the slower files that libraries keep for development.
+  // As for visitors: with vitest's own NODE_ENV, libraries would give their slower files for development.
   process.env.NODE_ENV = 'production';
   await build({ logLevel: 'warn', mode: 'production' });
 }

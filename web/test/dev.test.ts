@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `npm run dev`: the page as it is edited, from a server that transforms sources as they are asked for.
+// `npm run dev`: the page from Vite's development server.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const port = await freePort();
   url = `http://127.0.0.1:${port}/`;
   const args = ['run', 'dev', '--', '--host', '127.0.0.1', '--port', `${port}`, '--strictPort'];
-  // A group of its own, so that npm's children end with it.
+  // In a process group of its own, so that npm's children can be ended, too.
   server = spawn('npm', args, { cwd: join(root, 'web'), stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   await new Promise<void>((resolve, reject) => {
     server.stdout!.on('data', (text: Buffer) => text.includes('ready in') && resolve());
@@ -32,13 +32,13 @@ afterAll(() => {
   process.kill(-server.pid!);
 });
 
-it('answers from the sources', async () => {
+it('shows p', async () => {
   const browser = await launch();
   try {
     const page = await browser.newPage();
     const problems = problemsOf(page);
     await page.goto(url);
-    // The first visit bundles dependencies, and then loads the page anew.
+    // At the first visit, Vite bundles dependencies and then reloads the page.
     await expect.poll(() => page.locator('probust-plane-lab .big').first().textContent(), { timeout: 60_000 }).toMatch(/\d %/);
     expect(problems).toEqual([]);
   } finally {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-explorer> in pages of others: attributes, events, removal; and the pages of demos/embed.
+// <probust-explorer> in other pages: attributes, events and removal; and the pages of demos/embed.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const events = ['ready', 'progress', 'result', 'error', 'statechange'];
 
-/** A page with this body, which notes the events of the component in `seen`. */
+/** A page with this body, which records the component's events in `seen`. */
 async function open(body: string): Promise<void> {
   const script = `globalThis.seen = []; for (const type of ${JSON.stringify(events)}) addEventListener(type, (event) => { if (event instanceof CustomEvent) seen.push([type, event.target.localName, event.detail]); });`;
   writeFileSync(
@@ -59,7 +59,7 @@ const until = (type: string, count = 1) =>
     [type, count],
   );
 
-it('takes its state from attributes, and tells what happens by events that bubble', async () => {
+it('takes its state from attributes, and dispatches events that bubble', async () => {
   await open(
     '<probust-explorer model="moons" x="0.2,0.4" sigma="0.3" panels="picture,number" theme="dark" embed></probust-explorer>',
   );
@@ -86,7 +86,7 @@ it('takes its state from attributes, and tells what happens by events that bubbl
   expect(await page.evaluate(() => location.hash)).toBe('');
 });
 
-it('gives the same attributes to the image lab', async () => {
+it('takes the same attributes for the image lab', async () => {
   await open('<probust-explorer lab="image" sigma="0.15" estimators="taylor,mc:50" embed></probust-explorer>');
   await until('result');
   const state = await page.evaluate(
@@ -95,17 +95,17 @@ it('gives the same attributes to the image lab', async () => {
   expect(state).toMatchObject({ lab: 'image', imageSigma: 0.15, imageEstimators: ['taylor', 'mc:50'], sigma: 0.25 });
 });
 
-it('reports a model that it cannot use, in words', async () => {
+it('reports a model that it cannot use', async () => {
   await open('<probust-explorer model="/nowhere.onnx"></probust-explorer>');
   await until('error');
   await expect
     .poll(() => page.locator('probust-explorer > [role=status], p[role=status]').first().textContent())
     .toContain('There is no model at /nowhere.onnx (404)');
-  // The browser itself notes what was not found.
+  // The browser logs what it did not find.
   problems.splice(0);
 });
 
-it('loads nothing before it is seen', async () => {
+it('loads nothing before it is visible', async () => {
   await open('<div style="height: 4000px"></div><probust-explorer></probust-explorer>');
   const before = server.files().length;
   await page.waitForTimeout(500);
@@ -120,7 +120,7 @@ it('loads nothing before it is seen', async () => {
   await until('result');
 });
 
-it('leaves nothing behind when it is removed, and starts again when it is put back', async () => {
+it('ends its workers when it is removed, and starts again when it is put back', async () => {
   await open('<probust-explorer></probust-explorer>');
   await page.waitForSelector('#convergence svg');
   expect(page.workers()).toHaveLength(2);
@@ -140,7 +140,7 @@ it('leaves nothing behind when it is removed, and starts again when it is put ba
   );
 });
 
-it('is removed while it loads without a trace', async () => {
+it('can be removed while it loads', async () => {
   await open('<probust-explorer></probust-explorer>');
   for (const wait of [0, 60, 150, 300]) {
     await page.waitForTimeout(wait);
@@ -156,9 +156,9 @@ it('is removed while it loads without a trace', async () => {
   expect(await seen('error')).toEqual([]);
 });
 
-it('shows a panel in a frame: ?embed=1&panel=', async () => {
-  await page.goto(`${server.url}/index.html?embed=1&panel=curves#model=moons&sigma=0.4`);
-  await page.waitForSelector('#curves svg');
+it.each(['curves', 'convergence', 'correlation', 'counting'])('shows a panel in a frame: ?embed=1&panel=%s', async (name) => {
+  await page.goto(`${server.url}/index.html?embed=1&panel=${name}#model=moons&sigma=0.4`);
+  await page.waitForSelector(`#${name} svg.chart`);
   expect(await page.locator('.panel').count()).toBe(1);
   expect(await page.locator('canvas, header, footer:visible').count()).toBe(0);
 });
@@ -178,7 +178,7 @@ it('follows a property that React sets', async () => {
   await page.waitForSelector('#p:has-text("at sigma 0.4")');
 });
 
-it('leads a dashboard of three', async () => {
+it('synchronizes a dashboard of three', async () => {
   await page.goto(`${server.url}/embed/dashboard.html`);
   await page.waitForSelector('#curves svg');
   await page.waitForSelector('#correlation svg');

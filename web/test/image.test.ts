@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The image lab in a real browser, and its numbers beside those of the native command.
+// The image lab in a real browser, and its numbers compared with those of the native command.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,11 +36,11 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await page.close();
-  // What the other lab needs is fetched early, and not used here; and a machine may have no WebGPU.
+  // The page preloads the other lab's script, which is not used here; and a machine may have no WebGPU.
   expect(problems.filter((each) => !/preloaded using link preload|No available adapters/.test(each))).toEqual([]);
 });
 
-/** Once everything on screen is about the present state. */
+/** Waits until everything on screen belongs to the current state. Returns p. */
 async function settled(): Promise<number> {
   await page.waitForTimeout(80);
   await page.waitForFunction(() => {
@@ -54,7 +54,7 @@ const p = async () => Number(await page.locator('[data-p]').getAttribute('data-p
 const valueOf = async (form: string) => Number(await page.locator(`[data-form="${form}"]`).getAttribute('data-value'));
 
 async function open(hash = ''): Promise<number> {
-  // Another hash alone would not load the page again.
+  // A change of the hash alone does not load the page again.
   await page.goto('about:blank');
   await page.goto(`${server.url}/index.html#lab=image${hash}`);
   return settled();
@@ -72,7 +72,7 @@ const state = <T>(key: string): Promise<T> =>
   ) as Promise<T>;
 
 describe('a digit', () => {
-  it('is there at once, with p, its interval, and copies that are those counted', async () => {
+  it('is shown at once, with p, its interval, and the copies that were counted', async () => {
     const found = await open();
     expect(found).toBeGreaterThan(0.5);
     expect(found).toBeLessThan(1);
@@ -88,7 +88,7 @@ describe('a digit', () => {
     expect(await page.locator('.copies .copy').count()).toBe(16);
   });
 
-  it('loses p as sigma grows', async () => {
+  it('has a smaller p for a larger sigma', async () => {
     const found = [await open('&imageSigma=0.15')];
     await page.locator('.sigma input[type=range]').focus();
     for (let step = 0; step < 3; ++step) {
@@ -98,7 +98,7 @@ describe('a digit', () => {
     for (let i = 1; i < found.length; ++i) expect(found[i]).toBeLessThan(found[i - 1]!);
   });
 
-  it('is drawn by mouse and by keys, and comes back from its address', async () => {
+  it('is drawn by mouse and by keys, and is restored from its URL', async () => {
     await open('&imageDigit=1');
     await page.getByRole('button', { name: 'clear' }).click();
     const box = (await page.locator('probust-paper').boundingBox())!;
@@ -132,18 +132,18 @@ describe('a digit', () => {
     await phone.close();
   });
 
-  it('has a nearest boundary with another answer, and rivals that show what leads to them', async () => {
+  it('has a nearest boundary, and shows the pixels that lead to a rival', async () => {
     await open();
     const distance = Number(await page.locator('[data-distance]').getAttribute('data-distance'));
     expect(distance).toBeGreaterThan(0.01);
     const rival = page.locator('button.bar-row').nth(1);
     const of = await rival.getAttribute('data-of');
     await rival.click();
-    await page.waitForSelector(`#boundary text:has-text("what leads to ${of}")`);
+    await page.waitForSelector(`#boundary text:has-text("towards ${of}")`);
     expect(await rival.getAttribute('aria-pressed')).toBe('true');
   });
 
-  it('is clipped as a camera would, and the list says who ignores that', async () => {
+  it('is clipped on request, and the list says which estimators ignore that', async () => {
     const found = await open();
     await page.getByRole('button', { name: 'clip copies' }).click();
     expect(await settled()).not.toBe(found);
@@ -151,7 +151,7 @@ describe('a digit', () => {
   });
 });
 
-/** An image of bytes as a file that browsers open: 24 bits a pixel, from the lowest row up. */
+/** A grey image as a BMP file: 24 bits per pixel, from the lowest row up. */
 function bmp(pixels: Uint8Array, side: number): Buffer {
   const file = Buffer.alloc(54 + 3 * side * side);
   file.write('BM');
@@ -212,20 +212,20 @@ function nativeRows(model: string, values: Float32Array, sigma: number, forms: s
     .map((line) => JSON.parse(line) as NativeRow);
 }
 
-describe.skipIf(missing.length > 0)('an own model beside the native command', () => {
+describe.skipIf(missing.length > 0)('the native command', () => {
   const forms = ['mc:1000', 'taylor', 'mmse:20'];
 
   async function expectNative(values: Float32Array, sigma: number, more: string[] = []): Promise<void> {
     const [counted, taylor, mmse] = nativeRows(mnist, values, sigma, forms, more);
     await settled();
     expect(await page.locator('[data-answer]').getAttribute('data-answer')).toBe(String(counted!.predicted));
-    // The same copies, one by one.
+    // The same number of copies.
     expect(Math.round(1000 * (await p()))).toBe(Math.round(1000 * counted!.p));
     expect(Math.abs((await valueOf('taylor')) - taylor!.p)).toBeLessThan(1e-6);
     expect(Math.abs((await valueOf('mmse:20')) - mmse!.p)).toBeLessThan(2e-6);
   }
 
-  it('gives its p for an image file, with and without preparation', async () => {
+  it('gives the same p for an image file, with and without scaling', async () => {
     const images = gunzipSync(readFileSync(join(shared, 'data/mnist-test-open-images-idx3-ubyte.gz')));
     const pixels = images.subarray(16 + 784 * 8, 16 + 784 * 9);
     const values = Float32Array.from(pixels, (byte) => byte / 255);
@@ -241,13 +241,13 @@ describe.skipIf(missing.length > 0)('an own model beside the native command', ()
     const before = await p();
     expect(before).toBeGreaterThan(0.2);
     expect(before).toBeLessThan(0.999);
-    await page.getByLabel('Pixels it was trained on').selectOption({ label: 'MNIST’s mean and std' });
+    await page.getByLabel('Input scaling').selectOption({ label: 'MNIST' });
     await page.waitForFunction(() => location.hash.includes('imageStd'));
     await expectNative(values, 0.25, ['--mean', '0.1307', '--std', '0.3081']);
     expect(await p()).not.toBe(before);
   });
 
-  it('gives its p for a digit of the generator', async () => {
+  it('gives the same p for a generated digit', async () => {
     await open('&seed=3&imageDigit=3&imageSigma=0.4');
     await openModel(mnist);
     await page.waitForSelector('.chip.named:has-text("mnistfc_256x2.onnx")');
@@ -259,7 +259,7 @@ describe.skipIf(missing.length > 0)('an own model beside the native command', ()
   });
 });
 
-/** A linear classifier of images by `op`, with weights that a small generator gives. */
+/** A linear classifier of images, whose product is computed by `op`. */
 function linear(op: NodeText): Uint8Array {
   let seed = 1;
   const next = () => ((seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5) * 0.4;
@@ -272,13 +272,13 @@ function linear(op: NodeText): Uint8Array {
 }
 
 describe('engines', () => {
-  it('counts with ONNX Runtime Web where ours lacks an operator, and says what that rules out', async () => {
+  it('uses ONNX Runtime Web if ours lacks an operator, and says what is not available', async () => {
     await open();
     await openModel(bytesFile('own.onnx', linear({ op: 'MatMul', inputs: ['flat', 'W'], output: 'y' })));
     await page.waitForSelector('.chip.named:has-text("own.onnx")');
     const [own, taylor] = [await settled(), await valueOf('taylor')];
     expect(await page.locator('[data-engine]').getAttribute('data-engine')).toBe('probust');
-    // It is linear: its boundaries are what taylor takes them for.
+    // It is linear, so taylor is exact.
     expect(Math.abs(taylor - own)).toBeLessThan(0.06);
 
     const copies = await state<number>('imageCopies');
@@ -293,7 +293,7 @@ describe('engines', () => {
     expect(await page.locator('[data-form="probit:50"]').textContent()).toMatch(/± [\d.]+ %/);
   });
 
-  it('takes colour images where the network does, pixel by pixel', async () => {
+  it('takes colour images, channels last', async () => {
     const colour = onnx({
       inputs: [port('x', ['N', 12, 12, 3])],
       outputs: [port('y', ['N', 4])],
@@ -313,19 +313,19 @@ describe('engines', () => {
     await openModel(bytesFile('colour.onnx', colour));
     await page.waitForSelector('#model:has-text("12 × 12 pixels, red, green and blue")');
     const found = await settled();
-    // A linear classifier again: the count and taylor differ by chance only.
+    // A linear classifier again: the count differs from taylor only by chance.
     expect(Math.abs((await valueOf('taylor')) - found)).toBeLessThan(0.06);
     expect(await page.locator('[role=alert]').count()).toBe(0);
   });
 
   it.each([
     [
-      'an operator that nobody has',
+      'an operator that no engine has',
       'odd.onnx',
       linear({ op: 'Nonsense', inputs: ['flat', 'W'], output: 'y' }),
       /Neither engine runs this model.*Nonsense/,
     ],
-    ['no model', 'letter.onnx', Buffer.from('Dear reader, this is a letter.'), /cannot be read as an ONNX model/],
+    ['a text', 'letter.onnx', Buffer.from('Dear reader, this is a letter.'), /cannot be read as an ONNX model/],
     [
       'half a model',
       'half.onnx',
@@ -333,7 +333,7 @@ describe('engines', () => {
       /cannot be read as an ONNX model/,
     ],
     ['an empty file', 'empty.onnx', new Uint8Array(), /cannot be read as an ONNX model/],
-  ])('refuses %s in one sentence, and keeps what it had', async (_, name, bytes, message) => {
+  ])('refuses %s in one line, and keeps the network it had', async (_, name, bytes, message) => {
     const before = await open();
     await openModel(bytesFile(name, bytes));
     await page.waitForSelector('[role=alert]', { timeout: 60_000 });
@@ -341,12 +341,12 @@ describe('engines', () => {
     expect(said).toMatch(message);
     expect(said).not.toMatch(/undefined|\[object|\n|\.\.$/);
     expect(await settled()).toBe(before);
-    await page.getByRole('button', { name: 'another' }).click();
+    await page.getByRole('button', { name: 'redraw' }).click();
     await settled();
-    problems.length = 0; // ONNX Runtime complains in the console too.
+    problems.length = 0; // ONNX Runtime also writes errors to the console.
   });
 
-  it('says that numbers are no picture', async () => {
+  it('says that numbers are not an image', async () => {
     const table = onnx({
       inputs: [port('x', ['N', 5])],
       outputs: [port('y', ['N', 3])],
@@ -361,19 +361,19 @@ describe('engines', () => {
     });
     await open();
     await openModel(bytesFile('table.onnx', table));
-    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/takes 5 numbers, which are no picture/);
+    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/takes 5 numbers, which are not an image/);
   });
 
-  it('says that an own model is not in a link', async () => {
+  it('says that a link does not contain the model', async () => {
     await page.goto(`${server.url}/index.html#lab=image&imageModel=own`);
-    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/drop that ONNX file here/);
-    await page.getByRole('button', { name: 'our digits network' }).click();
+    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/Drop that ONNX file here/);
+    await page.getByRole('button', { name: 'digits network' }).click();
     expect(await settled()).toBeGreaterThan(0.5);
     expect(await page.locator('[role=alert]').count()).toBe(0);
   });
 });
 
-describe('for everybody', () => {
+describe('accessibility', () => {
   it.each([
     ['light', 1280],
     ['dark', 1280],
@@ -388,7 +388,7 @@ describe('for everybody', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 
-  it('speaks p when things rest', async () => {
+  it('speaks p when nothing changes any more', async () => {
     const found = await open();
     await expect
       .poll(() => page.locator('probust-image-lab [role=status]').textContent())

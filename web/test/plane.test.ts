@@ -28,13 +28,13 @@ afterEach(async () => {
 });
 
 const open = async (hash = '', query = '') => {
-  // Another hash alone would not load the page again.
+  // A change of the hash alone does not load the page again.
   await page.goto('about:blank');
   await page.goto(`${server.url}/index.html${query}#${hash}`);
   await page.waitForSelector('[data-p]');
 };
 
-/** p and tinted mass, once they are about the present state. */
+/** p and the tinted mass, once they belong to the current state. */
 async function settled(): Promise<{ p: number; mass: number }> {
   await page.waitForTimeout(60);
   await page.waitForFunction(() => {
@@ -49,8 +49,8 @@ async function settled(): Promise<{ p: number; mass: number }> {
 const pictureBox = async () => (await page.locator('probust-plane-picture').boundingBox())!;
 
 describe('the point', () => {
-  it('loses p on the way to a boundary', async () => {
-    // On "moons", from the middle of class A straight down to B.
+  it('has a smaller p closer to a boundary', async () => {
+    // On "moons", straight down from the middle of class A to B.
     await open('model=moons&data=moons&classes=2&x=0,1.2&sigma=0.2');
     const box = await pictureBox();
     const at = (y: number): [number, number] => [box.x + box.width / 2, box.y + ((1.6 - y) / 3.2) * box.height];
@@ -97,6 +97,23 @@ describe('the point', () => {
   });
 });
 
+describe('another network', () => {
+  it('answers for a point that was moved while it loaded', async () => {
+    await open();
+    await settled();
+    await page.route(/six.*\.onnx/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'six clouds' }).click();
+    await page.locator('.handle').press('Shift+ArrowRight');
+    await page.waitForResponse(/six.*\.onnx/);
+    await page.waitForTimeout(500);
+    const { p, mass } = await settled();
+    expect(Math.abs(mass - (1 - p))).toBeLessThan(0.01);
+  });
+});
+
 describe('the tint', () => {
   it.each([
     ['three arms', 'x=-0.86,0.06'],
@@ -114,7 +131,7 @@ describe('the tint', () => {
 });
 
 describe('the noise', () => {
-  it('is stretched and turned by the handle on its ring', async () => {
+  it('is stretched and turned by the handles on its ring', async () => {
     await open('x=0,0&sigma=0.4&model=six');
     const round = await settled();
     const box = await pictureBox();
@@ -122,7 +139,7 @@ describe('the noise', () => {
       box.x + ((x + 1.6) / 3.2) * box.width,
       box.y + ((1.6 - y) / 3.2) * box.height,
     ];
-    // The short axis in, then the long one round.
+    // Shorten the short axis, then turn the long one.
     await page.mouse.move(...at(0, 0.4));
     await page.mouse.down();
     await page.mouse.move(...at(0, 0.15), { steps: 3 });
@@ -173,7 +190,7 @@ describe('files', () => {
     return { name: download.suggestedFilename(), bytes: readFileSync((await download.path())!) };
   };
 
-  it('hold what is seen', async () => {
+  it('contain what is on screen', async () => {
     await open();
     await page.waitForSelector('#convergence svg');
     const csv = await saved('Save p against sigma as CSV');
@@ -203,14 +220,14 @@ describe('training', () => {
     await expect.poll(accuracy, { timeout: 30_000 }).toBeGreaterThanOrEqual(98);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Play' }).waitFor();
-    // It stands still, and what is on screen is of the network that it came to.
+    // Training has stopped, and everything on screen belongs to the last network.
     const epoch = await page.locator('[data-epoch]').getAttribute('data-epoch');
     const { p, mass } = await settled();
     expect(await page.locator('[data-epoch]').getAttribute('data-epoch')).toBe(epoch);
     expect(Math.abs(mass - (1 - p))).toBeLessThan(0.01);
   });
 
-  it('gives a shared state its weights again', async () => {
+  it('gives a shared state the same weights again', async () => {
     const hash = 'model=trained&data=blobs&classes=4&hidden=8,8&epochs=25&x=0.3,0.4';
     await open(hash);
     const first = await settled();
@@ -220,7 +237,7 @@ describe('training', () => {
     expect((await settled()).p).not.toBeCloseTo(first.p, 3);
   });
 
-  it('starts afresh with another network', async () => {
+  it('starts again with another network', async () => {
     await open('model=trained&data=blobs&hidden=8&epochs=30&x=0.3,0.4');
     const trained = await settled();
     await page.getByLabel('Activation').selectOption('gelu');
@@ -228,7 +245,7 @@ describe('training', () => {
     expect((await settled()).p).not.toBeCloseTo(trained.p, 3);
     await page.getByRole('button', { name: 'Step' }).click();
     await expect.poll(() => page.locator('[data-epoch]').textContent()).toMatch(/epoch\s+1,/);
-    // Smoothness is another matter: it is changed while the network learns.
+    // Smoothness, on the other hand, changes while the network is trained.
     await page.getByRole('button', { name: 'Play' }).click();
     await expect.poll(async () => Number(await page.locator('[data-epoch]').getAttribute('data-epoch'))).toBeGreaterThan(5);
     await page.getByLabel('Smoothness').fill('150');
@@ -237,14 +254,14 @@ describe('training', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
   });
 
-  it('learns points that were clicked in', async () => {
+  it('learns points that the user adds', async () => {
     await open();
     await page.getByRole('button', { name: 'Train on your own points' }).click();
     for (const [name, side] of [
       ['A', 0.25],
       ['B', 0.75],
     ] as const) {
-      const choice = page.getByRole('group', { name: 'Class of the points' }).getByRole('button', { name, exact: true });
+      const choice = page.getByRole('group', { name: 'Class of new points' }).getByRole('button', { name, exact: true });
       if ((await choice.getAttribute('aria-pressed')) !== 'true') await choice.click();
       const box = await pictureBox();
       for (let i = 0; i < 4; ++i) await page.mouse.click(box.x + side * box.width, box.y + (0.2 + 0.2 * i) * box.height);
@@ -272,17 +289,17 @@ describe('the address', () => {
     expect(await page.locator('[role=tab][aria-selected=true]').textContent()).toContain('2-D');
   });
 
-  it('survives nonsense', async () => {
+  it('ignores invalid values', async () => {
     await open('x=a,b&sigma=-4&model=three&panels=,,&hidden=1e9&%%%');
     expect((await settled()).p).toBeGreaterThan(0);
   });
 });
 
-describe('pointing', () => {
-  it('at a rival lights its row everywhere, at an estimator says what it is', async () => {
+describe('hovering', () => {
+  it('highlights a rival everywhere, and describes an estimator', async () => {
     await open();
     await settled();
-    await page.getByRole('button', { name: 'Light the lines of B' }).focus();
+    await page.getByRole('button', { name: 'Highlight the lines of B' }).focus();
     await expect.poll(() => page.locator('table.rivals tr.hovered').textContent()).toContain('B');
     const lit = () =>
       page
@@ -301,7 +318,7 @@ describe('pointing', () => {
     expect((await canvas.screenshot()).equals(before)).toBe(false);
   });
 
-  it('lists the estimators that one asks for', async () => {
+  it('lists the requested estimators', async () => {
     await open('seed=3');
     await settled();
     const listed = () =>
@@ -323,7 +340,7 @@ describe('pointing', () => {
     await expect.poll(listed).toEqual(usual);
   });
 
-  it('goes between labs by arrow keys', async () => {
+  it('switches between labs by arrow keys', async () => {
     await open();
     await page.getByRole('tab', { name: '2-D lab' }).focus();
     await page.keyboard.press('ArrowRight');
@@ -334,7 +351,7 @@ describe('pointing', () => {
   });
 });
 
-describe('for everybody', () => {
+describe('accessibility', () => {
   it.each([
     ['light', 1280],
     ['dark', 1280],
@@ -351,7 +368,7 @@ describe('for everybody', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 
-  it('fits widths between', async () => {
+  it('fits all widths', async () => {
     await open();
     await settled();
     for (const width of [320, 480, 700, 860, 900, 1000, 1200]) {
@@ -369,14 +386,14 @@ describe('for everybody', () => {
     }
   });
 
-  it('speaks p when things rest', async () => {
+  it('speaks p when nothing changes any more', async () => {
     await open();
     const { p } = await settled();
     await expect.poll(() => page.locator('probust-plane-lab [role=status]').textContent()).toContain(`${(100 * p).toFixed(1)} %`);
   });
 });
 
-/** Times are those of an idle machine: where others use its processors too, things take so many times as long. */
+/** How much longer everything takes because other processes use the processors. Limits are for an idle machine. */
 const slack = () => Math.max(1, loadavg()[0]! / cpus().length);
 
 describe('speed', () => {
@@ -411,7 +428,7 @@ describe('speed', () => {
     await page.waitForTimeout(2000);
     const cdp = await page.context().newCDPSession(page);
     await cdp.send('Performance.enable');
-    /** Seconds that the page's thread has computed: what others do on the same processors is not in it. */
+    /** Seconds of processor time of the page's thread, which other processes do not affect. */
     const spent = async () => (await cdp.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'ThreadTime')!.value;
     const before = await spent();
     const turns = 120;
@@ -439,7 +456,7 @@ describe('speed', () => {
     console.log('dragging:', { work, ...found });
     expect(work).toBeLessThan(16);
     expect(found.frame).toBeLessThan(20 * slack());
-    // p follows the point while it moves, and does not wait until it rests.
+    // p follows the point while it moves, and does not wait until it stops.
     expect(found.answers).toBeGreaterThan(turns / 4);
   });
 });

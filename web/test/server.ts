@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A server of the built page, which counts what it sends, and a real browser.
+// A server of the built page, which counts the bytes that it sends, and a real browser.
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -24,13 +24,13 @@ const types: Record<string, string> = {
 
 export interface Server {
   url: string;
-  /** Bytes sent so far, compressed as servers do. */
+  /** Compressed bytes sent so far. */
   sent(): number;
   files(): string[];
   close(): void;
 }
 
-/** Serves `folders`, the first that has the file, compressed. */
+/** Serves the files of `folders`, compressed. If several have a file, the first one counts. */
 export async function serve(...folders: string[]): Promise<Server> {
   let sent = 0;
   const files: string[] = [];
@@ -39,7 +39,7 @@ export async function serve(...folders: string[]): Promise<Server> {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
     const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
     if (!file) return void response.writeHead(404).end();
-    // Optional engines are large: nobody measures them, and they need not be waited for.
+    // Optional engines are large and not measured, so they are compressed quickly.
     const key = `${file} ${statSync(file).mtimeMs}`;
     const body = packed.get(key) ?? gzipSync(readFileSync(file), { level: statSync(file).size > 8e6 ? 1 : 6 });
     packed.set(key, body);
@@ -56,7 +56,7 @@ export async function serve(...folders: string[]): Promise<Server> {
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 
-/** What went wrong in a page: a test ends by expecting nothing. */
+/** The errors and warnings of a page. Tests expect none. */
 export function problemsOf(page: Page): string[] {
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
@@ -64,7 +64,7 @@ export function problemsOf(page: Page): string[] {
   return problems;
 }
 
-/** What axe finds of serious and critical violations. */
+/** The serious and critical violations that axe finds. */
 export async function seriousViolations(page: Page): Promise<string[]> {
   await page.addScriptTag({ content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
   return page.evaluate(async () => {

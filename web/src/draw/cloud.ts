@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Points on the picture: noisy copies, data, and the arrow to the nearest boundary.
-import { css, letter, mix, type Palette } from './palette.js';
+import { letter } from './classes.js';
+import { colourOf, css, mix, type Palette } from './palette.js';
 import { toPixel, type Pair, type View } from './view.js';
 
 export interface Copies {
@@ -10,7 +11,7 @@ export interface Copies {
   predicted: ArrayLike<number>;
 }
 
-/** Copies that keep the answer are soft dots in its colour, others rings in the text colour: readable without colours. */
+/** Copies that keep the answer are soft dots in its colour, others rings in the text colour, so that nobody needs the colours. */
 export function drawCloud(
   ctx: CanvasRenderingContext2D,
   size: number,
@@ -28,7 +29,7 @@ export function drawCloud(
     path.moveTo(px + radius, py);
     path.arc(px, py, radius, 0, 2 * Math.PI);
   }
-  ctx.fillStyle = css(mix(palette.classes[target % palette.classes.length]!, palette.ink, 0.15), 0.55);
+  ctx.fillStyle = css(mix(colourOf(palette, target), palette.ink, 0.15), 0.55);
   ctx.fill(hits);
   ctx.lineWidth = 1.3;
   ctx.strokeStyle = css(palette.ink, 0.9);
@@ -49,7 +50,7 @@ export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View
   ctx.strokeStyle = css(palette.paper, 0.9);
   for (let i = 0; i < labels.length; ++i) {
     const [px, py] = toPixel(view, size, x[2 * i]!, x[2 * i + 1]!);
-    ctx.fillStyle = css(mix(palette.classes[labels[i]! % palette.classes.length]!, palette.ink, 0.25), 0.6);
+    ctx.fillStyle = css(mix(colourOf(palette, labels[i]!), palette.ink, 0.25), 0.6);
     ctx.fillRect(px - half, py - half, 2 * half, 2 * half);
     ctx.strokeRect(px - half, py - half, 2 * half, 2 * half);
   }
@@ -91,7 +92,7 @@ export function drawArrow(
   ctx.restore();
 }
 
-/** Labels the regions: each letter where its class is furthest from any other. */
+/** Writes the name of a class into its region. */
 export function drawLetter(ctx: CanvasRenderingContext2D, [x, y]: Pair, of: number, palette: Palette) {
   ctx.save();
   ctx.font = '650 17px system-ui, sans-serif';
@@ -100,7 +101,7 @@ export function drawLetter(ctx: CanvasRenderingContext2D, [x, y]: Pair, of: numb
   ctx.lineWidth = 4;
   ctx.strokeStyle = css(palette.paper, 0.8);
   ctx.strokeText(letter(of), x, y);
-  ctx.fillStyle = css(mix(palette.classes[of % palette.classes.length]!, palette.ink, 0.55));
+  ctx.fillStyle = css(mix(colourOf(palette, of), palette.ink, 0.55));
   ctx.fillText(letter(of), x, y);
   ctx.restore();
 }

@@ -15,7 +15,7 @@ export interface Field {
   logits: Float32Array;
 }
 
-export type Grid = Omit<Field, 'classes' | 'logits'>;
+type Grid = Omit<Field, 'classes' | 'logits'>;
 
 /** The grid reaches beyond the view, because noise leaves it. */
 export function gridOf({ cx, cy, reach }: View, size: number, beyond = 2): Grid {
@@ -36,7 +36,7 @@ export function gridPoints({ x0, y0, step, size }: Grid): Float32Array {
 
 const clamp = (value: number, high: number) => (value < 0 ? 0 : value > high ? high : value);
 
-/** The class at (x, y), from logits interpolated between the four grid points around it. */
+/** The class at (x, y), from logits interpolated between the four nearest grid points. */
 export function classAt({ x0, y0, step, size, classes, logits }: Field, x: number, y: number): number {
   const column = clamp((x - x0) / step, size - 1.000001);
   const row = clamp((y - y0) / step, size - 1.000001);

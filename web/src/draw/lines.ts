@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The linearised classifier: a straight line for each rival class, and the intersection of their half-planes.
-import { css, letter, type Palette, type Rgb } from './palette.js';
+import { letter, rivalOf } from './classes.js';
+import { colourOf, css, mix, type Palette, type Rgb } from './palette.js';
 import { toPixel, type Pair, type View } from './view.js';
 
 export interface Line {
@@ -21,7 +22,7 @@ export function linesOf(at: Pair, target: number, margins: Float64Array, gradien
     const length = Math.hypot(gx, gy);
     const step = -margin / length ** 2;
     return {
-      rival: row < target ? row : row + 1,
+      rival: rivalOf(row, target),
       foot: [at[0] + step * gx, at[1] + step * gy] as Pair,
       along: [-gy / length, gx / length] as Pair,
       kept: [gx / length, gy / length] as Pair,
@@ -29,7 +30,7 @@ export function linesOf(at: Pair, target: number, margins: Float64Array, gradien
   }).filter(({ foot }) => foot.every(Number.isFinite));
 }
 
-export interface LineStyle {
+interface LineStyle {
   dashed: boolean;
   opacity: number;
   /** The class whose line is highlighted. */
@@ -69,12 +70,9 @@ function stroke(ctx: CanvasRenderingContext2D, [from, to]: [Pair, Pair], dash: n
 }
 
 /** The class's colour, mixed with the text colour: thin lines need more contrast than areas. */
-export const strong = (palette: Palette, of: number): Rgb => {
-  const colour = palette.classes[of % palette.classes.length]!;
-  return colour.map((value, i) => Math.round(value * 0.78 + palette.ink[i]! * 0.22)) as Rgb;
-};
+const strong = (palette: Palette, of: number): Rgb => mix(colourOf(palette, of), palette.ink, 0.22);
 
-/** Labels each line near its nearest point to x, if that is in the picture. */
+/** Labels each line near its point nearest to x, if that is in the picture. */
 export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: View, lines: readonly Line[], palette: Palette) {
   ctx.save();
   ctx.font = '600 12px system-ui, sans-serif';

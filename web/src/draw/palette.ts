@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Colours for canvases, read from the custom properties of the element that they are drawn in, so that a page's theme applies
-// to them too.
+// Colours for canvases, read from the custom properties of the element, so that the page's theme applies to them too.
+import { colourCount } from './classes.js';
 
 export type Rgb = [number, number, number];
 
@@ -12,9 +12,6 @@ export interface Palette {
   /** One per class. */
   classes: Rgb[];
 }
-
-/** Classes are named by letters, so that nobody has to rely on colours. */
-export const letter = (of: number): string => String.fromCharCode(65 + of);
 
 const hex = (text: string): Rgb => {
   const digits = text.trim().replace('#', '');
@@ -30,9 +27,12 @@ export function paletteOf(element: Element): Palette {
     ink: read('--ink'),
     muted: read('--muted'),
     accent: read('--accent'),
-    classes: [0, 1, 2, 3, 4, 5].map((c) => read(`--class-${c}`)),
+    classes: Array.from({ length: colourCount }, (_, c) => read(`--class-${c}`)),
   };
 }
+
+/** The colour of a class. */
+export const colourOf = ({ classes }: Palette, of: number): Rgb => classes[of % classes.length]!;
 
 export const css = ([r, g, b]: Rgb, alpha = 1): string => `rgb(${r} ${g} ${b} / ${alpha})`;
 

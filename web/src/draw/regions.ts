@@ -3,6 +3,7 @@
 import { contours } from 'd3-contour';
 import { classAt, marginsOf, type Field } from './field.js';
 import { mix, type Palette } from './palette.js';
+import { roomiest, type Place } from './places.js';
 import { toData, toPixel, type View } from './view.js';
 
 /** Opacity of a class's colour in its region and its pattern; dark backgrounds need more. */
@@ -56,26 +57,15 @@ export function boundaries(field: Field, view: View, size: number): Path2D {
   return path;
 }
 
-/** Label positions: for each visible class, the grid point furthest from the edge of its region. */
-export function namePlaces(field: Field, view: View): { of: number; x: number; y: number }[] {
+/** Where to write the classes' names: in each region, the point furthest from the others. */
+export function namePlaces(field: Field, view: View): Place[] {
   const side = 25;
   const at = (i: number) => -view.reach + ((i + 0.5) / side) * 2 * view.reach;
-  const cells = Array.from({ length: side * side }, (_, k) => {
+  const places = Array.from({ length: side * side }, (_, k) => {
     const [x, y] = [view.cx + at(k % side), view.cy + at(Math.floor(k / side))];
     return { x, y, of: classAt(field, x, y) };
   });
-  const room = (k: number): number => {
-    const { x, y, of } = cells[k]!;
-    const edge = view.reach - Math.max(Math.abs(x - view.cx), Math.abs(y - view.cy));
-    return cells.reduce(
-      (least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.x - x, each.y - y))),
-      1.6 * edge,
-    );
-  };
-  const best = new Map<number, { k: number; room: number }>();
-  cells.forEach(({ of }, k) => {
-    const found = room(k);
-    if (found > (best.get(of)?.room ?? 0.12 * view.reach)) best.set(of, { k, room: found });
-  });
-  return [...best.values()].map(({ k }) => cells[k]!);
+  // Names may be nearer to the edge of the picture than to another region.
+  const toEdge = ({ x, y }: Place) => 1.6 * (view.reach - Math.max(Math.abs(x - view.cx), Math.abs(y - view.cy)));
+  return roomiest(places, toEdge, 0.12 * view.reach);
 }

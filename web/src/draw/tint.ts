@@ -2,7 +2,7 @@
 // The share of the noise that changes the answer, as a tint: each cell's opacity grows with the noise density there. The counter
 // shows the sum over the same cells, which lie in the noise's own coordinates, so that it can be checked against 1 - p.
 import { classAt, type Field } from './field.js';
-import type { Palette } from './palette.js';
+import { colourOf, type Palette } from './palette.js';
 import { axes, type Ellipse, type Pair } from './view.js';
 
 /** Cells per side, and how many standard deviations they reach; 2e-4 of the noise is outside. */
@@ -37,7 +37,7 @@ export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number
       const answer = classAt(field, at[0] + u * long[0] + v * short[0], at[1] + u * long[1] + v * short[1]);
       if (answer === target) continue;
       other += weight;
-      const colour = palette.classes[answer % palette.classes.length]!;
+      const colour = colourOf(palette, answer);
       data[to] = colour[0];
       data[to + 1] = colour[1];
       data[to + 2] = colour[2];

@@ -13,7 +13,7 @@ export const attributesOf: PropertyDeclarations = {
   hash: { type: Boolean },
 };
 
-/** With `lab="image"` these set the state of the image lab. */
+/** With `lab="image"`, these attributes set parts of the image lab's state. */
 const ofImageLab: Partial<Record<(typeof stateKeys)[number], keyof State>> = {
   sigma: 'imageSigma',
   model: 'imageModel',

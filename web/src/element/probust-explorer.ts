@@ -5,9 +5,10 @@ import { Engine } from '../engine/engine.js';
 import { fromHash, toHash } from '../state/hash.js';
 import { labs, themes, type Lab, type State } from '../state/state.js';
 import { Store } from '../state/store.js';
+import { sharedStyles } from '../style/shared.js';
+import { themeStyles } from '../style/theme.js';
 import { attributesOf, stateOf } from './attributes.js';
 import { help, helpStyles } from './help.js';
-import { sharedStyles, themeStyles } from './tokens.js';
 
 const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
 const loaders: Record<Lab, () => Promise<unknown>> = {
@@ -88,6 +89,8 @@ export class ProbustExplorer extends LitElement {
   #engine: Engine | undefined;
   #started = false;
   #ends: (() => void)[] = [];
+  #pending = 0;
+  #bound = false;
   #watcher: IntersectionObserver | undefined;
 
   constructor() {
@@ -167,9 +170,7 @@ export class ProbustExplorer extends LitElement {
     read();
   }
 
-  /** Browsers allow about a hundred address changes in half a minute, so the address is written only after a pause. */
-  #pending = 0;
-  #bound = false;
+  /** Browsers allow about a hundred changes of the address in half a minute, so it is written only after a pause. */
   #writeHash(): void {
     clearTimeout(this.#pending);
     this.#pending = window.setTimeout(() => history.replaceState(history.state, '', this.shareUrl()), 250);
@@ -183,7 +184,7 @@ export class ProbustExplorer extends LitElement {
   async #share(): Promise<void> {
     try {
       await navigator.clipboard.writeText(this.shareUrl());
-      this.message = 'The link is in your clipboard. It holds everything that you see.';
+      this.message = 'Link copied. It restores everything on screen.';
     } catch {
       this.message = `Copy this link: ${this.shareUrl()}`;
     }
@@ -226,9 +227,7 @@ export class ProbustExplorer extends LitElement {
       <div role="tablist" aria-label="Labs" @keydown=${(event: KeyboardEvent) => this.#key(event)}>${labs.map(tab)}</div>
       <div class="tools">
         <button @click=${() => this.#share()}>Share</button>
-        <button @click=${() => this.#turnTheme()}>
-          ${{ auto: 'Theme: auto', light: 'Theme: light', dark: 'Theme: dark' }[this.state.theme]}
-        </button>
+        <button @click=${() => this.#turnTheme()}>Theme: ${this.state.theme}</button>
         <button @click=${() => this.#help()} aria-label="Help">?</button>
         <slot name="tools"></slot>
       </div>

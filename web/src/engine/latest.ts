@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two ways to drop outdated requests.
-
-/** An answer, and the key of its request. */
-export interface Kept<T> {
-  key: string;
-  value: T;
-}
+// Two ways to drop outdated requests, and limits on waiting.
 
 /** Waits; rejects if aborted. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
@@ -14,9 +8,30 @@ export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> 
     signal.addEventListener('abort', () => (clearTimeout(timer), reject(signal.reason as Error)), { once: true });
   });
 
+/** The job's result; undefined if it takes longer than `milliseconds`, which aborts it. */
+export async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal,
+  job: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  const timer = setTimeout(end, milliseconds);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await job(controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted && !signal.aborted) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
+}
+
 type Job = (signal: AbortSignal) => Promise<void>;
 
-/** Whether the error comes from an intended abort or disposal, and need not be reported. */
+/** Whether the error comes from an abort or a disposal, which need not be reported. */
 export const isAborted = (error: unknown): boolean => {
   const code = (error as { code?: string } | null)?.code;
   return code === 'aborted' || code === 'disposed' || (error as { name?: string } | null)?.name === 'AbortError';

@@ -2,19 +2,19 @@
 // The frame of every chart: labelled axes and a plot area.
 import { svg, type SVGTemplateResult } from 'lit';
 
-export interface Scale {
+interface Scale {
   (value: number): number;
   range(): number[];
 }
 
-export interface Axis {
+interface Axis {
   scale: Scale;
   ticks: readonly number[];
   format(value: number): string;
   label: string;
 }
 
-export const plot = { width: 380, height: 250, left: 56, right: 12, top: 10, bottom: 42 };
+const plot = { width: 380, height: 250, left: 56, right: 12, top: 10, bottom: 42 };
 
 export const inner = {
   x: [plot.left, plot.width - plot.right] as [number, number],

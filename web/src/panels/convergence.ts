@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Error against cost: many seeds of each estimator, and their root mean square.
+// Error against cost: each estimator with many seeds, and the root mean square of its errors.
 import { scaleLog } from 'd3-scale';
 import { line } from 'd3-shape';
 import { svg } from 'lit';
-import type { Convergence } from '../labs/plane/answers.js';
 import { chart, inner } from './chart.js';
-import { dashOf } from './curves.js';
+import { dashOf, lineColour } from './legend.js';
 import { csvOf } from './save.js';
 import { power, tidy } from './words.js';
 
+/** Errors of estimates against their cost. */
+export interface Convergence {
+  /** The true p. */
+  truth: number;
+  /** For each kind of estimator, runs at different costs, with the errors of different seeds. */
+  families: { name: string; runs: { cost: number; errors: number[] }[] }[];
+}
+
+/** Lower end of the vertical axis. */
 const least = 1e-5;
 const rootMeanSquare = (errors: readonly number[]) =>
   Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length);
@@ -24,11 +32,11 @@ export function convergenceFigure({ families }: Convergence, hovered: string | u
     .y(({ errors }) => y(rootMeanSquare(errors)));
   return chart(
     { scale: x, ticks, format: tidy, label: 'cost, in passes through the network' },
-    { scale: y, ticks: [1, 0.1, 0.01, 0.001, 1e-4, 1e-5], format: power, label: 'distance from the true p' },
+    { scale: y, ticks: [1, 0.1, 0.01, 0.001, 1e-4, 1e-5], format: power, label: 'absolute error of p' },
     `Error against cost for ${families.map(({ name }) => name).join(', ')}`,
     svg`${families.map(({ name, runs }, i) => {
       const quiet = hovered !== undefined && hovered.split(':')[0] !== name;
-      return svg`<g style="opacity: ${quiet ? 0.15 : 1}; color: var(--line-${i})">
+      return svg`<g style="opacity: ${quiet ? 0.15 : 1}; color: ${lineColour(i)}">
         ${runs.flatMap(({ cost, errors }) => errors.map((error) => svg`<circle cx=${x(cost)} cy=${y(error)} r="2" style="fill: currentColor; opacity: 0.3"></circle>`))}
         <path d=${drawn(runs) ?? ''} style="stroke: currentColor; stroke-width: 2; stroke-dasharray: ${dashOf(i)}"></path>
       </g>`;

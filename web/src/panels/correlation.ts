@@ -2,13 +2,12 @@
 // The inputs of the normal CDF: each boundary's distance in standard deviations, and the correlations of their directions.
 import { html, svg } from 'lit';
 import type { Linearization } from 'probust';
-import { letter } from '../draw/palette.js';
+import { classColour, letter, rivalOf } from '../draw/classes.js';
 
-/** Classes of the boundaries, in the order of z. */
-export const rivalsOf = ({ rivals, target }: Linearization): number[] =>
-  Array.from(rivals, (row) => (row < target ? row : row + 1));
+/** The classes behind the boundaries, in the order of z. */
+export const rivalsOf = ({ rivals, target }: Linearization): number[] => Array.from(rivals, (row) => rivalOf(row, target));
 
-export interface CorrelationView {
+interface CorrelationView {
   linear: Linearization;
   rival: number | undefined;
   onRival(rival: number | undefined): void;
@@ -41,14 +40,14 @@ function bar(view: CorrelationView, classes: number[], i: number, side: number, 
   const y = top + i * side + side / 2;
   return svg`<g @pointerenter=${() => onRival(classes[i])} @pointerleave=${() => onRival(undefined)}>
     <rect x=${from} y=${y - 9} width=${Math.max(1, long)} height="18" rx="3"
-      style="fill: var(--class-${classes[i]! % 6}); stroke: ${rival === classes[i] ? 'var(--ink)' : 'none'}; stroke-width: 2"></rect>
+      style="fill: ${classColour(classes[i]!)}; stroke: ${rival === classes[i] ? 'var(--ink)' : 'none'}; stroke-width: 2"></rect>
     <text class="strong" x=${from + long + 6} y=${y + 4}>${z.toFixed(2)}</text>
   </g>`;
 }
 
 export function correlationFigure(view: CorrelationView) {
   const classes = rivalsOf(view.linear);
-  if (classes.length === 0) return html`<p>No boundary is within the reach of the noise.</p>`;
+  if (classes.length === 0) return html`<p>The noise reaches no boundary.</p>`;
   const side = Math.min(76, Math.floor(190 / classes.length));
   const height = Math.max(24 + classes.length * side + 8, 120);
   const label = (c: number, x: number, y: number) =>

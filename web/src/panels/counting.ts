@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: MIT
-// 1 - p from the same z and R, computed in four ways, next to the truth.
+// 1 - p, computed from the same z and R in four ways, next to the truth.
 import { scaleLinear } from 'd3-scale';
 import { svg } from 'lit';
-import type { Counted } from '../labs/plane/answers.js';
+import type { Row } from 'probust';
 import { csvOf } from './save.js';
 import { percent } from './words.js';
+
+/** 1 - p of the linearisation, computed in different ways. */
+export interface Counted {
+  /** Boole's inequality: the sum of the rivals' probabilities. */
+  union: number;
+  /** As if the rivals were independent. */
+  product: number;
+  sigmoid: Row;
+  normal: Row;
+  truth: Row;
+}
 
 const width = 380;
 const rowHeight = 34;
@@ -16,14 +27,14 @@ interface Bar {
 }
 
 const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
-  { name: 'union bound', note: 'adds what each rival takes: overlaps count twice', value: union },
-  { name: 'independent product', note: 'forgets that the rivals share the noise', value: product },
-  { name: 'mv-sigmoid', note: 'a quick formula in z alone', value: sigmoid.pFail ?? NaN },
-  { name: 'normal CDF', note: 'counts every place once, by z and R', value: normal.pFail ?? NaN },
+  { name: 'union bound', note: 'the sum over the rivals: overlaps count twice', value: union },
+  { name: 'independent product', note: 'ignores that the rivals share the noise', value: product },
+  { name: 'mv-sigmoid', note: 'a closed formula in z alone', value: sigmoid.pFail ?? NaN },
+  { name: 'normal CDF', note: 'from z and R: overlaps count once', value: normal.pFail ?? NaN },
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];
 
-/** Position of the label: after its bar, but not across the mark of the truth. */
+/** Position of a bar's label: after the bar, or after the mark of the truth if the label would cross it. */
 const labelAt = (end: number, truth: number) => (end < truth && end > truth - 52 ? truth : end);
 
 export function countingFigure(counted: Counted) {

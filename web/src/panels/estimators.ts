@@ -6,7 +6,7 @@ import type { Row } from 'probust';
 import { codecs } from '../state/state.js';
 import { describe, estimatorNames, kindOf, marks, nameOf, percentOf } from './words.js';
 
-export interface EstimatorList {
+interface EstimatorList {
   rows: readonly Row[];
   /** The requested forms, which name the rows. */
   forms: readonly string[];
@@ -82,7 +82,7 @@ function choice({ forms, onChoose }: EstimatorList) {
   return html`<details class="choice small">
     <summary>Choose estimators</summary>
     <label>
-      Which, and with how many copies; leave it empty for the usual ones.
+      Names and numbers of copies; leave empty for the defaults.
       <input
         type="text"
         name="estimators"

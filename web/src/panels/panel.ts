@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT
-// A panel: a title, two plain sentences, a figure, the source of its formula, and files to save.
+// A panel: a title, two sentences, a figure, the source of its formula, and files to save.
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { saveSvg, saveText } from './save.js';
 
-export interface Panel {
+/** What every panel has. */
+interface Frame {
   /** Its name in the attribute `panels`. */
   id: string;
   title: string;
   /** A description in two sentences. */
   words: string | TemplateResult;
-  figure: unknown;
   source: string | TemplateResult;
+}
+
+/** A panel without a chart. */
+export interface PlainPanel extends Frame {
+  content: unknown;
+}
+
+export interface Panel extends Frame {
+  figure: unknown;
   stale?: boolean;
   controls?: unknown;
   /** The chart's numbers as CSV. If given, numbers and chart can be saved. */
@@ -34,18 +43,27 @@ const files = (id: string, title: string, csv: () => string) =>
     </button>
   </div>`;
 
-export const panel = ({ id, title, words, figure, source, stale = false, controls, csv }: Panel) => html`
+const framed = ({ id, title, words, source }: Frame, tools: unknown, content: unknown) => html`
   <section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
     <div class="head">
       <h2 id="${id}-title">${title}</h2>
-      ${csv ? files(id, title, csv) : nothing}
+      ${tools}
     </div>
     <p class="words">${words}</p>
-    <div class="figure ${stale ? 'stale' : ''}">${figure}</div>
-    ${controls ?? nothing}
+    ${content}
     <p class="source">${source}</p>
   </section>
 `;
+
+export const plainPanel = ({ content, ...frame }: PlainPanel) => framed(frame, nothing, content);
+
+export const panel = ({ figure, stale = false, controls, csv, ...frame }: Panel) =>
+  framed(
+    frame,
+    csv ? files(frame.id, frame.title, csv) : nothing,
+    html`<div class="figure ${stale ? 'stale' : ''}">${figure}</div>
+      ${controls ?? nothing}`,
+  );
 
 /** Placeholder for a figure. */
 export const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
@@ -107,11 +125,10 @@ export const panelStyles = css`
     font-size: 0.8125rem;
     color: var(--muted);
   }
-  .stale {
-    transition: opacity 150ms 120ms;
-  }
+  /* Delayed, so that answers that are outdated only for a moment do not flicker. */
   .stale {
     opacity: 0.5;
+    transition: opacity 150ms 120ms;
   }
   .chart {
     display: block;

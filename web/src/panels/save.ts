@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Saves figures and tables as files.
 
-export function saveBlob(blob: Blob, name: string): void {
+function saveBlob(blob: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;
@@ -13,8 +13,8 @@ export const saveText = (text: string, name: string, type: string): void => save
 
 const drawn = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family', 'font-weight'];
 
-/** A standalone SVG: computed styles from the page's style sheets are written into it. */
-export function svgText(figure: SVGSVGElement): string {
+/** A standalone SVG, into which the computed styles are written. */
+function svgText(figure: SVGSVGElement): string {
   const copy = figure.cloneNode(true) as SVGSVGElement;
   const from = [figure, ...figure.querySelectorAll<SVGElement>('*')];
   [copy, ...copy.querySelectorAll<SVGElement>('*')].forEach((element, i) => {

@@ -3,7 +3,7 @@
 import type { Row } from 'probust';
 
 /** How reliable a number is. */
-export type Kind = 'exact' | 'analytical' | 'sampled' | 'invalid';
+type Kind = 'exact' | 'analytical' | 'sampled' | 'invalid';
 
 export const marks: Record<Kind, { sign: string; words: string }> = {
   exact: { sign: '=', words: 'exact to rounding' },
@@ -18,26 +18,26 @@ export function kindOf({ p, ciLow, estimator }: Row): Kind {
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
-const plain: Record<string, string> = {
-  quadrature: 'Sums the noise over a fine grid of the plane: the true value.',
+const descriptions: Record<string, string> = {
+  quadrature: 'Integrates the noise over a fine grid in the plane: the true value.',
   mc: 'Counts how many of N noisy copies keep the answer.',
-  taylor: 'Replaces each boundary by the straight line that the gradient at the point gives.',
-  taylor_mvs: 'As taylor, with a quick formula (mv-sigmoid) in place of the normal CDF.',
-  mmse: 'Averages margins and gradients over N noisy copies before it draws its lines.',
-  mmse_mvs: 'As mmse, with the mv-sigmoid in place of the normal CDF.',
-  probit: 'Takes the mean and covariance of the margins of N copies, as if these were normal.',
-  regression: 'Integrates what a few gradients explain, and averages over what they leave.',
-  adf: 'Sends mean and variance of the noise through the network, layer by layer.',
-  subset: 'Walks towards rare failures in steps.',
-  softmax: 'The classifier’s own confidence. It never sees the noise.',
+  taylor: 'Replaces each boundary by a straight line, from the gradient at the point.',
+  taylor_mvs: 'Like taylor, with a closed formula (mv-sigmoid) in place of the normal CDF.',
+  mmse: 'Like taylor, with margins and gradients averaged over N noisy copies.',
+  mmse_mvs: 'Like mmse, with the mv-sigmoid in place of the normal CDF.',
+  probit: 'Treats the margins of N copies as normal, with their mean and covariance.',
+  regression: 'Integrates the part that a few gradients explain, and averages the rest over copies.',
+  adf: 'Propagates the mean and variance of the noise through the network, layer by layer.',
+  subset: 'Reaches rare failures in steps.',
+  softmax: 'The classifier’s own confidence, which ignores the noise.',
   auto: 'Chooses an estimator for the budget.',
 };
 
 /** Estimators that can be requested. */
-export const estimatorNames = Object.keys(plain);
+export const estimatorNames = Object.keys(descriptions);
 
 /** A one-sentence description of an estimator. */
-export const describe = (form: string): string => plain[form.split(':')[0]!] ?? '';
+export const describe = (form: string): string => descriptions[form.split(':')[0]!] ?? '';
 
 /** The estimator's name, and separately its number of copies. */
 export const nameOf = (form: string): { name: string; detail: string } => {
@@ -57,6 +57,7 @@ export function percent(share: number | null, rest = share === null ? NaN : 1 - 
 /** p in percent, never rounded to 0 or 100 % if it is neither. */
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
 
+/** A number with this many significant digits, and no trailing zeros. */
 export const tidy = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));
 
 /** Values below 0.01 as powers of ten. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Writes values to a URL, and reads them. Anybody may have edited the URL, so invalid values give undefined.
+// Writes values to a URL and reads them. URLs may have been edited by hand, so invalid values give undefined.
 
 export interface Codec<T> {
   write(value: T): string;
   read(text: string): T | undefined;
 }
 
-export interface Range {
+interface Range {
   digits: number;
   low: number;
   high: number;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// State <-> the part of a URL after "#". Only what differs from the initial state is written, so that links stay short.
+// Converts between the state and the part of a URL after "#". Values that equal the initial state's are left out, so that links
+// stay short.
 import { codecs, initial, type State } from './state.js';
 
 const keys = Object.keys(codecs) as (keyof State)[];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The explorer's state. It determines the whole screen, and a shared URL contains it.
+// The explorer's state. It determines everything on screen, and a shared URL contains it.
 import { bool, choice, list, number, numbers, text, type Codec } from './codec.js';
 
 export const labs = ['plane', 'image'] as const;
 export const themes = ['auto', 'light', 'dark'] as const;
-export const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
+const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
 export const layouts = ['auto', 'nchw', 'nhwc', 'whcn'] as const;
 export const layers = ['tint', 'cloud', 'lines', 'arrow', 'data'] as const;
@@ -45,7 +45,7 @@ export interface State {
   augmentation: number;
   /** Seed of data, weights and the order of training. */
   trainSeed: number;
-  /** Epochs trained; a shared URL trains again up to here, which gives the same weights. */
+  /** Epochs trained. A shared URL trains this many epochs again, which gives the same weights. */
   epochs: number;
   /** Estimators listed next to the truth. */
   estimators: string[];
@@ -61,11 +61,11 @@ export interface State {
   imageMean: number[];
   imageStd: number[];
   imageLayout: Layout;
-  /** Which digit the generator draws, */
+  /** The digit that the generator draws. */
   imageDigit: number;
-  /** and how: the seed of its pose. */
+  /** The seed of its shape and position. */
   imageVariant: number;
-  /** A drawn or opened image instead, as encoded by picture.ts; empty for the generator's. */
+  /** A drawn or opened image, as picture.ts encodes it; empty for a digit of the generator. */
   imagePixels: string;
   /** Scale of the noise, in units of pixels in [0, 1]. */
   imageSigma: number;
@@ -77,8 +77,11 @@ export interface State {
   imageEstimators: string[];
 }
 
+/** Whether the lab shows this panel. */
+export const isVisible = ({ panels }: Readonly<State>, panel: string): boolean => panels.length === 0 || panels.includes(panel);
+
 /** Longer images are left out of links. */
-export const longestPixels = 8000;
+const longestPixels = 8000;
 
 export const initial: Readonly<State> = {
   lab: 'plane',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { initial, type State } from './state.js';
 
-export type Listener = (state: Readonly<State>, before: Readonly<State>) => void;
+type Listener = (state: Readonly<State>, before: Readonly<State>) => void;
 
 /** Holds the state, and notifies subscribers when a part of it changes. */
 export class Store {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The image lab's requests to probust. Every function is one request; all numbers come from the core.
 import type { Cloud, Linearization, Model, ModelInfo, NearestBoundary, NoiseOptions, Row, Slice } from 'probust';
+import { within } from '../../engine/latest.js';
+import type { Curves } from '../../panels/curves.js';
 import type { State } from '../../state/state.js';
 import type { Loaded } from './models.js';
 import type { Picture } from './picture.js';
@@ -30,7 +32,7 @@ const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed
 const mostValues = 4 << 20;
 const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
 
-/** The answer to every move of the pen or the slider: the count, and exactly the copies that were counted. */
+/** What is computed at every move of the pen or the slider: the count, and exactly the copies that were counted. */
 export interface Quick {
   asked: Asked;
   row: Row;
@@ -65,7 +67,7 @@ async function gradients(model: Model, x: Float32Array, noise: string, signal: A
   }
 }
 
-/** One row per noise; if the estimator cannot answer, rows that say why. */
+/** One row per noise. If the estimator cannot answer, the rows say why. */
 async function rowsOf(model: Model, asked: Asked, noise: string[], form: string, signal: AbortSignal): Promise<Row[]> {
   try {
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
@@ -75,7 +77,7 @@ async function rowsOf(model: Model, asked: Asked, noise: string[], form: string,
   }
 }
 
-/** The reason, without the estimator's name, which is shown next to it, and without the command line's advice. */
+/** The reason, without the estimator's name, which is shown next to it, and without the hint, which is for the command line. */
 const reasonOf = (message: string, form: string): string => message.replace(`estimator ${form}: `, '').split(';')[0]!;
 
 const refusedRow = (noise: string, estimator: string, status: string): Row => ({
@@ -93,27 +95,6 @@ export interface Listed {
 
 const searchMilliseconds = 4000;
 
-/** The job's result, or undefined after `milliseconds`. */
-async function within<T>(
-  milliseconds: number,
-  signal: AbortSignal,
-  job: (signal: AbortSignal) => Promise<T>,
-): Promise<T | undefined> {
-  const controller = new AbortController();
-  const end = () => controller.abort();
-  const timer = setTimeout(end, milliseconds);
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    return await job(controller.signal);
-  } catch (error) {
-    if (controller.signal.aborted && !signal.aborted) return undefined;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end);
-  }
-}
-
 export async function askListed({ model, refusal }: Loaded, asked: Asked, forms: string[], signal: AbortSignal): Promise<Listed> {
   const noise = [`gaussian:${asked.sigma}`];
   const [rows, boundary] = await Promise.all([
@@ -125,15 +106,9 @@ export async function askListed({ model, refusal }: Loaded, asked: Asked, forms:
   return { forms, rows: rows.flat(), boundary };
 }
 
-/** p of each estimator at each scale; the count comes first. */
-export interface Curves {
-  sigmas: number[];
-  byEstimator: Map<string, Row[]>;
-}
+const scales = [0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1];
 
-export const scales = [0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1];
-
-/** Yields after each estimator, so that something can be drawn early. */
+/** The count comes first. Yields after each estimator, so that something can be drawn early. */
 export async function* askCurves(model: Model, asked: Asked, forms: string[], signal: AbortSignal): AsyncGenerator<Curves> {
   const noise = scales.map((sigma) => `gaussian:${sigma}`);
   const byEstimator = new Map<string, Row[]>();
@@ -155,7 +130,7 @@ export interface Plane {
 
 const planeCopies = 300;
 
-/** FLOPs per picture: it should take a second or two. */
+/** FLOPs of the whole plane, which take a second or two. */
 const planeFlops = 1.2e10;
 
 function resolutionOf({ flops }: ModelInfo): number {

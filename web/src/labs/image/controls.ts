@@ -3,45 +3,33 @@
 import { css, html, nothing } from 'lit';
 import { percentOf } from '../../panels/words.js';
 import { layouts, type Layout, type State } from '../../state/state.js';
+import { plainPanel } from '../../panels/panel.js';
 import type { Store } from '../../state/store.js';
+import { sigmaSlider } from '../controls.js';
+import type { FigureParts } from './figures.js';
 import { label } from './number.js';
-import { plainPanel, type FigureParts } from './figures.js';
 import { blank, encode, inverted, shapeWords, type Picture } from './picture.js';
-import { plain, type Session } from './session.js';
+import { plain, type ImageSession } from './session.js';
 import type { Ui } from './ui.js';
 
-/** A logarithmic slider: small values are as easy to set as large ones. */
-const low = 0.01;
-const high = 1;
-const steps = 200;
-const toPosition = (sigma: number) => Math.round(steps * (Math.log(Math.max(low, sigma) / low) / Math.log(high / low)));
-const toSigma = (position: number) => Number((low * (high / low) ** (position / steps)).toPrecision(3));
-
-export const sigmaSlider = (store: Store) => {
-  const { imageSigma: sigma, imageClip } = store.state;
+export const sigmaBar = (store: Store) => {
+  const { imageSigma, imageClip, imageCopies } = store.state;
   return html`<div class="sigma">
-    <label class="slider">
-      <span
-        >Noise, sigma <b>${sigma.toFixed(sigma < 0.1 ? 3 : 2)}</b>
-        <span class="muted">of the range from black to white</span></span
-      >
-      <input
-        type="range"
-        min="0"
-        max=${steps}
-        .value=${String(toPosition(sigma))}
-        aria-valuetext=${String(sigma)}
-        @input=${(event: Event) => store.set({ imageSigma: toSigma(Number((event.target as HTMLInputElement).value)) })}
-      />
-    </label>
+    ${sigmaSlider({
+      unit: 'of the pixels’ range',
+      low: 0.01,
+      high: 1,
+      value: imageSigma,
+      set: (sigma) => store.set({ imageSigma: sigma }),
+    })}
     <div class="bar small">
       <button class="chip" aria-pressed=${imageClip} @click=${() => store.set({ imageClip: !imageClip })}>
-        clip copies to black and white
+        clip copies to 0..1
       </button>
       <label class="count"
-        >copies counted
+        >copies
         <select @change=${(event: Event) => store.set({ imageCopies: Number((event.target as HTMLSelectElement).value) })}>
-          ${countsWith(store.state.imageCopies).map((count) => html`<option value=${count} ?selected=${count === store.state.imageCopies}>${count.toLocaleString('en')}</option>`)}
+          ${countsWith(imageCopies).map((count) => html`<option value=${count} ?selected=${count === imageCopies}>${count.toLocaleString('en')}</option>`)}
         </select>
       </label>
     </div>
@@ -51,7 +39,7 @@ export const sigmaSlider = (store: Store) => {
 const counts = [100, 300, 1000, 3000, 10_000];
 const countsWith = (count: number) => (counts.includes(count) ? counts : [...counts, count].sort((a, b) => a - b));
 
-/** A button that opens a file. */
+/** A button for opening a file. */
 const opener = (text: string, accept: string, opened: (file: File) => void) =>
   html`<label class="chip opener"
     >${text}<input
@@ -61,15 +49,15 @@ const opener = (text: string, accept: string, opened: (file: File) => void) =>
       @change=${(event: Event) => {
         const input = event.target as HTMLInputElement;
         const [file] = input.files ?? [];
-        // Allows opening the same file again.
         if (file) opened(file);
+        // Allows opening the same file again.
         input.value = '';
       }}
   /></label>`;
 
 export interface Opening {
   store: Store;
-  session: Session;
+  session: ImageSession;
   onFile(file: File): void;
 }
 
@@ -77,13 +65,13 @@ const byDefault = { ...plain, imageCopies: 1000 };
 
 export function modelBar({ store, session, onFile }: Opening) {
   const { imageModel } = store.state;
-  return html`<div class="bar models" role="group" aria-label="What answers">
+  return html`<div class="bar models" role="group" aria-label="Network">
     <button
       class="chip"
       aria-pressed=${imageModel === 'digits'}
       @click=${() => store.set({ imageModel: 'digits', ...byDefault })}
     >
-      our digits network
+      digits network
     </button>
     ${
       imageModel === 'own' && session.name
@@ -92,7 +80,7 @@ export function modelBar({ store, session, onFile }: Opening) {
           ? html`<span class="chip named" title=${imageModel}>${imageModel.split('/').at(-1)}</span>`
           : nothing
     }
-    ${opener('your own ONNX model…', '.onnx', onFile)}
+    ${opener('open a model…', '.onnx', onFile)}
     <span class="muted small"
       >${session.loaded?.refusal === undefined ? 'or drop a model or an image anywhere' : html`<b>on ONNX Runtime Web: no gradients</b>`}</span
     >
@@ -103,13 +91,13 @@ export function digitBar({ store, onFile }: Opening, picture: Picture | undefine
   const { imageDigit, imageVariant, imagePixels } = store.state;
   const generated = imagePixels === '';
   const paint = (next: Picture) => store.set({ imagePixels: encode(next) });
-  return html`<div class="bar digits" role="group" aria-label="Which image">
+  return html`<div class="bar digits" role="group" aria-label="Digit">
       ${Array.from(
         { length: 10 },
         (_, digit) =>
           html`<button
             class="digit"
-            aria-label="A digit ${digit} from the generator"
+            aria-label="Generated digit ${digit}"
             aria-pressed=${generated && digit === imageDigit}
             @click=${() => store.set({ imageDigit: digit, imagePixels: '' })}
           >
@@ -117,39 +105,40 @@ export function digitBar({ store, onFile }: Opening, picture: Picture | undefine
           </button>`,
       )}
       <button class="chip" @click=${() => store.set({ imageVariant: (imageVariant + 1) % 10_000, imagePixels: '' })}>
-        another
+        redraw
       </button>
     </div>
     <div class="bar tools" role="group" aria-label="Drawing">
       <button class="chip" aria-pressed=${!ui.erase} @click=${() => point({ erase: false })}>pen</button>
-      <button class="chip" aria-pressed=${ui.erase} @click=${() => point({ erase: true })}>rubber</button>
+      <button class="chip" aria-pressed=${ui.erase} @click=${() => point({ erase: true })}>eraser</button>
       <button class="chip" ?disabled=${!picture} @click=${() => paint(blank(picture!))}>clear</button>
       <button class="chip" ?disabled=${!picture} @click=${() => paint(inverted(picture!))}>invert</button>
       ${opener('open an image…', 'image/*', onFile)}
     </div>`;
 }
 
+/** Usual preprocessing of pixels. */
 interface Preset {
   name: string;
+  /** x is in [0, 1]; the model's input is (x - mean) / std. */
   mean: number[];
   std: number[];
 }
 
-/** x is in [0, 1]; the model's input is (x - mean) / std. */
 const presets: Preset[] = [
   { name: '0 to 1', mean: [0], std: [1] },
   { name: '−1 to 1', mean: [0.5], std: [0.5] },
   { name: '0 to 255', mean: [0], std: [1 / 255] },
-  { name: 'MNIST’s mean and std', mean: [0.1307], std: [0.3081] },
-  { name: 'CIFAR-10’s', mean: [0.4914, 0.4822, 0.4465], std: [0.247, 0.2435, 0.2616] },
-  { name: 'ImageNet’s', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+  { name: 'MNIST', mean: [0.1307], std: [0.3081] },
+  { name: 'CIFAR-10', mean: [0.4914, 0.4822, 0.4465], std: [0.247, 0.2435, 0.2616] },
+  { name: 'ImageNet', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 ];
 
 const layoutNames: Record<Layout, string> = {
-  auto: 'by its shape',
-  nchw: 'channel by channel',
-  nhwc: 'pixel by pixel',
-  whcn: 'columns first',
+  auto: 'from its shape',
+  nchw: 'channels first (NCHW)',
+  nhwc: 'channels last (NHWC)',
+  whcn: 'columns first (WHCN)',
 };
 
 const sameNumbers = (a: readonly number[], b: readonly number[]) =>
@@ -180,7 +169,7 @@ function preparationFields(store: Store, channels: number) {
   const chosen = fitting.find(({ mean, std }) => sameNumbers(mean, imageMean) && sameNumbers(std, imageStd));
   return html`<div class="controls">
     <label class="field"
-      ><span>Pixels it was trained on</span>
+      ><span>Input scaling</span>
       <select
         @change=${(event: Event) => {
           const preset = fitting.find(({ name }) => name === (event.target as HTMLSelectElement).value);
@@ -192,7 +181,7 @@ function preparationFields(store: Store, channels: number) {
       </select></label
     >
     <label class="field"
-      ><span>Order of its numbers</span>
+      ><span>Input layout</span>
       <select @change=${(event: Event) => store.set({ imageLayout: (event.target as HTMLSelectElement).value as Layout })}>
         ${layouts.map((each) => html`<option value=${each} .selected=${each === imageLayout}>${layoutNames[each]}</option>`)}
       </select></label
@@ -201,25 +190,25 @@ function preparationFields(store: Store, channels: number) {
   </div>`;
 }
 
-/** An error message without its advice, which is for the command line. */
+/** An error message without its hint, which is for the command line. */
 const sentence = (message: string): string => message.split(';')[0]!;
 
-/** Which engine runs the network, and what that rules out. */
-export function engineLine({ loaded }: Session) {
+/** Which engine runs the network, and which estimators it lacks. */
+function engineLine({ loaded }: ImageSession) {
   if (!loaded) return nothing;
   const { model, refusal } = loaded;
   if (refusal === undefined)
     return html`<p class="small engine" data-engine="probust">
-      Runs on probust’s own engine, with gradients: every estimator can be asked.
+      Runs on probust’s own engine, with gradients: every estimator is available.
     </p>`;
   return html`<p class="small engine" data-engine=${model.info.engine}>
-    <b>Runs on ${model.info.engine.replace('onnxruntime-web', 'ONNX Runtime Web')}</b>, since probust’s own engine refuses it:
-    ${sentence(refusal)}. It gives no gradients: taylor, mmse, regression, adf and the nearest boundary are ruled out; counting
-    and probit are not.
+    <b>Runs on ${model.info.engine.replace('onnxruntime-web', 'ONNX Runtime Web')}</b>, because probust’s own engine does not:
+    ${sentence(refusal)}. There are no gradients, so taylor, mmse, regression, adf and the nearest boundary are not available;
+    counting and probit are.
   </p>`;
 }
 
-export function modelPanel({ store, answers }: FigureParts, session: Session) {
+export function modelPanel({ store, answers }: FigureParts, session: ImageSession) {
   const { loaded } = session;
   if (!loaded) return nothing;
   const { info } = loaded.model;
@@ -229,19 +218,19 @@ export function modelPanel({ store, answers }: FigureParts, session: Session) {
     id: 'model',
     title: 'The network and its input',
     words:
-      'A network answers well only if its input is prepared as in its training. Change the preparation until the answer without noise is right.',
+      'A network answers well only if its input is scaled as in its training. Change the scaling until the answer without noise is right.',
     content: html`<div class="network">
       <div>
         <dl class="facts small">
-          <dt>expects</dt>
+          <dt>input</dt>
           <dd>${shapeWords(loaded.shape)}, as [${info.inputShape.join(', ')}]</dd>
-          <dt>answers</dt>
+          <dt>output</dt>
           <dd>one of ${info.classes} classes</dd>
-          <dt>weights</dt>
+          <dt>parameters</dt>
           <dd>${info.parameters.toLocaleString('en')}${info.producer ? `, by ${info.producer}` : ''}</dd>
           <dt>without noise</dt>
           <dd data-clean=${row?.predicted ?? ''}>
-            ${row ? html`it says <b>${label(row.predicted)}</b>` : '…'}${softmax?.p == null ? nothing : `, with confidence ${percentOf(softmax)}`}
+            ${row ? html`<b>${label(row.predicted)}</b>` : '…'}${softmax?.p == null ? nothing : `, with confidence ${percentOf(softmax)}`}
           </dd>
         </dl>
         ${engineLine(session)} ${info.notes.length ? html`<p class="small muted">${info.notes.join('. ')}.</p>` : nothing}
@@ -254,25 +243,13 @@ export function modelPanel({ store, answers }: FigureParts, session: Session) {
 }
 
 export const controlStyles = css`
-  .slider {
-    display: block;
-    font-size: 0.9375rem;
-  }
   .bar {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
     gap: 0.35rem 0.4rem;
   }
+  /* Not only buttons: labels of files, and names. */
   .chip {
-    display: inline-flex;
-    align-items: center;
     min-height: 30px;
-    padding: 0 0.65rem;
     border: 1px solid var(--line);
-    border-radius: 999px;
-    font-size: 0.8125rem;
-    color: var(--muted);
     background: var(--paper);
     cursor: pointer;
   }
@@ -324,9 +301,6 @@ export const controlStyles = css`
     font-size: 0.8125rem;
   }
   .field {
-    display: grid;
-    gap: 0.2rem;
-    font-size: 0.9375rem;
     min-width: 0;
   }
   .field input,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Shows noisy copies, exactly those that are counted.
+// Noisy copies, exactly those that are counted.
 import { css, html, nothing } from 'lit';
+import type { Curves } from '../../panels/curves.js';
 import { percent, tidy } from '../../panels/words.js';
-import { countForm, previewScales, type Curves, type Preview, type Quick } from './answers.js';
+import { countForm, previewScales, type Preview, type Quick } from './answers.js';
 import { label } from './number.js';
 import { toImageData, type Shape } from './picture.js';
 import './pixels.js';
@@ -17,7 +18,7 @@ const sliceOf = (values: Float32Array, at: number, { channels, height, width }: 
 export function copiesGrid({ cloud, row, asked }: Quick, shape: Shape, stale: boolean) {
   const count = Math.min(shown, cloud.predicted.length);
   return html`<figure class="copies ${stale ? 'stale' : ''}">
-    <div class="grid" role="img" aria-label="${count} of the noisy copies, each with the answer that it gets">
+    <div class="grid" role="img" aria-label="${count} noisy copies, each with its answer">
       ${Array.from({ length: count }, (_, i) => {
         const of = cloud.predicted[i]!;
         const image = toImageData({ ...shape, values: sliceOf(cloud.x, i, shape) });
@@ -32,7 +33,7 @@ export function copiesGrid({ cloud, row, asked }: Quick, shape: Shape, stale: bo
   </figure>`;
 }
 
-export interface PreviewsView {
+interface PreviewsView {
   previews: readonly Preview[] | undefined;
   curves: Curves | undefined;
   shape: Shape;
@@ -57,7 +58,7 @@ export function previewStrip(view: PreviewsView) {
       return html`<button
         class="preview"
         aria-pressed=${sigma === scale}
-        aria-label="Sigma ${scale}: ${shareAt(view, scale)} keep the answer${found ? `; this copy gets ${label(found.predicted)}` : ''}"
+        aria-label="Sigma ${scale}: ${shareAt(view, scale)} keep the answer${found ? `; the answer for this copy is ${label(found.predicted)}` : ''}"
         @click=${() => onSigma(scale)}
       >
         <span class="copy ${miss ? 'miss' : ''}"

@@ -2,50 +2,28 @@
 // The panels below the picture, each with two sentences and the source of its formula.
 import { html, nothing, svg } from 'lit';
 import { guard } from 'lit/directives/guard.js';
+import { rowOf } from '../../draw/classes.js';
 import { css as colour, type Palette } from '../../draw/palette.js';
 import { curvesPanel as sweepPanel } from '../../panels/curves.js';
-import { panel, waiting } from '../../panels/panel.js';
+import { panel, plainPanel, waiting } from '../../panels/panel.js';
 import { csvOf } from '../../panels/save.js';
+import { averageCase } from '../../panels/sources.js';
 import { tidy } from '../../panels/words.js';
-import type { Store } from '../../state/store.js';
+import type { Parts } from '../lab-element.js';
+import type { Answers } from '../lab-session.js';
 import type { Plane } from './answers.js';
 import { previewStrip } from './copies.js';
 import { label } from './number.js';
 import { boundaryPath, paintDirection, paintPlane, planeNames } from './paint.js';
 import { toImageData, urlOf, type Picture } from './picture.js';
-import type { Answers } from './session.js';
+import type { ImageValues } from './session.js';
 import type { Ui } from './ui.js';
 
-const han = html`<cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>`;
-
-export interface FigureParts {
-  store: Store;
-  answers: Answers;
-  key: string;
-  ui: Ui;
-  palette: Palette;
+export interface FigureParts extends Parts<Answers<ImageValues>, Ui> {
   picture: Picture;
   /** Whether the model has usable gradients. */
   gradients: boolean;
-  point(change: Partial<Ui>): void;
 }
-
-export interface PlainPanel {
-  id: string;
-  title: string;
-  words: string;
-  content: unknown;
-  source: unknown;
-}
-
-/** A panel without a chart, so without files to save. */
-export const plainPanel = ({ id, title, words, content, source }: PlainPanel) =>
-  html`<section part="panel" class="panel" id=${id} aria-labelledby="${id}-title">
-    <div class="head"><h2 id="${id}-title">${title}</h2></div>
-    <p class="words">${words}</p>
-    ${content}
-    <p class="source">${source}</p>
-  </section>`;
 
 export function previewsPanel({ store, answers, picture }: FigureParts) {
   const { previews, curves, quick } = answers;
@@ -53,16 +31,15 @@ export function previewsPanel({ store, answers, picture }: FigureParts) {
   const target = quick?.value.row.target;
   return plainPanel({
     id: 'previews',
-    title: 'What a sigma looks like',
-    words:
-      'One and the same noise at five sizes, and below each the share of copies that keep the answer. Press one to take its sigma.',
+    title: 'Scales of the noise',
+    words: 'The same noise at five scales, each with the share of copies that keep the answer. Press one to use its sigma.',
     content: guard([previews?.value, curves?.value, picture, target, imageCopies, imageSigma], () =>
       previewStrip({
         ...{ previews: previews?.value, curves: curves?.value, shape: picture, target, copies: imageCopies, sigma: imageSigma },
         onSigma: (sigma) => store.set({ imageSigma: sigma }),
       }),
     ),
-    source: html`x + σ ε with ε ~ N(0, I), sigma in units of pixels from 0 (black) to 1 (white): definition 1 of ${han}.`,
+    source: html`x + σ ε with ε ~ N(0, I), sigma in units of pixels from 0 (black) to 1 (white): definition 1 of ${averageCase}.`,
   });
 }
 
@@ -82,7 +59,7 @@ const pair = (left: ReturnType<typeof svg>, right: ReturnType<typeof svg>, { hei
 function towards({ answers, ui }: FigureParts, length: number): Float32Array | undefined {
   const linear = answers.quick?.value.linear;
   if (!linear || ui.rival === undefined || ui.rival === linear.target) return undefined;
-  const row = ui.rival < linear.target ? ui.rival : ui.rival - 1;
+  const row = rowOf(ui.rival, linear.target);
   return linear.gradients.subarray(row * length, (row + 1) * length).map((value) => -value);
 }
 
@@ -94,13 +71,13 @@ const added = (picture: Picture, step: ArrayLike<number>): Picture => ({
 function directionFigure(parts: FigureParts) {
   const { answers, picture, palette, ui } = parts;
   const { boundary } = answers.listed!.value;
-  if (!boundary) return html`<p>Without gradients that lead there, the way would take thousands of passes to find.</p>`;
+  if (!boundary) return html`<p>Not available: without gradients, the search would take thousands of passes.</p>`;
   const direction = towards(parts, picture.values.length);
   if (!direction && boundary.rival < 0) return html`<p>No other answer was found near this image.</p>`;
   const leads = direction ? ui.rival! : boundary.rival;
   return pair(
-    framed(paintDirection(picture, direction ?? boundary.step, palette), 0, `what leads to ${label(leads)}`),
-    framed(toImageData(added(picture, boundary.step)), picturesWidth - side, `the image there: ${label(boundary.rival)}`),
+    framed(paintDirection(picture, direction ?? boundary.step, palette), 0, `towards ${label(leads)}`),
+    framed(toImageData(added(picture, boundary.step)), picturesWidth - side, `the nearest image: ${label(boundary.rival)}`),
     picture,
     `The direction towards ${label(leads)}, and the nearest image with another answer, ${label(boundary.rival)}`,
   );
@@ -116,8 +93,8 @@ export function boundaryPanel(parts: FigureParts) {
     id: 'boundary',
     title: 'The worst case',
     words:
-      'The shortest way to another answer: warm pixels grow brighter, cold ones darker. It hardly shows in the image, and random noise hardly ever points that way.',
-    // Painting takes longer than a frame, so it is done only if its inputs have changed.
+      'The shortest step to another answer: warm pixels become brighter, cold ones darker. It is hardly visible in the image, and random noise hardly ever points that way.',
+    // Painted only if its inputs change, because it takes longer than a frame.
     figure: listed
       ? guard([listed.value, ui.rival, ui.rival === undefined || answers.quick?.value, picture, parts.palette], () =>
           directionFigure(parts),
@@ -126,8 +103,8 @@ export function boundaryPanel(parts: FigureParts) {
     stale: listed?.key !== key || answers.quick?.key !== key,
     controls: far
       ? html`<p class="small" data-distance=${boundary.distance}>
-          The nearest other answer, ${label(boundary.rival)}, is <b>${tidy(boundary.distance)}</b> away. A noise of sigma
-          ${tidy(store.state.imageSigma)} goes about <b>${tidy(typical)}</b> far, σ√d, in a direction of its own.
+          The nearest other answer, ${label(boundary.rival)}, is <b>${tidy(boundary.distance)}</b> away. Noise of sigma
+          ${tidy(store.state.imageSigma)} moves the image about <b>${tidy(typical)}</b> (σ√d), in a random direction.
           ${
             ui.rival === undefined
               ? nothing
@@ -159,7 +136,7 @@ function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: P
     step &&
     svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} style="stroke: ${colour}; stroke-width: ${width}"></line>`;
   return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize}" role="img"
-      aria-label="Decision regions on a plane through the image, with the noisy copies projected on it">
+      aria-label="Decision regions on a plane through the image, with the noisy copies projected onto it">
     <image width=${planeSize} height=${planeSize} href=${urlOf(paintPlane(slice, planeSize, palette))}></image>
     <path d=${boundaryPath(slice, planeSize)} style="stroke: var(--ink); stroke-width: 1.5; fill: none"></path>
     ${planeCopies({ slice, step, ...rest }, target, palette)}
@@ -179,7 +156,7 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
     id: 'plane',
     title: 'A slice through the image',
     words:
-      'The answers on a plane through the image (blue dot), and the noisy copies projected on it: rings are those whose answer changed. Most of the noise leaves the plane, so that rings stand in regions that look safe.',
+      'The answers on a plane through the image (blue dot), and the noisy copies projected onto it: rings are copies whose answer changed. Most of the noise points out of the plane, so rings also appear in regions that look safe.',
     figure:
       plane && quick
         ? guard([plane.value, quick.value.row.target, palette], () => planeFigure(plane.value, quick.value.row.target, palette))
@@ -187,9 +164,9 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
     stale: plane?.key !== key,
     source: gradients
       ? html`The plane is spanned by the gradients of the two smallest margins, made orthonormal; the line leads to the nearest
-        boundary. Margins: section 3.2 of ${han}.`
-      : html`The plane is spanned by the noise of the first two copies, since there are no gradients. Margins: section 3.2 of
-        ${han}.`,
+        boundary. Margins: section 3.2 of ${averageCase}.`
+      : html`The plane is spanned by the noise of the first two copies, because there are no gradients. Margins: section 3.2 of
+        ${averageCase}.`,
     csv:
       plane &&
       (() => {
@@ -201,12 +178,16 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
 
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
-  const { imageSigma: sigma, imageCopies } = store.state;
+  const { imageSigma: sigma, imageCopies, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   const known = forms.filter((form, i) => i === 0 || curves!.value.byEstimator.get(form)!.some(({ p }) => p !== null));
-  const keys = known.map((form) => {
+  const entries = known.map((form) => {
     const at = forms.indexOf(form);
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
-  return sweepPanel({ store, curves, key, keys, sigma, source: han, ui, point });
+  return sweepPanel({
+    ...{ curves: curves?.value, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
+    onFailure: (failure) => store.set({ failure }),
+    onHover: (form) => point({ form }),
+  });
 }

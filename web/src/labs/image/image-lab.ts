@@ -2,210 +2,162 @@
 // The image lab: renders state, answers and hovered items, and accepts files.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import { LabElement } from '../../element/lab-element.js';
-import { sharedStyles } from '../../element/tokens.js';
 import { isAborted } from '../../engine/latest.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panelStyles } from '../../panels/panel.js';
-import { initial, type State } from '../../state/state.js';
-import { controlStyles, digitBar, modelBar, modelPanel, sigmaSlider, type Opening } from './controls.js';
+import { initial } from '../../state/state.js';
+import { sharedStyles } from '../../style/shared.js';
+import { LabElement } from '../lab-element.js';
+import type { SessionCallbacks } from '../lab-session.js';
+import { labStyles } from '../styles.js';
+import { controlStyles, digitBar, modelBar, modelPanel, sigmaBar, type Opening } from './controls.js';
 import { copiesGrid, copiesStyles } from './copies.js';
 import { boundaryPanel, curvesPanel, planePanel, previewsPanel, type FigureParts } from './figures.js';
 import { copiesFor, type Loaded } from './models.js';
 import { bars, label, numberStyles, numberView, spoken } from './number.js';
 import './paper.js';
 import { encode, type Picture } from './picture.js';
-import { plain, Session } from './session.js';
+import { ImageSession, plain } from './session.js';
 import { layoutStyles } from './styles.js';
 import type { Ui } from './ui.js';
 
-/** How long nothing must change before a screen reader speaks p. */
-const speakMilliseconds = 500;
+class ImageLab extends LabElement<Ui, ImageSession> {
+  static override properties = { message: { state: true } };
+  static override styles = [
+    sharedStyles,
+    panelStyles,
+    estimatorStyles,
+    labStyles,
+    controlStyles,
+    copiesStyles,
+    numberStyles,
+    layoutStyles,
+  ];
 
-export class ImageLab extends LabElement {
-  static override properties = {
-    ...LabElement.properties,
-    embed: { type: Boolean },
-    ui: { state: true },
-    said: { state: true },
-    message: { state: true },
-  };
-  static override styles = [sharedStyles, panelStyles, estimatorStyles, controlStyles, copiesStyles, numberStyles, layoutStyles];
-
-  declare embed: boolean;
-  declare ui: Ui;
-  declare said: string;
   /** An error message for users. */
   declare message: string;
-  #session: Session | undefined;
-  #speaking = 0;
-  #announced = '';
 
   constructor() {
     super();
-    this.embed = false;
-    this.said = this.message = '';
+    this.message = '';
     this.ui = { form: undefined, rival: undefined, erase: false, over: false };
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    clearTimeout(this.#speaking);
-    this.#session?.dispose();
-    this.#session = undefined;
-    this.#announced = '';
+  protected override newSession(callbacks: SessionCallbacks): ImageSession {
+    const loaded = (found: Loaded, own: boolean) => this.#loaded(found, own);
+    return new ImageSession(this.engine, () => this.state, { ...callbacks, loaded });
   }
 
-  protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
-    this.#current.stateChanged(state, before);
-  }
-
-  /** Created on first use, after the element has its engine. */
-  get #current(): Session {
-    return (this.#session ??= new Session(this.engine, () => this.state, {
-      changed: () => this.#answered(),
-      failed: (error) => this.#failed(error),
-      loaded: (loaded, own) => this.#loaded(loaded, own),
-      wants: (panel) => this.#visible(panel),
-    }));
-  }
-
-  #failed(error: unknown): void {
+  protected override failed(error: unknown): void {
     if (isAborted(error)) return;
     this.message = error instanceof Error ? error.message : String(error);
-    this.report('error', error);
+    super.failed(error);
   }
 
   #loaded({ model }: Loaded, own: boolean): void {
     this.message = '';
-    this.#point({ rival: undefined });
+    this.point({ rival: undefined });
     if (own) this.store.set({ imageModel: 'own', ...plain, imageCopies: copiesFor(model.info) });
     this.report('ready', { model: this.state.imageModel });
   }
 
-  #answered(): void {
-    this.requestUpdate();
-    const { quick } = this.#current.answers;
-    if (!quick || quick.key !== this.#current.key(this.state) || this.#announced === quick.key) return;
-    this.#announced = quick.key;
-    this.report('result', quick.value.row);
-    clearTimeout(this.#speaking);
-    this.#speaking = window.setTimeout(() => (this.said = spoken(quick.value)), speakMilliseconds);
+  protected override answered(): void {
+    const { quick } = this.session.answers;
+    if (!quick || quick.key !== this.session.key(this.state)) return;
+    this.announce(quick.key, quick.value.row, () => spoken(quick.value));
   }
-
-  #visible(name: string): boolean {
-    const { panels } = this.state;
-    return panels.length === 0 || panels.includes(name);
-  }
-
-  readonly #point = (change: Partial<Ui>): void => {
-    this.ui = { ...this.ui, ...change };
-  };
 
   async #open(file: File): Promise<void> {
     this.message = '';
     try {
-      if (file.type.startsWith('image/')) this.store.set({ imagePixels: encode(await this.#current.open(file)) });
-      else await this.#current.offer(new Uint8Array(await file.arrayBuffer()), file.name);
+      if (file.type.startsWith('image/')) this.store.set({ imagePixels: encode(await this.session.open(file)) });
+      else await this.session.offer(new Uint8Array(await file.arrayBuffer()), file.name);
     } catch (error) {
-      this.#failed(error);
+      this.failed(error);
     }
   }
 
   #dragged(event: DragEvent): void {
     if (!event.dataTransfer?.types.includes('Files')) return;
     event.preventDefault();
-    this.#point({ over: event.type === 'dragover' });
+    this.point({ over: event.type === 'dragover' });
     const [file] = event.type === 'drop' ? event.dataTransfer.files : [];
     if (file) void this.#open(file);
   }
 
-  #stage() {
-    const session = this.#current;
-    const parts = this.#parts();
-    const { picture, answers } = session;
+  #drawing(opening: Opening) {
+    const { session, ui } = this;
+    const { loaded, picture, answers } = session;
     const { quick } = answers;
     const stale = quick?.key !== session.key(this.state);
-    const opening: Opening = { store: this.store, session, onFile: (file) => void this.#open(file) };
     const answer = quick ? ` The network answers ${label(quick.value.row.target)}.` : '';
+    return html`<div class="pair" part="picture">
+        <probust-paper
+          .picture=${picture}
+          ?erase=${ui.erase}
+          label="The image: draw with the pointer; or move the pen with the arrow keys, and put it down or lift it with space.${answer}"
+          @draw=${(event: CustomEvent<Picture>) => this.store.set({ imagePixels: encode(event.detail) })}
+        ></probust-paper>
+        ${quick && loaded && picture ? guard([quick.value, stale], () => copiesGrid(quick.value, picture, stale)) : html`<div></div>`}
+      </div>
+      ${digitBar(opening, picture, ui, this.point)}`;
+  }
+
+  #stage() {
+    const { store, session } = this;
+    const parts = this.#figureParts();
+    const opening: Opening = { store, session, onFile: (file) => void this.#open(file) };
     return html`<div class="stage">
-      ${this.#visible('model') ? modelBar(opening) : nothing}
+      ${this.ifVisible('model', () => modelBar(opening))}
       ${this.message ? html`<p class="message" role="alert">${this.message}</p>` : nothing}
-      ${
-        this.#visible('picture')
-          ? html`<div class="pair" part="picture">
-                <probust-paper
-                  .picture=${picture}
-                  ?erase=${this.ui.erase}
-                  label="The image: draw with the pointer, or move the pen by arrow keys and put it down with space.${answer}"
-                  @draw=${(event: CustomEvent<Picture>) => this.store.set({ imagePixels: encode(event.detail) })}
-                ></probust-paper>
-                ${quick && session.loaded && picture ? guard([quick.value, stale], () => copiesGrid(quick.value, picture, stale)) : html`<div></div>`}
-              </div>
-              ${digitBar(opening, picture, this.ui, this.#point)}`
-          : nothing
-      }
-      ${this.#visible('picture') || this.#visible('sigma') ? sigmaSlider(this.store) : nothing}
-      ${parts && this.#visible('previews') ? previewsPanel(parts) : nothing}
+      ${this.ifVisible('picture', () => this.#drawing(opening))}
+      ${this.isVisible('picture') || this.isVisible('sigma') ? sigmaBar(store) : nothing}
+      ${parts ? this.ifVisible('previews', () => previewsPanel(parts)) : nothing}
+    </div>`;
+  }
+
+  #estimators() {
+    const { quick, listed } = this.session.answers;
+    if (!listed) return nothing;
+    const { rows, forms } = listed.value;
+    return html`<div class="listed">
+      ${estimatorList({
+        ...{ rows, forms, truth: quick?.value.row, against: 'the count' },
+        stale: listed.key !== this.session.key(this.state),
+        hovered: this.ui.form,
+        onHover: (form) => this.point({ form }),
+        onChoose: (chosen) => this.store.set({ imageEstimators: chosen.length > 0 ? chosen : initial.imageEstimators }),
+      })}
     </div>`;
   }
 
   #side() {
-    const session = this.#current;
-    const key = session.key(this.state);
-    const { quick, listed } = session.answers;
+    const { answers, key, ui } = this.parts;
+    const { quick, listed } = answers;
+    const stale = quick?.key !== key;
     const fresh = listed?.key === key ? listed.value : undefined;
     const softmax = fresh?.rows.find(({ estimator }) => estimator.startsWith('softmax'));
+    const onRival = (rival: number | undefined) => this.point({ rival });
     return html`<div class="side">
-      ${this.#visible('number') ? html`<div part="number">${numberView(quick?.value, quick?.key !== key, softmax)}</div>` : nothing}
-      ${
-        this.#visible('rivals') && quick
-          ? bars({
-              quick: quick.value,
-              stale: quick.key !== key,
-              rival: this.ui.rival,
-              onRival: (rival) => this.#point({ rival }),
-            })
-          : nothing
-      }
-      ${
-        this.#visible('estimators') && listed
-          ? html`<div class="listed">
-              ${estimatorList({
-                rows: listed.value.rows,
-                forms: listed.value.forms,
-                truth: quick?.value.row,
-                against: 'the count',
-                stale: listed.key !== key,
-                hovered: this.ui.form,
-                onHover: (form) => this.#point({ form }),
-                onChoose: (forms) => this.store.set({ imageEstimators: forms.length > 0 ? forms : initial.imageEstimators }),
-              })}
-            </div>`
-          : nothing
-      }
+      ${this.ifVisible('number', () => html`<div part="number">${numberView(quick?.value, stale, softmax)}</div>`)}
+      ${this.ifVisible('rivals', () => (quick ? bars({ quick: quick.value, stale, rival: ui.rival, onRival }) : nothing))}
+      ${this.ifVisible('estimators', () => this.#estimators())}
     </div>`;
   }
 
-  #parts(): FigureParts | undefined {
-    const session = this.#current;
-    const { picture, loaded, answers } = session;
+  /** Undefined before there is a network with its picture. */
+  #figureParts(): FigureParts | undefined {
+    const { picture, loaded, answers } = this.session;
     if (!picture || !loaded) return undefined;
-    return {
-      ...{ store: this.store, answers, key: session.key(this.state), ui: this.ui, palette: this.palette, picture },
-      gradients: answers.listed?.value.boundary !== undefined,
-      point: this.#point,
-    };
+    return { ...this.parts, picture, gradients: answers.listed?.value.boundary !== undefined };
   }
 
   #panels() {
-    const session = this.#current;
-    const parts = this.#parts();
+    const parts = this.#figureParts();
     if (!parts) return nothing;
-    const shown = (name: string, content: () => unknown) => (this.#visible(name) ? content() : nothing);
     return html`<div class="panels">
-      ${shown('boundary', () => boundaryPanel(parts))} ${shown('plane', () => planePanel(parts))}
-      ${shown('curves', () => curvesPanel(parts))} ${shown('model', () => modelPanel(parts, session))}
+      ${this.ifVisible('boundary', () => boundaryPanel(parts))} ${this.ifVisible('plane', () => planePanel(parts))}
+      ${this.ifVisible('curves', () => curvesPanel(parts))} ${this.ifVisible('model', () => modelPanel(parts, this.session))}
     </div>`;
   }
 
@@ -214,8 +166,7 @@ export class ImageLab extends LabElement {
     const dragged = (event: DragEvent) => this.#dragged(event);
     return html`<div class="lab ${this.ui.over ? 'over' : ''}" @dragover=${dragged} @dragleave=${dragged} @drop=${dragged}>
       <div class="first">${this.#stage()} ${this.#side()}</div>
-      ${this.#panels()}
-      <p class="visually-hidden" role="status" aria-live="polite">${this.said}</p>
+      ${this.#panels()} ${this.spoken()}
     </div>`;
   }
 }

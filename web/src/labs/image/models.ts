@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Loads the network: with our engine, or with ONNX Runtime Web if ours lacks an operator.
+// Loads the network with our engine, or with ONNX Runtime Web if ours lacks an operator.
 import type { Model, ModelInfo, ModelOptions } from 'probust';
 import type { Engine, Side } from '../../engine/engine.js';
+import { isAborted } from '../../engine/latest.js';
 import type { State } from '../../state/state.js';
 import { channelsLast, shapeOf, type Shape } from './picture.js';
 
@@ -13,11 +14,11 @@ export type Preparation = Readonly<Pick<State, 'imageMean' | 'imageStd' | 'image
 export interface Loaded {
   model: Model;
   shape: Shape;
-  /** Why our engine does not run it; undefined if it does. */
+  /** Why our engine does not run the model; undefined if it does. */
   refusal: string | undefined;
 }
 
-/** An error whose message is one sentence for the user. */
+/** An error whose message is for the user. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
@@ -34,7 +35,7 @@ function requireImage(info: ModelInfo): Shape {
   throw new Refused(
     shape
       ? `This model gives ${info.classes} number: the image lab needs a classifier with two classes or more.`
-      : `This model takes ${taken} numbers, which are no picture: the image lab needs 28 × 28, 3 × 32 × 32 or the like.`,
+      : `This model takes ${taken} numbers, which are not an image: the image lab needs 28 × 28, 3 × 32 × 32 or similar.`,
   );
 }
 
@@ -71,7 +72,7 @@ export async function load(engine: Engine, side: Side, bytes: Uint8Array, prepar
   try {
     return { ...(await prepared((options) => engine.load(side, bytes, options), preparation)), refusal: undefined };
   } catch (error) {
-    if (error instanceof Refused || codeOf(error) === 'aborted' || codeOf(error) === 'disposed') throw error;
+    if (error instanceof Refused || isAborted(error)) throw error;
     if (codeOf(error) === 'unsupported') return loadInstead(engine, side, bytes, preparation, messageOf(error));
     throw new Refused(
       codeOf(error) === 'unreadable'

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// The value of p, what kind of number it is, and which answers replace the prediction when it is lost.
+// The value of p, what kind of number it is, and the other answers of the copies.
 import { css, html, nothing } from 'lit';
 import { styleMap } from 'lit/directives/style-map.js';
-import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
-import { bigStyles } from '../../panels/big.js';
 import type { Row } from 'probust';
+import { classColour } from '../../draw/classes.js';
+import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
+import { bigNumber, bigNumberStyles } from '../big-number.js';
 import type { Quick } from './answers.js';
 import { patternOf } from './paint.js';
 
 /** Classes are shown by their index in the model. */
 export const label = (of: number): string => (of < 0 ? 'no number' : String(of));
 
-/** What a screen reader says once nothing changes any more. */
+/** What a screen reader says. */
 export function spoken({ row, asked, cloud }: Quick): string {
   const [first] = sharesOf(cloud.predicted).filter(({ of }) => of !== row.target);
   const rest = first ? ` Most of the others answer ${label(first.of)}.` : '';
   return `${percentOf(row)} of ${asked.copies} noisy copies keep the answer ${label(row.target)} at sigma ${asked.sigma}.${rest}`;
 }
 
-export interface Share {
+interface Share {
   of: number;
   share: number;
 }
 
 /** How often each class was the answer, most often first. */
-export function sharesOf(predicted: ArrayLike<number>): Share[] {
+function sharesOf(predicted: ArrayLike<number>): Share[] {
   const counts = new Map<number, number>();
   for (let i = 0; i < predicted.length; ++i) counts.set(predicted[i]!, (counts.get(predicted[i]!) ?? 0) + 1);
   return [...counts]
@@ -36,15 +37,11 @@ const interval = ({ ciLow, ciHigh }: Row): string =>
   ciLow === null || ciHigh === null ? '' : `: ${percent(ciLow)} to ${percent(ciHigh)}`;
 
 export function numberView(quick: Quick | undefined, stale: boolean, softmax: Row | undefined) {
-  if (!quick) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
+  if (!quick) return bigNumber(undefined, '', true);
   const { row, asked } = quick;
   const kind = kindOf(row);
   return html`
-    <div class="big ${stale ? 'stale' : ''}" data-p=${row.p ?? ''} data-answer=${row.target}>${percentOf(row)}</div>
-    <p class="lead">
-      of noisy copies keep the answer
-      <b class="answer" style="--dot: var(--class-${Math.max(0, row.target) % 6})">${label(row.target)}</b>
-    </p>
+    ${bigNumber(row, label(row.target), stale)}
     <p class="small muted">
       <span class="mark">${marks[kind].sign}</span>
       ${
@@ -52,19 +49,19 @@ export function numberView(quick: Quick | undefined, stale: boolean, softmax: Ro
           ? html`${marks[kind].words}: ${row.status}`
           : html`counted over ${asked.copies.toLocaleString('en')} copies, 95 % interval${interval(row)}`
       }
-      ${softmax?.p == null ? nothing : html`<br />The network’s own confidence, which never sees the noise: ${percentOf(softmax)}`}
+      ${softmax?.p == null ? nothing : html`<br />The network’s own confidence, which ignores the noise: ${percentOf(softmax)}`}
     </p>
   `;
 }
 
-export interface BarsView {
+interface BarsView {
   quick: Quick;
   stale: boolean;
   rival: number | undefined;
   onRival(rival: number | undefined): void;
 }
 
-/** Classes after the seventh are summarised in one line. */
+/** Further classes are summed up in one line. */
 const mostBars = 7;
 
 function bar({ of, share }: Share, view: BarsView, most: number) {
@@ -72,10 +69,10 @@ function bar({ of, share }: Share, view: BarsView, most: number) {
   const kept = of === quick.row.target;
   const style = {
     width: `${Math.max(0.6, (100 * share) / most)}%`,
-    '--dot': `var(--class-${Math.max(0, of) % 6})`,
+    '--dot': classColour(of),
     backgroundImage: patternOf(Math.max(0, of)),
   };
-  const content = html`<b class="answer" style="--dot: var(--class-${Math.max(0, of) % 6})">${label(of)}</b>
+  const content = html`<b class="answer" style="--dot: ${classColour(of)}">${label(of)}</b>
     <span class="track" aria-hidden="true"><i style=${styleMap(style)}></i></span>
     <span class="value">${percent(share)}</span>
     <span class="small muted">${kept ? 'kept' : ''}</span>`;
@@ -87,7 +84,7 @@ function bar({ of, share }: Share, view: BarsView, most: number) {
       data-share=${share}
       data-of=${of}
       aria-pressed=${rival === of}
-      aria-label="${percent(share)} answer ${label(of)}: show what leads there"
+      aria-label="${percent(share)} answer ${label(of)}: show which pixels lead to it"
       @click=${() => onRival(rival === of ? undefined : of)}
     >
       ${content}
@@ -102,27 +99,19 @@ export function bars(view: BarsView) {
   const rest = shares.slice(mostBars).reduce((sum, { share }) => sum + share, 0);
   const most = shares[0]?.share ?? 1;
   return html`<section class="takes" aria-labelledby="takes-title">
-    <h2 id="takes-title">Which answer takes over</h2>
+    <h2 id="takes-title">Answers of the copies</h2>
     <ul class="bars ${view.stale ? 'stale' : ''}">
       ${shown.map((share) => bar(share, view, most))}
     </ul>
     <p class="small muted">
       Shares of ${predicted.length.toLocaleString('en')} copies.${rest > 0 ? ` All others together: ${percent(rest)}.` : ''}
-      ${view.quick.linear && shares.length > 1 ? 'Press a rival to see which pixels lead to it.' : ''}
+      ${view.quick.linear && shares.length > 1 ? 'Press another answer to see which pixels lead to it.' : ''}
     </p>
   </section>`;
 }
 
 export const numberStyles = css`
-  ${bigStyles}
-  .answer {
-    display: inline-block;
-    min-width: 1.6em;
-    padding: 0 0.2em;
-    text-align: center;
-    border-radius: 5px;
-    border: 2px solid var(--dot);
-  }
+  ${bigNumberStyles}
   .takes {
     margin: 0.9rem 0;
   }

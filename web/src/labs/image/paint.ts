@@ -2,10 +2,12 @@
 // Paints a direction in image space, and the regions of a plane through an image.
 import { contours } from 'd3-contour';
 import type { Slice } from 'probust';
-import { mix, type Palette, type Rgb } from '../../draw/palette.js';
+import { colourCount } from '../../draw/classes.js';
+import { colourOf, mix, type Palette } from '../../draw/palette.js';
+import { roomiest, type Place } from '../../draw/places.js';
 import type { Shape } from './picture.js';
 
-/** Warm if a pixel becomes brighter, cold if darker, background colour if unchanged. */
+/** Pixels that become brighter are warm, darker ones cold; unchanged ones have the background's colour. */
 export function paintDirection({ channels, height, width }: Shape, step: ArrayLike<number>, palette: Palette): ImageData {
   const area = height * width;
   const image = new ImageData(width, height);
@@ -22,8 +24,6 @@ export function paintDirection({ channels, height, width }: Shape, step: ArrayLi
   return image;
 }
 
-export const colourOf = (palette: Palette, of: number): Rgb => palette.classes[of % palette.classes.length]!;
-
 /** If there are more classes than colours, each cycle through the colours has its own pattern. */
 const patterns: ((x: number, y: number) => boolean)[] = [
   () => false,
@@ -39,7 +39,7 @@ export const patternOf = (of: number): string =>
     'repeating-linear-gradient(135deg, var(--paper) 0 2px, transparent 2px 6px)',
     'repeating-linear-gradient(45deg, var(--paper) 0 1px, transparent 1px 4px)',
     'repeating-linear-gradient(90deg, var(--paper) 0 2px, transparent 2px 6px)',
-  ][Math.floor(of / 6) % 4]!;
+  ][Math.floor(of / colourCount) % 4]!;
 
 const strength = 0.34;
 
@@ -50,7 +50,7 @@ export function paintPlane({ predicted, resolution }: Slice, size: number, palet
     const t = Math.round(((size - 1 - row) / (size - 1)) * (resolution - 1));
     for (let column = 0; column < size; ++column, at += 4) {
       const of = predicted[t * resolution + Math.round((column / (size - 1)) * (resolution - 1))]!;
-      const marked = of >= 0 && patterns[Math.floor(of / 6) % patterns.length]!(column, row);
+      const marked = of >= 0 && patterns[Math.floor(of / colourCount) % patterns.length]!(column, row);
       const colour = of < 0 ? palette.muted : colourOf(palette, of);
       image.data.set([...mix(palette.paper, colour, marked ? strength / 3 : strength), 255], at);
     }
@@ -71,26 +71,14 @@ export function boundaryPath({ margin, resolution }: Slice, size: number): strin
     .join('');
 }
 
-/** Label positions: for each class with enough room, the point furthest from other classes. */
-export function planeNames({ predicted, resolution }: Slice, size: number): { of: number; x: number; y: number }[] {
+/** Where to write the classes' names in a picture of `size` per side: for each class, the point furthest from the others. */
+export function planeNames({ predicted, resolution }: Slice, size: number): Place[] {
   const stride = Math.max(1, Math.floor(resolution / 24));
-  const cells: { of: number; column: number; row: number }[] = [];
-  for (let row = 0; row < resolution; row += stride) {
-    for (let column = 0; column < resolution; column += stride)
-      cells.push({ of: predicted[row * resolution + column]!, column, row });
+  const places: Place[] = [];
+  for (let y = 0; y < resolution; y += stride) {
+    for (let x = 0; x < resolution; x += stride) places.push({ of: predicted[y * resolution + x]!, x, y });
   }
-  const room = ({ of, column, row }: (typeof cells)[number]) => {
-    const edge = 1.6 * Math.min(column, row, resolution - 1 - column, resolution - 1 - row);
-    return cells.reduce(
-      (least, each) => (each.of === of ? least : Math.min(least, Math.hypot(each.column - column, each.row - row))),
-      edge,
-    );
-  };
-  const best = new Map<number, { room: number; cell: (typeof cells)[number] }>();
-  for (const cell of cells) {
-    const found = room(cell);
-    if (found > (best.get(cell.of)?.room ?? 0.06 * resolution)) best.set(cell.of, { room: found, cell });
-  }
+  const toEdge = ({ x, y }: Place) => 1.6 * Math.min(x, y, resolution - 1 - x, resolution - 1 - y);
   const scale = size / (resolution - 1);
-  return [...best.values()].map(({ cell }) => ({ of: cell.of, x: cell.column * scale, y: size - cell.row * scale }));
+  return roomiest(places, toEdge, 0.06 * resolution).map(({ of, x, y }) => ({ of, x: x * scale, y: size - y * scale }));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The drawing area, for mouse, finger or arrow keys.
 import { css, html, LitElement, nothing } from 'lit';
-import { sharedStyles } from '../../element/tokens.js';
+import { sharedStyles } from '../../style/shared.js';
 import { stroked, toImageData, type Picture, type Point } from './picture.js';
 
-export class DrawingPaper extends LitElement {
+class DrawingPaper extends LitElement {
   static override properties = {
     picture: { attribute: false },
     erase: { type: Boolean },
@@ -89,7 +89,7 @@ export class DrawingPaper extends LitElement {
     this.#last = at;
   }
 
-  /** Arrows move the pen, space puts it down and lifts it. */
+  /** The arrow keys move the pen; space puts it down or lifts it. */
   #key(event: KeyboardEvent): void {
     if (!this.picture) return;
     const directions: Record<string, Point> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };

@@ -13,8 +13,7 @@ export interface Picture extends Shape {
   values: Float32Array;
 }
 
-export const sameShape = (a: Shape, b: Shape): boolean =>
-  a.channels === b.channels && a.height === b.height && a.width === b.width;
+const sameShape = (a: Shape, b: Shape): boolean => a.channels === b.channels && a.height === b.height && a.width === b.width;
 
 export const shapeWords = ({ channels, height, width }: Shape): string =>
   `${width} × ${height} pixels, ${channels === 1 ? 'grey' : 'red, green and blue'}`;
@@ -117,7 +116,7 @@ export function urlOf(image: ImageData): string {
   return ctx.canvas.toDataURL();
 }
 
-// Encoding in links: the shape, and run-length encoded bytes in base64 (runs of zeros, since a drawn digit is mostly black).
+// Encoding in links: the shape, and bytes in base64, with runs of zeros shortened, because a drawn digit is mostly black.
 
 function packed(bytes: Uint8Array): number[] {
   const out: number[] = [];
@@ -156,7 +155,7 @@ function fromBase64(code: string): Uint8Array {
 
 const mostElements = 4 << 20;
 
-/** Undefined if the text is not a picture: anybody may have edited the link. */
+/** Undefined if the text is not a picture: the link may have been edited. */
 export function decode(text: string): Picture | undefined {
   const [, channels, height, width, code] = /^([13])x(\d{1,4})x(\d{1,4})\.([\w-]*)$/.exec(text) ?? [];
   if (code === undefined) return undefined;
@@ -171,7 +170,7 @@ export function decode(text: string): Picture | undefined {
 
 export type Point = readonly [x: number, y: number];
 
-/** Draws a soft bright line between two points, in pixels; or a dark one, to erase. */
+/** Draws a soft line between two points, in pixels: bright, or dark to erase. */
 export function stroked(picture: Picture, from: Point, to: Point, erase: boolean): Picture {
   const values = picture.values.slice();
   const { channels, height, width } = picture;

@@ -2,7 +2,7 @@
 // A small picture, scaled up without smoothing.
 import { css, html, LitElement } from 'lit';
 
-export class Pixels extends LitElement {
+class Pixels extends LitElement {
   static override properties = { image: { attribute: false } };
   static override styles = css`
     :host {

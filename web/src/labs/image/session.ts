@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The image lab without its user interface: the network, the picture, the requests and the answers. Each answer is kept with
-// the key of its request, so that stale ones can be dimmed.
-import type { Model } from 'probust';
-import type { Engine } from '../../engine/engine.js';
-import { Newest, pause, Replacing, type Kept } from '../../engine/latest.js';
+// The image lab's network and picture, its requests and their answers.
+import type { Curves } from '../../panels/curves.js';
 import type { State } from '../../state/state.js';
-import { bytesOf } from '../plane/models.js';
+import { bytesOf, LabSession, Network, type SessionCallbacks } from '../lab-session.js';
 import {
   askCurves,
   askedOf,
@@ -14,7 +11,6 @@ import {
   askPreviews,
   askQuick,
   type Asked,
-  type Curves,
   type Listed,
   type Plane,
   type Preview,
@@ -23,23 +19,19 @@ import {
 import { digitsUrl, load, Refused, type Loaded, type Preparation } from './models.js';
 import { decode, fitted, fromFile, type Picture } from './picture.js';
 
-export interface Answers {
-  quick?: Kept<Quick>;
-  listed?: Kept<Listed>;
-  previews?: Kept<Preview[]>;
-  plane?: Kept<Plane>;
-  curves?: Kept<Curves>;
+export interface ImageValues {
+  quick: Quick;
+  listed: Listed;
+  previews: Preview[];
+  plane: Plane;
+  curves: Curves;
 }
 
-export interface Callbacks {
-  changed(): void;
-  failed(error: unknown): void;
+export interface ImageCallbacks extends SessionCallbacks {
   /** Another network is in use; `own` if the user has just dropped it. */
   loaded(loaded: Loaded, own: boolean): void;
-  wants(panel: string): boolean;
 }
 
-/** How long the state must be unchanged before costly requests are made. */
 const restMilliseconds = 180;
 
 /** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
@@ -51,45 +43,32 @@ export const plain: Preparation = { imageMean: [0], imageStd: [1], imageLayout: 
 const networkKey = (name: string, { imageMean, imageStd, imageLayout }: Preparation): string =>
   [name, imageMean, imageStd, imageLayout].join(' ');
 
-export class Session {
-  answers: Answers = {};
+export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   loaded: Loaded | undefined;
   picture: Picture | undefined;
   /** Name of the file that was dropped. */
   name = '';
-  #version = 0;
   /** Key of the network in use or being loaded. */
-  #network = '';
+  #networkKey = '';
   #own: Uint8Array | undefined;
-  #bytes: Uint8Array | undefined;
-  #patient: Promise<Model> | undefined;
-  readonly #loading = new Replacing((error) => this.callbacks.failed(error));
-  readonly #drawing = new Replacing((error) => this.callbacks.failed(error));
-  readonly #frames = new Newest((error) => this.callbacks.failed(error));
-  readonly #rest = new Replacing((error) => this.callbacks.failed(error));
+  readonly #drawing = this.replacing();
 
-  constructor(
-    private readonly engine: Engine,
-    private readonly state: () => Readonly<State>,
-    private readonly callbacks: Callbacks,
-  ) {}
-
-  /** A key of everything that a request depends on. */
-  key({ imageSigma, imageCopies, imageClip, imageEstimators, seed }: Readonly<State>): string {
-    return [this.#version, imageSigma, imageCopies, imageClip, imageEstimators, seed].join(' ');
+  override key({ imageSigma, imageCopies, imageClip, imageEstimators, seed }: Readonly<State>): string {
+    return [this.version, imageSigma, imageCopies, imageClip, imageEstimators, seed].join(' ');
   }
 
-  stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
+  override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
     const network = networkKey(state.imageModel, state);
     const picture = (['imageDigit', 'imageVariant', 'imagePixels'] as const).some((key) => state[key] !== before?.[key]);
-    if (network !== this.#network) this.#load(network);
+    if (network !== this.#networkKey) this.#load(network);
     else if (picture) this.#draw();
-    else if (before && this.key(state) !== this.key(before)) this.ask();
+    else if (before && this.key(state) !== this.key(before)) this.#ask();
   }
 
-  dispose(): void {
-    for (const work of [this.#loading, this.#drawing, this.#frames, this.#rest]) work.stop();
-    this.#release();
+  override dispose(): void {
+    this.#drawing.stop();
+    super.dispose();
+    this.loaded = undefined;
   }
 
   /** Makes this network "own" and uses it. If it cannot be loaded, nothing changes. */
@@ -97,8 +76,8 @@ export class Session {
     const found = await load(this.engine, 'quick', bytes, plain);
     this.#own = bytes;
     this.name = name;
-    this.#network = networkKey('own', plain);
-    this.#use(found, bytes, true);
+    this.#networkKey = networkKey('own', plain);
+    this.#use(found, bytes, plain, true);
   }
 
   async open(file: Blob): Promise<Picture> {
@@ -110,33 +89,32 @@ export class Session {
   }
 
   #load(network: string): void {
-    this.#network = network;
-    this.#loading.run(async (signal) => {
-      const { imageModel } = this.state();
+    this.#networkKey = network;
+    this.loading.run(async (signal) => {
+      const state = this.state();
+      const { imageModel } = state;
       const bytes = imageModel === 'own' ? this.#own : await bytesOf(imageModel === 'digits' ? digitsUrl : imageModel, signal);
-      if (!bytes) throw new Refused('This link was made with a model from its author’s own machine: drop that ONNX file here.');
-      const found = await load(this.engine, 'quick', bytes, this.state());
+      if (!bytes) throw new Refused('This link refers to a model file on its author’s machine. Drop that ONNX file here.');
+      const found = await load(this.engine, 'quick', bytes, state);
       if (signal.aborted) found.model.dispose();
-      else this.#use(found, bytes, false);
+      else this.#use(found, bytes, state, false);
     });
   }
 
-  #use(found: Loaded, bytes: Uint8Array, own: boolean): void {
-    this.#loading.stop();
-    this.#release();
-    [this.loaded, this.#bytes] = [found, bytes];
+  #use(found: Loaded, bytes: Uint8Array, preparation: Preparation, own: boolean): void {
+    this.loading.stop();
+    this.stopAsking();
+    this.network?.dispose();
+    // ONNX Runtime runs in one place only: both workers use the same model.
+    const patient = async () =>
+      found.refusal === undefined ? (await load(this.engine, 'patient', bytes, preparation)).model : found.model;
+    this.network = new Network(found.model, patient);
+    this.loaded = found;
     this.answers = {};
     // The previous picture may not have the shape that this network takes.
     this.picture = undefined;
     this.callbacks.loaded(found, own);
     this.#draw();
-  }
-
-  #release(): void {
-    for (const work of [this.#frames, this.#rest]) work.stop();
-    this.loaded?.model.dispose();
-    if (this.loaded?.refusal === undefined) void this.#patient?.then((model) => model.dispose()).catch(() => undefined);
-    this.loaded = this.#patient = undefined;
   }
 
   /** Makes the picture that the state names, in the network's shape. */
@@ -147,8 +125,8 @@ export class Session {
       const picture = fitted(decode(this.state().imagePixels) ?? (await this.#digit(signal)), loaded.shape);
       if (signal.aborted || loaded !== this.loaded) return;
       this.picture = picture;
-      this.#version += 1;
-      this.ask();
+      this.version += 1;
+      this.#ask();
       this.callbacks.changed();
     });
   }
@@ -160,39 +138,24 @@ export class Session {
     return { channels: 1, height: 28, width: 28, values: x.slice(784 * imageDigit, 784 * (imageDigit + 1)) };
   }
 
-  /** Requests everything that is shown; costly requests wait until the state has not changed for a while. */
-  ask(): void {
+  /** Requests everything that is shown. */
+  #ask(): void {
     const { loaded, picture } = this;
     if (!loaded || !picture) return;
     const asked = askedOf(this.state(), picture);
     const key = this.key(this.state());
-    this.#frames.run(async (signal) => this.#keep('quick', key, await askQuick(loaded, asked, signal)));
-    this.#rest.run(async (signal) => {
-      await pause(restMilliseconds, signal);
-      await this.#refine(loaded, asked, key, signal);
-    });
+    this.frames.run(async (signal) => this.keep('quick', key, await askQuick(loaded, asked, signal)));
+    this.atRest(restMilliseconds, (signal) => this.#refine(loaded, asked, key, signal));
   }
 
   async #refine(loaded: Loaded, asked: Asked, key: string, signal: AbortSignal): Promise<void> {
-    const { wants } = this.callbacks;
     const { imageEstimators } = this.state();
-    const model = await this.#second(loaded);
-    if (wants('previews')) this.#keep('previews', key, await askPreviews(model, asked, signal));
+    const model = await this.patient();
+    if (this.wants('previews')) this.keep('previews', key, await askPreviews(model, asked, signal));
     const listed = await askListed({ ...loaded, model }, asked, imageEstimators, signal);
-    this.#keep('listed', key, listed);
-    if (wants('plane')) this.#keep('plane', key, await askPlane(model, asked, listed.boundary, signal));
-    if (!wants('curves')) return;
-    for await (const curves of askCurves(model, asked, imageEstimators, signal)) this.#keep('curves', key, curves);
-  }
-
-  /** The model in the other worker. ONNX Runtime runs in one place only, so there it is the same model. */
-  #second({ model, refusal }: Loaded): Promise<Model> {
-    if (refusal !== undefined) return (this.#patient ??= Promise.resolve(model));
-    return (this.#patient ??= load(this.engine, 'patient', this.#bytes!, this.state()).then((found) => found.model));
-  }
-
-  #keep<K extends keyof Answers>(name: K, key: string, value: NonNullable<Answers[K]>['value']): void {
-    this.answers = { ...this.answers, [name]: { key, value } };
-    this.callbacks.changed();
+    this.keep('listed', key, listed);
+    if (this.wants('plane')) this.keep('plane', key, await askPlane(model, asked, listed.boundary, signal));
+    if (!this.wants('curves')) return;
+    for await (const curves of askCurves(model, asked, imageEstimators, signal)) this.keep('curves', key, curves);
   }
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Layout for wide and narrow screens.
 import { css } from 'lit';
 
 export const layoutStyles = css`
   :host {
-    display: block;
+    --columns: minmax(0, 640px) minmax(0, 1fr);
     position: relative;
   }
   .lab.over {
@@ -12,26 +11,14 @@ export const layoutStyles = css`
     outline-offset: 6px;
     border-radius: 8px;
   }
-  .first {
-    display: grid;
-    gap: 1rem 2.25rem;
-    grid-template-columns: minmax(0, 640px) minmax(0, 1fr);
-    padding: 0.9rem 0 1.5rem;
-  }
   .stage {
-    display: grid;
     gap: 0.8rem;
-    align-content: start;
   }
   .pair {
     display: grid;
     grid-template-columns: 1fr 1fr;
     gap: 1rem;
     align-items: start;
-  }
-  .side {
-    padding-top: 0.3rem;
-    min-width: 0;
   }
   .message {
     margin: 0;
@@ -44,14 +31,7 @@ export const layoutStyles = css`
   .engine {
     margin: 0 0 0.5rem;
   }
-  .panels {
-    display: grid;
-    grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr));
-    gap: 1.75rem 2.25rem;
-  }
   .controls {
-    display: grid;
-    grid-template-columns: 1fr 1fr;
     gap: 0.7rem 1rem;
     align-content: start;
   }
@@ -81,31 +61,11 @@ export const layoutStyles = css`
     stroke-width: 4px;
   }
   @container (max-width: 860px) {
-    .first {
-      grid-template-columns: minmax(0, 1fr);
-      gap: 0.9rem;
-    }
-    .stage,
-    .side {
-      display: contents;
-    }
-    .stage > *,
-    .side > * {
-      order: 6;
-      min-width: 0;
-    }
-    .stage > .models,
     .stage > .message {
       order: 0;
     }
     .stage > .pair {
       order: 1;
-    }
-    .side > [part='number'] {
-      order: 2;
-    }
-    .stage > .sigma {
-      order: 3;
     }
     .stage > .digits,
     .stage > .tools {
@@ -128,9 +88,6 @@ export const layoutStyles = css`
     .copies figcaption {
       display: none;
     }
-    .controls {
-      grid-template-columns: 1fr;
-    }
     .digits {
       display: grid;
       grid-template-columns: repeat(6, 1fr);
@@ -138,9 +95,6 @@ export const layoutStyles = css`
     .digits .chip {
       grid-column: span 2;
       justify-content: center;
-    }
-    .words {
-      min-height: 0;
     }
   }
 `;

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab's requests to probust. Every function is one request; all numbers come from the core.
 import type { Cloud, Linearization, Model, NearestBoundary, Probust, Row } from 'probust';
-import { noiseOf, type Noise } from '../../engine/noise.js';
+import type { Convergence } from '../../panels/convergence.js';
+import type { Counted } from '../../panels/counting.js';
+import type { Curves } from '../../panels/curves.js';
 import type { State } from '../../state/state.js';
+import { noiseOf, type Noise } from './noise.js';
 
 export const cloudCount = 300;
 
-/** The true p: a coarse sum every frame, a fine one when there is time. */
+/** The true p: on a coarse grid for every frame, on a fine one when there is time. */
 const quickTruth = 'quadrature:64';
 const fineTruth = 'quadrature:256';
 
 /** The parts of the state that a request about a point depends on. */
 export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
 
-/** The answer to every frame of a drag: the truth, the linearisation, copies. */
+/** What is computed for every frame of a drag. */
 export interface Quick {
   asked: Asked;
   truth: Row;
@@ -56,15 +59,6 @@ export async function askListed(model: Model, asked: Asked, estimators: string[]
   return { asked, truth: truth!, forms: estimators, rows, mmse: linear, boundary };
 }
 
-/** 1 - p of the linearisation, computed in different ways. */
-export interface Counted {
-  union: number;
-  product: number;
-  sigmoid: Row;
-  normal: Row;
-  truth: Row;
-}
-
 export async function askCounted(probust: Probust, model: Model, asked: Asked, signal: AbortSignal): Promise<Counted> {
   const noise = noiseOf(asked);
   const { z } = await model.linearize(asked.x, noise.noise, { ...noise, signal });
@@ -75,15 +69,8 @@ export async function askCounted(probust: Probust, model: Model, asked: Asked, s
     model.estimate(asked.x, { ...noise, estimators: ['taylor_mvs', 'taylor', fineTruth], signal }),
   ]);
   const [sigmoid, normal, truth] = rows as [Row, Row, Row];
-  // Boole's inequality: at most the sum of the rivals' probabilities.
   const union = each.reduce((sum, { pFail }) => sum + (pFail ?? NaN), 0);
   return { union, product: product.pFail ?? NaN, sigmoid, normal, truth };
-}
-
-/** p of each estimator at each scale. */
-export interface Curves {
-  sigmas: number[];
-  byEstimator: Map<string, Row[]>;
 }
 
 /** The noise at several scales, for one request. */
@@ -105,13 +92,6 @@ export async function askCurves(
   // Rows are ordered by noise, then by estimator.
   const byEstimator = new Map(all.map((form, i) => [form, rows.filter((_, at) => at % all.length === i)]));
   return { sigmas, byEstimator };
-}
-
-/** Errors of estimates against their cost. */
-export interface Convergence {
-  /** The true p. */
-  truth: number;
-  families: { name: string; runs: { cost: number; errors: number[] }[] }[];
 }
 
 const familyNames = ['mc', 'mmse', 'probit', 'regression'];

@@ -1,62 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab's controls: everything below and next to the picture that changes the state.
 import { css, html, nothing } from 'lit';
-import { letter } from '../../draw/palette.js';
-import { tidy } from '../../panels/words.js';
+import { classColour, colourCount, letter } from '../../draw/classes.js';
 import { activations, layers, type DataSet, type Layer, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
+import { sigmaSlider, slider, sliderFromZero } from '../controls.js';
 import { pretrained } from './models.js';
-import type { Trainer } from './trainer.js';
+import { hasClassChoice, type Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
-interface Slide {
-  label: string;
-  unit?: string;
-  low: number;
-  high: number;
-  value: number;
-  /** The value as text; the number by default. */
-  format?: (value: number) => string;
-  set(value: number): void;
-}
-
-const steps = 200;
-
-/** A logarithmic slider: small values are as easy to set as large ones. */
-function slider({ label, unit = '', low, high, value, format = (each) => tidy(each, 2), set }: Slide) {
-  const toPosition = (each: number) => Math.round(steps * (Math.log(each / low) / Math.log(high / low)));
-  const toValue = (position: number) => Number((low * (high / low) ** (position / steps)).toPrecision(3));
-  return html`<label class="slider">
-    <span>${label} <b>${format(value)}</b> ${unit ? html`<span class="muted">${unit}</span>` : nothing}</span>
-    <input
-      type="range"
-      min="0"
-      max=${steps}
-      .value=${String(toPosition(Math.max(low, value)))}
-      aria-valuetext="${format(value)} ${unit}"
-      @input=${(event: Event) => set(toValue(Number((event.target as HTMLInputElement).value)))}
-    />
-  </label>`;
-}
-
-/** The same, with zero at the left end. */
-const sliderFromZero = (slide: Slide) =>
-  slider({
-    ...slide,
-    value: Math.max(slide.low, slide.value),
-    format: () => (slide.value === 0 ? 'off' : tidy(slide.value, 2)),
-    set: (value) => slide.set(value <= slide.low ? 0 : value),
-  });
-
-export const sigmaSlider = (store: Store) =>
+export const sigmaBar = (store: Store) =>
   html`<div class="sigma">
-    ${slider({
-      label: 'Noise, sigma',
+    ${sigmaSlider({
       unit: 'units of the data',
       low: 0.02,
       high: 1.6,
       value: store.state.sigma,
-      format: (value) => value.toFixed(value < 0.1 ? 3 : 2),
       set: (sigma) => store.set({ sigma }),
     })}
   </div>`;
@@ -77,7 +36,7 @@ export function layerToggles(store: Store) {
   </div>`;
 }
 
-/** Thumbnails of the data sets, drawn from the actual data. */
+/** Thumbnails of the data sets. */
 const icons: Record<DataSet, unknown> = {
   moons: html`<svg viewBox="0 0 24 24">
     <path d="M4 14a6 6 0 0 1 12 0" class="a" />
@@ -112,7 +71,7 @@ const dataNames: Record<DataSet, string> = {
   own: 'your own points',
 };
 
-export interface Chosen {
+interface Chosen {
   store: Store;
   ui: Ui;
   /** Selects a data set and starts training on it. */
@@ -123,7 +82,7 @@ export interface Chosen {
 export function dataBar({ store, onData, onPretrained }: Chosen) {
   const { model, data } = store.state;
   const trained = model === 'trained';
-  return html`<div class="bar models" role="group" aria-label="What answers">
+  return html`<div class="bar models" role="group" aria-label="Network">
     ${Object.entries(pretrained).map(
       ([name, { title }]) =>
         html`<button class="chip" aria-pressed=${model === name} @click=${() => onPretrained(name)}>${title}</button>`,
@@ -156,7 +115,7 @@ export function trainingBar(store: Store, trainer: Trainer, { play, reset }: { p
     <button @click=${reset} ?disabled=${!trained}>Reset</button>
     <span class="small muted" data-epoch=${epochs}>
       ${trained && score ? html`epoch <b>${Math.round(score.epoch)}</b>, loss ${score.loss.toFixed(3)}, accuracy <b>${(100 * score.accuracy).toFixed(0)} %</b>` : nothing}
-      ${trained ? nothing : 'trained before'}
+      ${trained ? nothing : 'pretrained'}
     </span>
   </div>`;
 }
@@ -204,12 +163,13 @@ export function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefi
   const { points } = store.state;
   return html`<div class="field own">
     <span>Your own points: choose a class, then click in the picture</span>
-    <div class="chips" role="group" aria-label="Class of the points that you click in">
-      ${[0, 1, 2, 3, 4, 5].map(
-        (of) =>
+    <div class="chips" role="group" aria-label="Class of new points">
+      ${Array.from(
+        { length: colourCount },
+        (_, of) =>
           html`<button
             class="chip"
-            style="--dot: var(--class-${of})"
+            style="--dot: ${classColour(of)}"
             aria-pressed=${ui.adding === of}
             @click=${() => setAdding(ui.adding === of ? undefined : of)}
           >
@@ -223,18 +183,17 @@ export function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefi
 
 export function settings(store: Store) {
   const { state } = store;
-  const many = ['blobs', 'spirals', 'rings'].includes(state.data);
   return html`
     ${sliderFromZero({ label: 'Smoothness, lambda', low: 0.001, high: 1, value: state.lambda, set: (lambda) => store.set({ lambda }) })}
-    ${sliderFromZero({ label: 'Noise while training', low: 0.01, high: 1, value: state.augmentation, set: (augmentation) => store.set({ augmentation }) })}
+    ${sliderFromZero({ label: 'Training noise', low: 0.01, high: 1, value: state.augmentation, set: (augmentation) => store.set({ augmentation }) })}
     ${widths(store)} ${activationField(store)}
     ${numberField('Seed', state.trainSeed, 0, 9999, (trainSeed) => store.set({ trainSeed }))}
-    ${many ? numberField('Classes', state.classes, 2, 6, (classes) => store.set({ classes })) : nothing}
+    ${hasClassChoice(state.data) ? numberField('Classes', state.classes, 2, 6, (classes) => store.set({ classes })) : nothing}
   `;
 }
 
 export const shapeControls = (store: Store) => html`
-  ${slider({ label: 'Long over short axis', low: 1, high: 8, value: store.state.ratio, set: (ratio) => store.set({ ratio }) })}
+  ${slider({ label: 'Axis ratio', low: 1, high: 8, value: store.state.ratio, set: (ratio) => store.set({ ratio }) })}
   <label class="slider">
     <span>Direction <b>${Math.round(store.state.angle)}°</b></span>
     <input
@@ -250,33 +209,6 @@ export const shapeControls = (store: Store) => html`
 `;
 
 export const controlStyles = css`
-  .slider {
-    display: block;
-    font-size: 0.9375rem;
-    min-width: 0;
-  }
-  .bar,
-  .chips {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
-    gap: 0.35rem 0.5rem;
-  }
-  .chip {
-    display: inline-flex;
-    align-items: center;
-    gap: 0.35rem;
-    min-height: 28px;
-    padding: 0 0.65rem;
-    border-radius: 999px;
-    font-size: 0.8125rem;
-    color: var(--muted);
-  }
-  .chip[aria-pressed='true'] {
-    background: var(--soft);
-    border-color: var(--muted);
-    color: var(--ink);
-  }
   .chip .dot {
     width: 10px;
     height: 10px;
@@ -326,9 +258,6 @@ export const controlStyles = css`
     stroke: currentColor;
   }
   .field {
-    display: grid;
-    gap: 0.2rem;
-    font-size: 0.9375rem;
     align-content: start;
   }
   .field input {

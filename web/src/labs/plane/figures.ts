@@ -2,49 +2,49 @@
 // The panels below the picture, each with two sentences and the source of its formula.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
+import { classColour, letter, rivalOf } from '../../draw/classes.js';
 import { convergenceCsv, convergenceFigure } from '../../panels/convergence.js';
 import { correlationFigure, rivalsOf } from '../../panels/correlation.js';
 import { countingCsv, countingFigure } from '../../panels/counting.js';
-import { keyOfLines, curvesPanel as sweepPanel } from '../../panels/curves.js';
+import { curvesPanel as sweepPanel } from '../../panels/curves.js';
+import { legend } from '../../panels/legend.js';
 import { panel, waiting } from '../../panels/panel.js';
 import { csvOf } from '../../panels/save.js';
+import { averageCase, naturalPerturbations } from '../../panels/sources.js';
 import { percentOf, tidy } from '../../panels/words.js';
-import { letter, type Palette } from '../../draw/palette.js';
 import type { Store } from '../../state/store.js';
-import { truthOf, type Answers } from './session.js';
+import type { Parts } from '../lab-element.js';
+import type { Answers } from '../lab-session.js';
+import { settings, shapeControls } from './controls.js';
+import { truthOf, type PlaneValues } from './session.js';
 import type { Ui } from './ui.js';
 
-const paper = html`<cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>`;
-
-export interface FigureParts {
-  store: Store;
-  answers: Answers;
-  key: string;
-  ui: Ui;
-  palette: Palette;
-  point(change: Partial<Ui>): void;
-}
+export type FigureParts = Parts<Answers<PlaneValues>, Ui>;
 
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
-  const { sigma } = store.state;
+  const { sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
-  const keys = forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 }));
-  return sweepPanel({ store, curves, key, keys, sigma, source: paper, ui, point });
+  return sweepPanel({
+    ...{ curves: curves?.value, stale: curves?.key !== key, sigma, failure, hovered: ui.form },
+    entries: forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 })),
+    onFailure: (failure) => store.set({ failure }),
+    onHover: (form) => point({ form }),
+  });
 }
 
 export function convergencePanel({ answers, key, ui, point }: FigureParts) {
   const { convergence } = answers;
-  const keys = convergence?.value.families.map(({ name }, line) => ({ form: name, line })) ?? [];
+  const entries = convergence?.value.families.map(({ name }, line) => ({ form: name, line })) ?? [];
   return panel({
     id: 'convergence',
     title: 'Error against cost',
     words:
-      'Each dot is one run with noise of its own, each line the typical error of its estimator. Counting needs a hundred times the cost for a tenth of the error; a line that turns flat has a bias that no cost removes.',
+      'Each dot is one run with its own noise; each line is the root mean square error of an estimator. Counting needs a hundred times the cost for a tenth of the error. A line that levels off shows a bias, which no cost removes.',
     figure: guard([convergence?.value, ui.form], () => (convergence ? convergenceFigure(convergence.value, ui.form) : waiting)),
     stale: convergence?.key !== key,
-    controls: keyOfLines(keys, ui.form, (form) => point({ form })),
-    source: html`Section 4.1 of ${paper}: estimators are compared once they have converged.`,
+    controls: legend(entries, ui.form, (form) => point({ form })),
+    source: html`Section 4.1 of ${averageCase}: estimators are compared once they have converged.`,
     csv: convergence && (() => convergenceCsv(convergence.value)),
   });
 }
@@ -53,14 +53,14 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
   const { quick } = answers;
   return panel({
     id: 'correlation',
-    title: 'What the normal CDF sees',
+    title: 'Inputs of the normal CDF',
     words:
-      'Of the whole network it keeps two things: how far each straight line is, and how alike the lines’ directions are. Point at a cell to light its lines; 1 means that two rivals take the same noise, −1 that they never do.',
+      'The normal CDF needs only the distance of each straight line and the correlations of the lines’ directions. 1 means that two rivals win in the same noise, −1 that they never do. Point at a cell to highlight its lines.',
     figure: quick
       ? correlationFigure({ linear: quick.value.linear, rival: ui.rival, onRival: (rival) => point({ rival }) })
       : waiting,
     stale: quick?.key !== key,
-    source: html`Lemma 1 of ${paper}: p is the normal CDF of z with correlations U Uᵀ.`,
+    source: html`Lemma 1 of ${averageCase}: p is the normal CDF of z with correlations U Uᵀ.`,
     csv:
       quick &&
       (() => {
@@ -81,22 +81,22 @@ export function countingPanel({ answers, key }: FigureParts) {
   const { counted } = answers;
   return panel({
     id: 'counting',
-    title: 'Counting twice',
+    title: 'Double counting',
     words:
-      'The chance that the answer changes, from the same straight lines, added up in four ways. Where two rivals’ regions overlap, sums count the noise there twice.',
+      'The probability that the answer changes, computed in four ways from the same straight lines. Where the regions of two rivals overlap, a sum counts the noise twice.',
     figure: guard([counted?.value], () => (counted ? countingFigure(counted.value) : waiting)),
     stale: counted?.key !== key,
-    source: html`Section 3.2.3 of ${paper} (mv-sigmoid); Boole’s inequality.`,
+    source: html`Section 3.2.3 of ${averageCase} (mv-sigmoid); Boole’s inequality.`,
     csv: counted && (() => countingCsv(counted.value)),
   });
 }
 
-/** A table of the rivals: margin, length of its gradient, and z of both lines; the hovered row is marked. */
+/** A table of the rivals: the margin, the length of its gradient, and z of both lines. */
 export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const { quick, listed } = answers;
   if (!quick) return nothing;
   const { linear, truth } = quick.value;
-  const classes = Array.from(linear.margins, (_, row) => (row < linear.target ? row : row + 1));
+  const classes = Array.from(linear.margins, (_, row) => rivalOf(row, linear.target));
   const norm = (gradients: Float32Array, row: number) => Math.hypot(gradients[2 * row]!, gradients[2 * row + 1]!);
   const mmse = listed?.key === key ? listed.value.mmse : undefined;
   return html`<table class="rivals small ${quick.key === key ? '' : 'stale'}">
@@ -124,11 +124,11 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
           <th scope="row">
             <button
               class="quiet"
-              aria-label="Light the lines of ${letter(rival)}"
+              aria-label="Highlight the lines of ${letter(rival)}"
               @focus=${() => point({ rival })}
               @blur=${() => point({ rival: undefined })}
             >
-              <i class="dot" style="--dot: var(--class-${rival % 6})"></i>${letter(rival)}
+              <i class="dot" style="--dot: ${classColour(rival)}"></i>${letter(rival)}
             </button>
           </th>
           <td>${tidy(linear.margins[row]!)}</td>
@@ -151,3 +151,24 @@ export function boundaryLine({ answers, key }: FigureParts) {
     the average case: <b>${percentOf(truthOf(answers)!)}</b>. Neither follows from the other.
   </p>`;
 }
+
+export const shapePanel = (store: Store) =>
+  panel({
+    id: 'shape',
+    title: 'Shape of the noise',
+    words:
+      'Noise need not be round. Stretch and turn its ellipse here, or by the small handles on its ring. Noise of the same sigma, turned, can keep the answer or lose it.',
+    figure: html`<div class="controls">${shapeControls(store)}</div>`,
+    source: html`Full covariance: ${naturalPerturbations}, section 3.2.`,
+  });
+
+export const trainingPanel = (store: Store) =>
+  panel({
+    id: 'training',
+    title: 'Training',
+    words:
+      'Smoothness penalises steep networks. Straight lines fit smooth networks better, so that Taylor comes closer to the truth. It can be changed during training.',
+    figure: html`<div class="controls">${settings(store)}</div>`,
+    source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used by Han,
+      Srinivas and Lakkaraju.`,
+  });

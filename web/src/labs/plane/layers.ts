@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Draws a scene on a canvas. Regions are cached until the network, the size or the theme changes; the rest is redrawn.
+import { Cached } from '../../draw/cached.js';
 import { drawArrow, drawCloud, drawData, drawLetter, type Copies, type Labelled } from '../../draw/cloud.js';
 import type { Field } from '../../draw/field.js';
 import { drawHalfPlanes, drawLines, labelLines, type Line } from '../../draw/lines.js';
-import { css, type Palette } from '../../draw/palette.js';
+import { colourOf, css, type Palette } from '../../draw/palette.js';
+import type { Place } from '../../draw/places.js';
 import { boundaries, namePlaces, paintRegions } from '../../draw/regions.js';
 import { drawTint, type Tint } from '../../draw/tint.js';
 import { axes, toPixel, type Ellipse, type Pair, type View } from '../../draw/view.js';
@@ -35,18 +37,20 @@ export interface Scene {
   coarse: boolean;
 }
 
-export const offscreen = (image: ImageData): HTMLCanvasElement => {
+const offscreen = (image: ImageData): HTMLCanvasElement => {
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [image.width, image.height];
   canvas.getContext('2d')!.putImageData(image, 0, 0);
   return canvas;
 };
 
+/** Canvas pixels per CSS pixel. */
+const densityOf = (): number => Math.min(devicePixelRatio || 1, 2);
+
 interface Regions {
-  of: unknown[];
   image: HTMLCanvasElement;
   path: Path2D;
-  names: { of: number; x: number; y: number }[];
+  names: Place[];
 }
 
 /** The layer that does not move with the point: regions (coarse if requested) and data. */
@@ -68,18 +72,18 @@ function base(
 }
 
 export class PictureLayers {
-  #regions: Regions | undefined;
+  readonly #regions = new Cached<Regions>();
   #tint: { of: Tint; image: HTMLCanvasElement } | undefined;
 
   draw(canvas: HTMLCanvasElement, size: number, scene: Scene, palette: Palette): void {
-    const density = Math.min(devicePixelRatio || 1, 2);
+    const density = densityOf();
     const pixels = Math.round(size * density);
     if (canvas.width !== pixels) canvas.width = canvas.height = pixels;
     const ctx = canvas.getContext('2d')!;
     ctx.setTransform(density, 0, 0, density, 0, 0);
     if (!scene.field) return void ctx.clearRect(0, 0, size, size);
     const { view, at } = scene;
-    const regions = this.#keep(scene.field, scene, size, palette);
+    const regions = this.#regionsOf(scene.field, scene, size, palette);
     ctx.drawImage(regions.image, 0, 0, size, size);
     if (scene.tint) drawTint(ctx, this.#tinted(scene.tint), toPixel(view, size, ...at), scene.noise, size / (2 * view.reach));
     ctx.strokeStyle = css(palette.ink, 0.8);
@@ -107,12 +111,13 @@ export class PictureLayers {
     if (named) labelLines(ctx, size, view, named.lines, palette);
   }
 
-  #keep(field: Field, { view, coarse, data }: Scene, size: number, palette: Palette): Regions {
-    const density = Math.min(devicePixelRatio || 1, 2);
-    const of = [field, view, size, density, coarse, data, JSON.stringify(palette)];
-    if (this.#regions?.of.every((value, i) => value === of[i])) return this.#regions;
-    const image = base(field, { view, coarse, data }, size, density, palette);
-    return (this.#regions = { of, image, path: boundaries(field, view, size), names: coarse ? [] : namePlaces(field, view) });
+  #regionsOf(field: Field, { view, coarse, data }: Scene, size: number, palette: Palette): Regions {
+    const density = densityOf();
+    return this.#regions.get([field, view, size, density, coarse, data, JSON.stringify(palette)], () => ({
+      image: base(field, { view, coarse, data }, size, density, palette),
+      path: boundaries(field, view, size),
+      names: coarse ? [] : namePlaces(field, view),
+    }));
   }
 
   #tinted(tint: Tint): HTMLCanvasElement {
@@ -155,7 +160,7 @@ function drawPoint(ctx: CanvasRenderingContext2D, [x, y]: Pair, target: number, 
   for (const [radius, colour] of [
     [10.5, css(palette.ink)],
     [9, css(palette.paper)],
-    [7, css(palette.classes[target % palette.classes.length]!)],
+    [7, css(colourOf(palette, target))],
   ] as const) {
     ctx.beginPath();
     ctx.arc(x, y, radius, 0, 2 * Math.PI);

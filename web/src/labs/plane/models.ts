@@ -3,7 +3,7 @@
 import type { View } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
 
-/** All data sets fit into it. */
+/** Shows all data sets completely. */
 export const view: View = { cx: 0, cy: 0, reach: 1.6 };
 
 export interface Pretrained {
@@ -30,9 +30,3 @@ export const pretrained: Record<string, Pretrained> = {
     data: { data: 'blobs', classes: 6, trainSeed: 0 },
   },
 };
-
-export async function bytesOf(url: string | URL, signal: AbortSignal): Promise<Uint8Array> {
-  const response = await fetch(url, { signal });
-  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
-  return new Uint8Array(await response.arrayBuffer());
-}

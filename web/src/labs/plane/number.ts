@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The value of p, what kind of number it is, and the tinted share of the picture as a check.
 import { css, html, nothing } from 'lit';
-import { letter } from '../../draw/palette.js';
-import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
-import { bigStyles } from '../../panels/big.js';
 import type { Row } from 'probust';
+import { letter } from '../../draw/classes.js';
+import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
+import { bigNumber, bigNumberStyles } from '../big-number.js';
 
-export interface NumberView {
+interface NumberView {
   truth: Row | undefined;
   stale: boolean;
-  /** Density-weighted share of the picture's noise that is tinted. */
+  /** The tinted share of the noise, which should be 1 - p. */
   mass: number | undefined;
 }
 
-/** What a screen reader says once nothing changes any more. */
+/** What a screen reader says. */
 export const spoken = (truth: Row, sigma: number): string =>
   `${percentOf(truth)} of noisy copies keep the answer ${letter(truth.target)} at sigma ${sigma}.`;
 
@@ -21,14 +21,10 @@ export const spoken = (truth: Row, sigma: number): string =>
 const precision = ({ status }: Row): string => /known to about [^;]*/.exec(status)?.[0].replace(/^/, ', ') ?? '';
 
 export function numberView({ truth, stale, mass }: NumberView) {
-  if (!truth) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
+  if (!truth) return bigNumber(undefined, '', true);
   const kind = kindOf(truth);
   return html`
-    <div class="big ${stale ? 'stale' : ''}" data-p=${truth.p ?? ''}>${percentOf(truth)}</div>
-    <p class="lead">
-      of noisy copies keep the answer
-      <b class="answer" style="--dot: var(--class-${truth.target % 6})">${letter(truth.target)}</b>
-    </p>
+    ${bigNumber(truth, letter(truth.target), stale)}
     <p class="small muted">
       <span class="mark">${marks[kind].sign}</span>
       ${kind === 'exact' ? `true value, by quadrature over the plane${precision(truth)}` : marks[kind].words}
@@ -45,23 +41,7 @@ export function numberView({ truth, stale, mass }: NumberView) {
 }
 
 export const numberStyles = css`
-  ${bigStyles}
-  /* What is out of date for a moment only is not worth a flicker. */
-  .big.stale {
-    transition: opacity 150ms 120ms;
-  }
-  @media (prefers-reduced-motion: reduce) {
-    .big.stale {
-      transition: none;
-    }
-  }
-  .answer {
-    display: inline-block;
-    min-width: 1.5em;
-    text-align: center;
-    border-radius: 5px;
-    border: 2px solid var(--dot);
-  }
+  ${bigNumberStyles}
   .mass {
     margin-bottom: 0.9rem;
   }

@@ -3,13 +3,13 @@
 import { css, html, LitElement } from 'lit';
 import type { Palette } from '../../draw/palette.js';
 import { axes, inside, shapeTo, toData, toPixel, type Pair } from '../../draw/view.js';
-import { sharedStyles } from '../../element/tokens.js';
+import { sharedStyles } from '../../style/shared.js';
 import { PictureLayers, type Scene } from './layers.js';
 
 /** Radius around a handle in which it can be grabbed, in pixels. */
 const gripReach = 12;
 
-export class PlanePicture extends LitElement {
+class PlanePicture extends LitElement {
   static override properties = { scene: { attribute: false }, palette: { attribute: false }, size: { state: true } };
 
   static override styles = [
@@ -68,7 +68,7 @@ export class PlanePicture extends LitElement {
     this.dispatchEvent(new CustomEvent<Pair>('move', { detail: inside(this.scene!.view, x) }));
   }
 
-  /** The end of the long axis is a handle for size and direction of the noise, the end of the short axis for its ratio. */
+  /** The handle that is dragged: the end of the long axis sets size and direction of the noise, that of the short axis the ratio. */
   #grip: 'long' | 'short' | undefined;
 
   #ends(): { long: Pair; short: Pair } {

@@ -2,24 +2,18 @@
 // The 2-D lab: renders state, answers and hovered items.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import type { Row } from 'probust';
+import { Cached } from '../../draw/cached.js';
+import type { Tint } from '../../draw/tint.js';
 import type { Pair } from '../../draw/view.js';
-import { LabElement } from '../../element/lab-element.js';
-import { sharedStyles } from '../../element/tokens.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
-import { panel, panelStyles } from '../../panels/panel.js';
+import { panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
 import { initial, type DataSet, type State } from '../../state/state.js';
-import {
-  controlStyles,
-  dataBar,
-  layerToggles,
-  ownPoints,
-  settings,
-  shapeControls,
-  sigmaSlider,
-  trainingBar,
-} from './controls.js';
+import { sharedStyles } from '../../style/shared.js';
+import { LabElement } from '../lab-element.js';
+import type { SessionCallbacks } from '../lab-session.js';
+import { labStyles } from '../styles.js';
+import { controlStyles, dataBar, layerToggles, ownPoints, sigmaBar, trainingBar } from './controls.js';
 import {
   boundaryLine,
   convergencePanel,
@@ -27,79 +21,63 @@ import {
   countingPanel,
   curvesPanel,
   rivalTable,
+  shapePanel,
+  trainingPanel,
   type FigureParts,
 } from './figures.js';
+import { pretrained } from './models.js';
 import { numberStyles, numberView, spoken } from './number.js';
 import './picture.js';
-import { pretrained } from './models.js';
 import { presetsPanel } from './presets-panel.js';
-import { sceneOf, TintKeeper } from './scene.js';
-import { Session, truthOf } from './session.js';
+import { sceneOf } from './scene.js';
+import { PlaneSession, truthOf } from './session.js';
 import { layoutStyles } from './styles.js';
 import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
 const caption = html`<p class="caption small muted">
-  Drag the point. The ring shows one sigma of noise, the dotted one two. The shaded share of the noise changes the answer; small
-  rings are copies that did.
+  Drag the point. The large rings show one and two sigmas of noise. The shaded part of it changes the answer; small rings are
+  copies whose answer changed.
 </p>`;
 
-/** How long nothing must change before a screen reader speaks p. */
-const speakMilliseconds = 500;
+class PlaneLab extends LabElement<Ui, PlaneSession> {
+  static override styles = [sharedStyles, panelStyles, estimatorStyles, labStyles, controlStyles, numberStyles, layoutStyles];
 
-export class PlaneLab extends LabElement {
-  static override properties = { ...LabElement.properties, embed: { type: Boolean }, ui: { state: true }, said: { state: true } };
-  static override styles = [sharedStyles, panelStyles, estimatorStyles, controlStyles, numberStyles, layoutStyles];
-
-  declare embed: boolean;
-  declare ui: Ui;
-  declare said: string;
-  readonly #tints = new TintKeeper();
-  #session: Session | undefined;
+  readonly #tint = new Cached<Tint>();
   #trainer: Trainer | undefined;
-  #speaking = 0;
-  #announced: Row | undefined;
 
   constructor() {
     super();
-    this.embed = false;
-    this.said = '';
     this.ui = { form: undefined, rival: undefined, adding: undefined, preset: undefined };
   }
 
   override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    clearTimeout(this.#speaking);
     this.#trainer?.dispose();
-    this.#session?.dispose();
-    this.#session = this.#trainer = this.#announced = undefined;
+    this.#trainer = undefined;
+    super.disconnectedCallback();
   }
 
-  protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
-    const { session, trainer } = this.#parts();
-    session.stateChanged(state, before);
-    this.#train(trainer, state, before);
+  protected override newSession(callbacks: SessionCallbacks): PlaneSession {
+    return new PlaneSession(this.engine, () => this.state, callbacks);
   }
 
   /** Created on first use, after the element has its engine. */
-  #parts(): { session: Session; trainer: Trainer } {
-    this.#session ??= new Session(this.engine, {
-      changed: () => this.#answered(),
-      failed: (error) => this.report('error', error),
-      wants: (name) => this.#visible(name),
-    });
-    const session = this.#session;
-    this.#trainer ??= new Trainer(this.engine, () => this.state, {
+  get #training(): Trainer {
+    return (this.#trainer ??= new Trainer(this.engine, () => this.state, {
       trained: async (bytes, { epoch }) => {
-        if (this.state.model !== 'trained') return;
+        if (!this.begun || this.state.model !== 'trained') return;
         this.store.set({ epochs: Math.round(epoch) });
-        await session.use(bytes, this.state, this.#trainer?.playing);
+        await this.session.use(bytes, this.#trainer?.playing);
       },
       progress: (done, planned) => this.report('progress', { done, planned }),
       changed: () => this.#trainerChanged(),
-      failed: (error) => this.report('error', error),
-    });
-    return { session, trainer: this.#trainer };
+      failed: (error) => this.failed(error),
+    }));
+  }
+
+  protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
+    super.stateChanged(state, before);
+    this.#train(this.#training, state, before);
   }
 
   /** Training follows the state: a shared state is trained again, a changed setting restarts with new weights. */
@@ -122,38 +100,26 @@ export class PlaneLab extends LabElement {
   }
 
   #trainerChanged(): void {
-    const { session, trainer } = this.#parts();
+    if (!this.begun) return;
     // The last network of a run gets fine regions.
-    if (!trainer.playing && this.state.model === 'trained') session.settle(this.state);
+    if (!this.#training.playing && this.state.model === 'trained') this.session.settle();
     this.requestUpdate();
   }
 
-  #answered(): void {
-    this.requestUpdate();
-    const { answers } = this.#session!;
+  protected override answered(): void {
+    const { answers } = this.session;
     const [quick, truth] = [answers.quick?.value, truthOf(answers)];
-    if (!quick || !truth || this.#announced === truth) return;
-    if (!this.#announced) this.#first();
-    this.#announced = truth;
-    this.report('result', { ...truth, x: quick.asked.x, sigma: quick.asked.sigma });
-    clearTimeout(this.#speaking);
-    this.#speaking = window.setTimeout(() => (this.said = spoken(truth, quick.asked.sigma)), speakMilliseconds);
+    if (!quick || !truth) return;
+    if (this.silent) this.#first();
+    const { x, sigma } = quick.asked;
+    this.announce(truth, { ...truth, x, sigma }, () => spoken(truth, sigma));
   }
 
-  /** The second worker and the data wait until the first answer is on screen. */
+  /** The patient worker and the data wait until the first answer is on screen. */
   #first(): void {
     this.report('ready', { model: this.state.model });
-    this.#trainer?.showData();
+    this.#training.showData();
   }
-
-  #visible(name: string): boolean {
-    const { panels } = this.state;
-    return panels.length === 0 || panels.includes(name);
-  }
-
-  readonly #point = (change: Partial<Ui>): void => {
-    this.ui = { ...this.ui, ...change };
-  };
 
   #moved(to: Pair): void {
     // Rounded as in the URL, so that a shared state is identical.
@@ -163,68 +129,64 @@ export class PlaneLab extends LabElement {
     else this.store.set({ points: [...this.state.points, ...x, adding] });
   }
 
-  #choose(data: DataSet): void {
-    this.#point({ adding: data === 'own' ? 0 : undefined, preset: undefined });
+  #chooseData(data: DataSet): void {
+    this.point({ adding: data === 'own' ? 0 : undefined, preset: undefined });
     this.store.set({ data, model: 'trained', epochs: 0 });
-    if (data !== 'own') this.#trainer!.play();
+    if (data !== 'own') this.#training.play();
+  }
+
+  #choosePretrained(model: string): void {
+    this.point({ adding: undefined, preset: undefined });
+    this.store.set({ model, ...pretrained[model]!.data });
+    this.#training.showData();
   }
 
   /** Pretrained networks cannot be trained further: training starts with new weights on their data. */
   #play(): void {
     const { model } = this.state;
     if (model !== 'trained') this.store.set({ ...pretrained[model]?.data, model: 'trained', epochs: 0 });
-    this.#trainer!.play();
+    this.#training.play();
   }
 
-  #figureParts(): FigureParts {
-    const { session } = this.#parts();
-    return {
-      store: this.store,
-      answers: session.answers,
-      key: session.key(this.state),
-      ui: this.ui,
-      palette: this.palette,
-      point: this.#point,
-    };
+  #reset(): void {
+    this.#training.pause();
+    this.store.set({ epochs: 0 });
+    this.#training.restore();
   }
 
   #picture() {
-    const { session, trainer } = this.#parts();
-    const scene = sceneOf({ state: this.state, session, trainer, ui: this.ui, palette: this.palette, tints: this.#tints });
+    const { state, session, ui, palette } = this;
+    const scene = sceneOf({ state, session, trainer: this.#training, ui, palette, tint: this.#tint });
     const picture = html`<probust-plane-picture
       part="picture"
       .scene=${scene}
-      .palette=${this.palette}
+      .palette=${palette}
       @move=${(event: CustomEvent<Pair>) => this.#moved(event.detail)}
       @shape=${(event: CustomEvent<Partial<State>>) => this.store.set(event.detail)}
     ></probust-plane-picture>`;
     return { scene, picture };
   }
 
-  #stage(picture: unknown) {
+  #dataBars() {
+    const { store, ui, state } = this;
     const chosen = {
-      store: this.store,
-      ui: this.ui,
-      onData: (data: DataSet) => this.#choose(data),
-      onPretrained: (model: string) => {
-        this.#point({ adding: undefined, preset: undefined });
-        this.store.set({ model, ...pretrained[model]!.data });
-        this.#trainer!.showData();
-      },
+      ...{ store, ui },
+      onData: (data: DataSet) => this.#chooseData(data),
+      onPretrained: (model: string) => this.#choosePretrained(model),
     };
-    const { trainer } = this.#parts();
-    const reset = () => {
-      trainer.pause();
-      this.store.set({ epochs: 0 });
-      trainer.restore();
-    };
+    const own = state.model === 'trained' && state.data === 'own';
+    return html`${dataBar(chosen)} ${own ? ownPoints(chosen, (adding) => this.point({ adding })) : nothing}`;
+  }
+
+  #stage(picture: unknown) {
+    const { store } = this;
+    const buttons = { reset: () => this.#reset(), play: () => this.#play() };
     return html`<div class="stage">
-      ${this.#visible('training') ? dataBar(chosen) : nothing}
-      ${this.#visible('training') && this.state.model === 'trained' && this.state.data === 'own' ? ownPoints(chosen, (adding) => this.#point({ adding })) : nothing}
-      ${this.#visible('picture') ? picture : nothing} ${this.#visible('picture') && !this.embed ? caption : nothing}
-      ${this.#visible('sigma') || this.#visible('picture') ? sigmaSlider(this.store) : nothing}
-      ${this.#visible('training') ? trainingBar(this.store, trainer, { reset, play: () => this.#play() }) : nothing}
-      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(this.store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
+      ${this.ifVisible('training', () => this.#dataBars())}
+      ${this.ifVisible('picture', () => html`${picture} ${this.embed ? nothing : caption}`)}
+      ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store) : nothing}
+      ${this.ifVisible('training', () => trainingBar(store, this.#training, buttons))}
+      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
   }
 
@@ -233,63 +195,39 @@ export class PlaneLab extends LabElement {
     if (canvas) savePng(canvas, 'probust-picture.png');
   }
 
+  #estimators({ answers, key, ui }: FigureParts) {
+    const { listed } = answers;
+    if (!listed) return nothing;
+    const { rows, forms } = listed.value;
+    const truth = truthOf(answers);
+    const stale = listed.key !== key;
+    const hovered = ui.form;
+    return guard([listed.value, truth, stale, hovered], () =>
+      estimatorList({
+        ...{ rows, forms, truth, stale, hovered },
+        onHover: (form) => this.point({ form }),
+        onChoose: (chosen) => this.store.set({ estimators: chosen.length > 0 ? chosen : initial.estimators }),
+      }),
+    );
+  }
+
   #side(mass: number | undefined, parts: FigureParts) {
     const { answers, key } = parts;
-    const { quick, listed } = answers;
-    const truth = truthOf(answers);
+    const number = () => numberView({ truth: truthOf(answers), stale: answers.quick?.key !== key, mass });
     return html`<div class="side">
-      ${this.#visible('number') ? html`<div part="number">${numberView({ truth, stale: quick?.key !== key, mass })}</div>` : nothing}
-      ${
-        this.#visible('estimators') && listed
-          ? guard([listed.value, truth, listed.key === key, this.ui.form], () =>
-              estimatorList({
-                rows: listed.value.rows,
-                forms: listed.value.forms,
-                truth,
-                stale: listed.key !== key,
-                hovered: this.ui.form,
-                onHover: (form) => this.#point({ form }),
-                onChoose: (forms) => this.store.set({ estimators: forms.length > 0 ? forms : initial.estimators }),
-              }),
-            )
-          : nothing
-      }
-      ${this.#visible('boundary') ? html`${boundaryLine(parts)} ${rivalTable(parts)}` : nothing}
+      ${this.ifVisible('number', () => html`<div part="number">${number()}</div>`)}
+      ${this.ifVisible('estimators', () => this.#estimators(parts))}
+      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${rivalTable(parts)}`)}
     </div>`;
   }
 
   #panels(parts: FigureParts) {
-    const shown = (name: string, content: () => unknown) => (this.#visible(name) ? content() : nothing);
     return html`<div class="panels">
-      ${shown('curves', () => curvesPanel(parts))} ${shown('convergence', () => convergencePanel(parts))}
-      ${shown('correlation', () => correlationPanel(parts))} ${shown('counting', () => countingPanel(parts))}
-      ${shown('presets', () => presetsPanel({ store: this.store, ui: this.ui, point: this.#point }))}
+      ${this.ifVisible('curves', () => curvesPanel(parts))} ${this.ifVisible('convergence', () => convergencePanel(parts))}
+      ${this.ifVisible('correlation', () => correlationPanel(parts))} ${this.ifVisible('counting', () => countingPanel(parts))}
+      ${this.ifVisible('presets', () => presetsPanel(parts))}
       <div class="stack">
-        ${shown('shape', () =>
-          panel({
-            id: 'shape',
-            title: 'Shape of the noise',
-            words:
-              'Noise need not be round: stretch and turn its ellipse, here or by the small handle on its ring. The same sigma, turned, can keep the answer or lose it.',
-            figure: html`<div class="controls">${shapeControls(this.store)}</div>`,
-            source: html`Full covariance:
-              <cite
-                >Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring
-                perturbations</cite
-              >, section 3.2.`,
-          }),
-        )}
-        ${shown('training', () =>
-          panel({
-            id: 'training',
-            title: 'How it learns',
-            words:
-              'Smoothness punishes steep networks: straight lines fit them better, so that Taylor comes nearer to the truth. It may be changed while the network learns.',
-            figure: html`<div class="controls">${settings(this.store)}</div>`,
-            source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used
-              by Han, Srinivas and Lakkaraju.`,
-          }),
-        )}
+        ${this.ifVisible('shape', () => shapePanel(this.store))} ${this.ifVisible('training', () => trainingPanel(this.store))}
       </div>
     </div>`;
   }
@@ -302,16 +240,12 @@ export class PlaneLab extends LabElement {
 
   protected override render() {
     if (!this.begun) return nothing;
-    const parts = this.#figureParts();
+    const { parts } = this;
     const { scene, picture } = this.#picture();
+    const first = ['picture', 'sigma', 'number', 'estimators', 'boundary', 'training'].some((name) => this.isVisible(name));
     return html`
-      ${
-        ['picture', 'sigma', 'number', 'estimators', 'boundary', 'training'].some((name) => this.#visible(name))
-          ? html`<div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts)}</div>`
-          : nothing
-      }
-      ${this.#panels(parts)}
-      <p class="visually-hidden" role="status" aria-live="polite">${this.said}</p>
+      ${first ? html`<div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts)}</div>` : nothing}
+      ${this.#panels(parts)} ${this.spoken()}
     `;
   }
 }

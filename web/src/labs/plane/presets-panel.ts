@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import { panel } from '../../panels/panel.js';
-import type { Store } from '../../state/store.js';
+import { naturalPerturbations } from '../../panels/sources.js';
+import type { FigureParts } from './figures.js';
 import { pretrained } from './models.js';
 import { presets, type Preset } from './presets.js';
-import type { Ui } from './ui.js';
 
-export interface PresetParts {
-  store: Store;
-  ui: Ui;
-  point(change: Partial<Ui>): void;
-}
+type PresetParts = Pick<FigureParts, 'store' | 'ui' | 'point'>;
 
 function pair({ id, title, words, points, state }: Preset, { store, ui, point }: PresetParts) {
   const at = (i: number) => points[i]!.every((value, axis) => value === store.state.x[axis]);
@@ -28,17 +24,11 @@ function pair({ id, title, words, points, state }: Preset, { store, ui, point }:
 }
 
 export const presetsPanel = (parts: PresetParts) =>
-  presets.length === 0
-    ? nothing
-    : panel({
-        id: 'presets',
-        title: 'Distance is not probability',
-        words:
-          'The distance to the nearest other answer is the usual measure of robustness. Go from point 1 to point 2 and watch the arrow and the big number.',
-        figure: html`${presets.map((preset) => pair(preset, parts))}`,
-        source: html`After figures 1 and 2 of
-          <cite
-            >Scher and Trügler, Testing robustness of predictions of trained classifiers against naturally occurring
-            perturbations</cite
-          >.`,
-      });
+  panel({
+    id: 'presets',
+    title: 'Distance is not probability',
+    words:
+      'The distance to the nearest other answer is the usual measure of robustness. Go from point 1 to point 2 and watch the arrow and the big number.',
+    figure: html`${presets.map((preset) => pair(preset, parts))}`,
+    source: html`After figures 1 and 2 of ${naturalPerturbations}.`,
+  });

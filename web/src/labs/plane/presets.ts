@@ -15,7 +15,7 @@ export const presets: Preset[] = [
   {
     id: 'distance',
     title: 'Same distance, different p',
-    words: 'Both points are 0.13 from another answer. One sees it on one side only, the other all around.',
+    words: 'Both points are 0.13 from another answer. One has it on one side only, the other all around.',
     points: [
       [-0.84, -0.06],
       [0.3, 0.06],

@@ -1,36 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Builds the scene from the state, the answers and hovered items.
 import type { Linearization } from 'probust';
+import type { Cached } from '../../draw/cached.js';
+import { letter, rivalOf } from '../../draw/classes.js';
 import type { Copies } from '../../draw/cloud.js';
 import { classAt, type Field } from '../../draw/field.js';
 import { linesOf, type Line } from '../../draw/lines.js';
-import { letter, type Palette } from '../../draw/palette.js';
+import type { Palette } from '../../draw/palette.js';
 import { paintTint, type Tint } from '../../draw/tint.js';
 import type { Ellipse, Pair } from '../../draw/view.js';
 import type { Layer, State } from '../../state/state.js';
-import { samplesOf, type Quick } from './answers.js';
+import { cloudCount, samplesOf, type Quick } from './answers.js';
 import type { Scene } from './layers.js';
 import { view } from './models.js';
 import { presets } from './presets.js';
-import type { Session } from './session.js';
+import type { PlaneSession } from './session.js';
 import type { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
 const ellipseOf = ({ sigma, ratio, angle }: Readonly<State>): Ellipse => ({ sigma, ratio, angle });
 
-/** Caches the tint: it is repainted when its inputs change, not on every hover. */
-export class TintKeeper {
-  #of: unknown[] = [];
-  #tint: Tint | undefined;
-
-  paint(field: Field, state: Readonly<State>, target: number, palette: Palette): Tint {
-    const of = [field, ...state.x, state.sigma, state.ratio, state.angle, target, palette.paper.join(), palette.classes.join()];
-    if (!this.#tint || of.some((value, i) => value !== this.#of[i])) {
-      this.#of = of;
-      this.#tint = paintTint(field, state.x as Pair, ellipseOf(state), target, palette);
-    }
-    return this.#tint;
-  }
+/** The tint, which is repainted when its inputs change, not on every hover. */
+function tintOf(tint: Cached<Tint>, field: Field, state: Readonly<State>, target: number, palette: Palette): Tint {
+  const noise = ellipseOf(state);
+  const inputs = [field, ...state.x, ...Object.values(noise), target, palette.paper.join(), palette.classes.join()];
+  return tint.get(inputs, () => paintTint(field, state.x as Pair, noise, target, palette));
 }
 
 /**
@@ -52,25 +46,25 @@ const nearest = 3;
 
 /** The classes with the nearest boundaries, in standard deviations. */
 const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
-  Array.from(rivals, (row, i) => ({ rival: row < target ? row : row + 1, z: z[i]! }))
+  Array.from(rivals, (row, i) => ({ rival: rivalOf(row, target), z: z[i]! }))
     .sort((a, b) => a.z - b.z)
     .slice(0, nearest)
     .map(({ rival }) => rival);
 
-/** How many copies an estimator uses; all 300 if it names no number. */
+/** How many copies an estimator uses; all of them if it names no number. */
 const copiesFor = (form: string | undefined): number =>
-  form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, 300) : 300;
+  form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, cloudCount) : cloudCount;
 
-export interface Parts {
+interface SceneParts {
   state: Readonly<State>;
-  session: Session;
+  session: PlaneSession;
   trainer: Trainer;
   ui: Ui;
   palette: Palette;
-  tints: TintKeeper;
+  tint: Cached<Tint>;
 }
 
-export function sceneOf({ state, session, trainer, ui, palette, tints }: Parts): Scene | undefined {
+export function sceneOf({ state, session, trainer, ui, palette, tint }: SceneParts): Scene | undefined {
   const { field, answers } = session;
   if (!field) return undefined;
   const at = state.x as Pair;
@@ -94,8 +88,8 @@ export function sceneOf({ state, session, trainer, ui, palette, tints }: Parts):
     at,
     noise: ellipseOf(state),
     target,
-    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}, answer ${letter(target)}. Arrow keys move it, with shift further.`,
-    tint: shows('tint') ? tints.paint(field, state, target, palette) : undefined,
+    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}, answer ${letter(target)}. Arrow keys move it; with shift, further.`,
+    tint: shows('tint') ? tintOf(tint, field, state, target, palette) : undefined,
     cloud:
       quick && shows('cloud') && family !== 'taylor' && family !== 'adf' && family !== 'quadrature'
         ? copiesOf(quick, fresh, field, state, copiesFor(ui.form))

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Layout for wide and narrow screens.
 import { css } from 'lit';
 
 export const layoutStyles = css`
   :host {
-    display: block;
-  }
-  .first {
-    display: grid;
-    gap: 1rem 2.25rem;
-    grid-template-columns: minmax(0, 600px) minmax(390px, 1fr);
-    padding: 0.9rem 0 1.5rem;
+    --columns: minmax(0, 600px) minmax(390px, 1fr);
   }
   .stage {
-    display: grid;
     gap: 0.7rem;
-    align-content: start;
-  }
-  .side {
-    padding-top: 0.3rem;
-    min-width: 0;
   }
   .caption {
     margin: 0;
@@ -27,19 +14,12 @@ export const layoutStyles = css`
   .spread {
     justify-content: space-between;
   }
-  .panels {
-    display: grid;
-    grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr));
-    gap: 1.75rem 2.25rem;
-  }
   .stack {
     display: grid;
     gap: 1.75rem;
     align-content: start;
   }
   .controls {
-    display: grid;
-    grid-template-columns: 1fr 1fr;
     gap: 0.9rem 1.25rem;
     align-items: start;
   }
@@ -101,20 +81,6 @@ export const layoutStyles = css`
     margin: 0 0 0.35rem;
   }
   @container (max-width: 860px) {
-    .first {
-      grid-template-columns: minmax(0, 1fr);
-      gap: 0.9rem;
-    }
-    .stage,
-    .side {
-      display: contents;
-    }
-    .stage > *,
-    .side > * {
-      order: 6;
-      min-width: 0;
-    }
-    .stage > .models,
     .stage > .own {
       order: 0;
     }
@@ -124,26 +90,12 @@ export const layoutStyles = css`
       max-width: 600px;
       margin: 0 auto;
     }
-    .side > [part='number'] {
-      order: 2;
-    }
-    .stage > .sigma {
-      order: 3;
-    }
     .stage > .caption {
       order: 3;
     }
     .stage > .training,
     .stage > .toggles {
       order: 4;
-    }
-  }
-  @container (max-width: 480px) {
-    .controls {
-      grid-template-columns: 1fr;
-    }
-    .words {
-      min-height: 0;
     }
   }
 `;

@@ -6,7 +6,7 @@ import { isAborted } from '../../engine/latest.js';
 import type { State } from '../../state/state.js';
 import { pretrained } from './models.js';
 
-export interface TrainerCallbacks {
+interface TrainerCallbacks {
   /** There is a new network: its ONNX bytes, and its score. */
   trained(bytes: Uint8Array, score: Score): Promise<void>;
   progress(done: number, planned: number): void;
@@ -33,7 +33,8 @@ function ownPoints(points: readonly number[]): LabelledPoints {
 const trainable = ({ data, points }: Readonly<State>): boolean =>
   data !== 'own' || new Set(points.filter((_, i) => i % 3 === 2)).size > 1;
 
-const hasChoice = (data: State['data']): boolean => data === 'blobs' || data === 'spirals' || data === 'rings';
+/** Whether the data set can have different numbers of classes. */
+export const hasClassChoice = (data: State['data']): boolean => data === 'blobs' || data === 'spirals' || data === 'rings';
 
 export class Trainer {
   data: LabelledPoints | undefined;
@@ -51,7 +52,7 @@ export class Trainer {
     private readonly callbacks: TrainerCallbacks,
   ) {}
 
-  /** Makes the data to display; needs no training. */
+  /** Makes the data for display, without training. */
   showData(): void {
     this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.failed(error));
   }
@@ -69,7 +70,7 @@ export class Trainer {
 
   /** Trains until paused. */
   play(): void {
-    if (!trainable(this.state())) return this.callbacks.failed(new Error('Click in points of two classes first.'));
+    if (!trainable(this.state())) return this.callbacks.failed(new Error('Add points of two classes first.'));
     void this.#loop(Infinity);
   }
 
@@ -95,7 +96,7 @@ export class Trainer {
     });
   }
 
-  /** There is nothing to train on: keeps the network on screen and shows the data. */
+  /** Without data to train on, the network on screen stays. */
   #clear(): void {
     this.pause();
     this.score = undefined;
@@ -171,7 +172,7 @@ export class Trainer {
     return probust.data[state.data]({
       count: pointCount,
       seed: state.trainSeed,
-      ...(hasChoice(state.data) && { classes: state.classes }),
+      ...(hasClassChoice(state.data) && { classes: state.classes }),
     });
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The 2-D lab's noise as options of the package.
+// The noise of the 2-D lab as options of the package.
 import type { NamedArray } from 'probust';
-import { axes, type Ellipse } from '../draw/view.js';
+import { axes, type Ellipse } from '../../draw/view.js';
 
 export interface Noise {
   noise: string;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// A lab without its user interface: what the sessions of both labs share. They hold the network, send requests and keep answers.
+import type { Model } from 'probust';
+import type { Engine } from '../engine/engine.js';
+import { Newest, pause, Replacing } from '../engine/latest.js';
+import { isVisible, type State } from '../state/state.js';
+
+/** An answer, and the key of its request. */
+export interface Kept<T> {
+  key: string;
+  value: T;
+}
+
+/** The latest answer of each kind. One whose key is not the current one is stale. */
+export type Answers<Values> = { [K in keyof Values]?: Kept<Values[K]> };
+
+export interface SessionCallbacks {
+  /** There is something new to show. */
+  changed(): void;
+  failed(error: unknown): void;
+}
+
+/** A network in the quick worker, and in the patient one as soon as that one needs it. */
+export class Network {
+  #patient: Promise<Model> | undefined;
+
+  constructor(
+    readonly quick: Model,
+    private readonly load: () => Promise<Model>,
+  ) {}
+
+  patient(): Promise<Model> {
+    return (this.#patient ??= this.load());
+  }
+
+  dispose(): void {
+    this.quick.dispose();
+    void this.#patient?.then((model) => model.dispose()).catch(() => undefined);
+  }
+}
+
+export async function bytesOf(url: string | URL, signal: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** `Values` names the answers and their types. */
+export abstract class LabSession<Values extends object, Callbacks extends SessionCallbacks = SessionCallbacks> {
+  answers: Answers<Values> = {};
+  protected network: Network | undefined;
+  /** Changes with everything that requests depend on and that is not in the state, such as the network. */
+  protected version = 0;
+  protected readonly loading = this.replacing();
+  protected readonly frames = this.newest();
+  readonly #rest = this.replacing();
+
+  constructor(
+    protected readonly engine: Engine,
+    protected readonly state: () => Readonly<State>,
+    protected readonly callbacks: Callbacks,
+  ) {}
+
+  /** A key of everything that a request depends on. */
+  abstract key(state: Readonly<State>): string;
+
+  /** Called when the state changes, and once at the start, without `before`. */
+  abstract stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void;
+
+  /** Stops all work and frees the network. */
+  dispose(): void {
+    this.loading.stop();
+    this.stopAsking();
+    this.network?.dispose();
+    this.network = undefined;
+  }
+
+  protected replacing(): Replacing {
+    return new Replacing((error) => this.callbacks.failed(error));
+  }
+
+  protected newest(): Newest {
+    return new Newest((error) => this.callbacks.failed(error));
+  }
+
+  protected keep<K extends keyof Values>(name: K, key: string, value: Values[K]): void {
+    this.answers = { ...this.answers, [name]: { key, value } };
+    this.callbacks.changed();
+  }
+
+  protected stopAsking(): void {
+    this.frames.stop();
+    this.#rest.stop();
+  }
+
+  /** The network in the patient worker. */
+  protected patient(): Promise<Model> {
+    return this.network!.patient();
+  }
+
+  /** Whether a panel with costly answers is visible. */
+  protected wants(panel: string): boolean {
+    return isVisible(this.state(), panel);
+  }
+
+  /** Starts costly work after a rest of `milliseconds`. Calling this again stops that work, or the wait for it. */
+  protected atRest(milliseconds: number, work: (signal: AbortSignal) => Promise<void>): void {
+    this.#rest.run(async (signal) => {
+      await pause(milliseconds, signal);
+      await work(signal);
+    });
+  }
+}
