@@ -10,11 +10,12 @@ import type { Palette } from '../../draw/palette.js';
 import { paintTint, type Tint } from '../../draw/tint.js';
 import type { Ellipse, Pair } from '../../draw/view.js';
 import type { Layer, State } from '../../state/state.js';
+import type { Answers } from '../lab-session.js';
 import { cloudCount, samplesOf, type Quick } from './answers.js';
 import type { Scene } from './layers.js';
 import { view } from './models.js';
 import { presets } from './presets.js';
-import type { PlaneSession } from './session.js';
+import type { PlaneSession, PlaneValues } from './session.js';
 import type { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
@@ -64,6 +65,34 @@ interface SceneParts {
   tint: Cached<Tint>;
 }
 
+/** The lines of both linearisations, or only those of a hovered one, with its half-planes. */
+function linesIn(
+  { quick, listed }: Answers<PlaneValues>,
+  { key, family, rival, shown }: { key: string; family: string | undefined; rival: number | undefined; shown: boolean },
+): Pick<Scene, 'taylor' | 'mmse' | 'halves'> {
+  const all = {
+    taylor: quick && lined(quick.value.asked.x, quick.value.linear),
+    mmse: listed && lined(listed.value.asked.x, listed.value.mmse),
+  };
+  const hovered = family === 'taylor' || family === 'mmse' ? family : undefined;
+  const few = quick ? nearestRivals(quick.value.linear) : [];
+  const drawn = (name: keyof typeof all, answered: string | undefined) => {
+    const lines = all[name];
+    if (!lines || !shown || (hovered && hovered !== name)) return undefined;
+    return {
+      lines: lines.filter((line) => hovered || line.rival === rival || few.includes(line.rival)),
+      stale: answered !== key,
+    };
+  };
+  return { taylor: drawn('taylor', quick?.key), mmse: drawn('mmse', listed?.key), halves: hovered && all[hovered] };
+}
+
+function arrowIn({ listed }: Answers<PlaneValues>, key: string): Scene['arrow'] {
+  if (listed?.key !== key) return undefined;
+  const { distance, step } = listed.value.boundary;
+  return Number.isFinite(distance) ? step : undefined;
+}
+
 export function sceneOf({ state, session, trainer, ui, palette, tint }: SceneParts): Scene | undefined {
   const { field, answers } = session;
   if (!field) return undefined;
@@ -75,37 +104,17 @@ export function sceneOf({ state, session, trainer, ui, palette, tint }: ScenePar
   const family = ui.form?.split(':')[0]?.replace('_mvs', '');
   const blind = family === 'softmax';
   const shows = (layer: Layer) => state.show.includes(layer) && !blind;
-  const taylor = quick && lined(quick.asked.x, quick.linear);
-  const listed = answers.listed?.value;
-  const mmse = listed && lined(listed.asked.x, listed.mmse);
-  const few = quick ? nearestRivals(quick.linear) : [];
-  const chosen = (lines: Line[]) =>
-    lines.filter(({ rival }) => family === 'taylor' || family === 'mmse' || rival === ui.rival || few.includes(rival));
-  const wanted = (name: string) => shows('lines') && (family === name || (family !== 'taylor' && family !== 'mmse'));
+  const copies = shows('cloud') && !['taylor', 'adf', 'quadrature'].includes(family ?? '');
   return {
-    view,
-    field,
-    at,
+    ...{ view, field, at, target, rings: !blind, rival: ui.rival, coarse: trainer.playing },
     noise: ellipseOf(state),
-    target,
     label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}, answer ${letter(target)}. Arrow keys move it; with shift, further.`,
     tint: shows('tint') ? tintOf(tint, field, state, target, palette) : undefined,
-    cloud:
-      quick && shows('cloud') && family !== 'taylor' && family !== 'adf' && family !== 'quadrature'
-        ? copiesOf(quick, fresh, field, state, copiesFor(ui.form))
-        : undefined,
+    cloud: quick && copies ? copiesOf(quick, fresh, field, state, copiesFor(ui.form)) : undefined,
     data: state.show.includes('data') ? trainer.data : undefined,
-    rings: !blind,
-    taylor: taylor && wanted('taylor') ? { lines: chosen(taylor), stale: !fresh } : undefined,
-    mmse: mmse && wanted('mmse') ? { lines: chosen(mmse), stale: answers.listed!.key !== key } : undefined,
-    halves: family === 'taylor' ? taylor : family === 'mmse' ? mmse : undefined,
-    arrow:
-      shows('arrow') && listed && answers.listed!.key === key && Number.isFinite(listed.boundary.distance)
-        ? listed.boundary.step
-        : undefined,
-    rival: ui.rival,
+    ...linesIn(answers, { key, family, rival: ui.rival, shown: shows('lines') }),
+    arrow: shows('arrow') ? arrowIn(answers, key) : undefined,
     ghosts: ghostsOf(state, ui),
-    coarse: trainer.playing,
   };
 }
 
