@@ -82,7 +82,8 @@ bool has_cuda() {
 }
 
 std::vector<std::string> devices() {
-  std::vector<std::string> names(backends().begin(), backends().end());
+  const std::vector<std::string_view> here = backends();
+  std::vector<std::string> names(here.begin(), here.end());
   for (int i = 0; i < cuda_devices(); ++i) names.push_back("cuda:" + std::to_string(i));
   return names;
 }

@@ -10,14 +10,25 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "datasets/dataset.h"
 #include "probust/base/error.h"
+#include "probust/estimators/estimator.h"
+#include "probust/noise/noise.h"
 
 namespace probust::cli {
 namespace {
 
 void add_data(CLI::App& command, Arguments& arguments) {
-  command.add_option("DATA", arguments.data.path, ".npy, .npz, IDX (.gz too), CIFAR .bin or .csv")->required();
+  command.add_option("DATA", arguments.data.path, known_formats())->required();
   add_data_options(command, arguments);
+}
+
+// The list of estimators below the options of `estimate`.
+std::string estimators_explained() {
+  std::string text = "Estimators:\n";
+  for (const EstimatorDefinition& definition : all_estimators())
+    text += fmt::format("  {:<26} {}\n", form(definition), definition.summary);
+  return text;
 }
 
 using Command = int (*)(const Arguments&);
@@ -36,7 +47,7 @@ void describe_bench(CLI::App& app, Arguments& arguments, Command& chosen) {
   bench->add_flag("--json", arguments.json, "one JSON object; with --frontier, one per estimator");
   bench->add_flag("--frontier", arguments.frontier,
                   "errors at equal cost, and coverage: MODEL DATA --sigma ..., or as MODEL a file of such lines");
-  bench->add_option("DATA", arguments.data.path, "for --frontier: .npy, .npz, IDX (.gz too), CIFAR .bin or .csv");
+  bench->add_option("DATA", arguments.data.path, "for --frontier: " + known_formats());
   add_data_options(*bench, arguments);
   one_argument_each(
       {bench->add_option("--sigma", arguments.sigma, "for --frontier: noise scales in the data's units"),
@@ -70,15 +81,11 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_model(*estimate, arguments);
   add_data(*estimate, arguments);
   add_device_options(*estimate, arguments);
-  one_argument_each(
-      {estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20"),
-       estimate->add_option("--noise", arguments.noise,
-                            "noise models: gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=), uniform:0.1, laplace:0.1, "
-                            "categorical:FILE.json; on some columns with @0..3; joined with +"),
-       estimate->add_option("--estimator", arguments.estimators,
-                            "auto[:N] (the default), mc:N[:stratified], mc:+-H, mc:p>TAU, probit:N, regression:N, subset:N, adf, "
-                            "taylor, taylor_mvs, "
-                            "mmse:N[:centered|:loo], mmse_mvs:N, quadrature[:N], softmax[:T]")});
+  one_argument_each({estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20"),
+                     estimate->add_option("--noise", arguments.noise,
+                                          "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
+                     estimate->add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
+  estimate->footer(estimators_explained);
   estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
   estimate->add_option("--budget", arguments.budget, "of auto: forwards a point")->check(CLI::Range(2.0, 1e9));

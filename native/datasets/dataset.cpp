@@ -12,8 +12,6 @@ namespace probust {
 namespace datasets {
 namespace {
 
-enum class Kind { npy, npz, idx, cifar, csv };
-
 // Files of other kinds that users pass by mistake.
 struct Foreign {
   std::string_view magic, name;
@@ -46,29 +44,6 @@ bool looks_like_text(Bytes file) {
                       [](std::uint8_t c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
 }
 
-void refuse_foreign(Bytes file, const std::string& path) {
-  for (const Foreign& kind : kForeign) {
-    if (starts_with(file, kind.magic)) {
-      refuse(path, "is " + std::string(kind.name) + ", not data", "give a .npy, .npz, IDX, CIFAR .bin or .csv file");
-    }
-  }
-}
-
-// Determined by the first bytes, then by the name; otherwise text is CSV.
-Kind kind_of(Bytes file, const std::string& path) {
-  const std::string name = extension(path);
-  if (starts_with(file, "\x93NUMPY")) return Kind::npy;
-  if (starts_with(file, "PK\x03\x04") || starts_with(file, "PK\x05\x06")) return Kind::npz;
-  if (starts_with(file, "\x1f\x8b") || is_idx(file)) return Kind::idx;
-  refuse_foreign(file, path);
-  if (name == ".npy") return Kind::npy;
-  if (name == ".npz") return Kind::npz;
-  if (name == ".bin") return Kind::cifar;
-  if (path.find("-ubyte") != std::string::npos || name == ".gz" || name == ".idx") return Kind::idx;
-  if (name == ".csv" || name == ".txt" || looks_like_text(file)) return Kind::csv;
-  refuse(path, "is of no known kind", "give a .npy, .npz, IDX, CIFAR .bin or .csv file");
-}
-
 // IDX images have no channel axis: add one.
 Array with_channel(Array x, const std::string& path) {
   if (x.shape.size() == 1) refuse(path, "holds one number a row, as a file of labels does", "give the file of images");
@@ -77,13 +52,76 @@ Array with_channel(Array x, const std::string& path) {
   return reshaped(std::move(x), shape);
 }
 
+// What a reader of labels says of files that hold points.
+[[noreturn]] std::vector<std::int64_t> no_labels(const Buffer&, const std::string& path) {
+  refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number a line");
+}
+
+struct Format {
+  std::string_view name;  ///< as in "give a .npy, .npz or .csv file"
+  bool (*begins)(Bytes file);
+  bool (*named)(const std::string& path, Bytes file);  ///< for files that begin like no format
+  Contents (*read)(const Buffer& file, const DatasetOptions& options, const std::string& path);
+  std::vector<std::int64_t> (*labels)(const Buffer& file, const std::string& path) = no_labels;
+};
+
+bool never(Bytes) { return false; }
+
+// The list of formats. To add one: its reader in this directory, declared in formats.h, and its entry here.
+constexpr Format kFormats[] = {
+    {".npy", [](Bytes file) { return starts_with(file, "\x93NUMPY"); },
+     [](const std::string& path, Bytes) { return extension(path) == ".npy"; },
+     [](const Buffer& file, const DatasetOptions&, const std::string& path) -> Contents {
+       return {read_npy_bytes(file, path), {}, {}};
+     },
+     [](const Buffer& file, const std::string& path) { return decode_labels(read_npy_bytes(file, path), path); }},
+    {".npz", [](Bytes file) { return starts_with(file, "PK\x03\x04") || starts_with(file, "PK\x05\x06"); },
+     [](const std::string& path, Bytes) { return extension(path) == ".npz"; },
+     [](const Buffer& file, const DatasetOptions&, const std::string& path) { return read_npz_bytes(file, path); }},
+    {"IDX", [](Bytes file) { return starts_with(file, "\x1f\x8b") || is_idx(file); },
+     [](const std::string& path, Bytes) {
+       return path.find("-ubyte") != std::string::npos || extension(path) == ".gz" || extension(path) == ".idx";
+     },
+     [](const Buffer& file, const DatasetOptions&, const std::string& path) -> Contents {
+       return {with_channel(read_idx_bytes(file, path), path), {}, {}};
+     },
+     [](const Buffer& file, const std::string& path) { return decode_labels(read_idx_bytes(file, path), path); }},
+    {"CIFAR .bin", never, [](const std::string& path, Bytes) { return extension(path) == ".bin"; },
+     [](const Buffer& file, const DatasetOptions& options, const std::string& path) {
+       return read_cifar_bytes(file, options.cifar100, path);
+     }},
+    {".csv", never,
+     [](const std::string& path, Bytes file) {
+       return extension(path) == ".csv" || extension(path) == ".txt" || looks_like_text(file);
+     },
+     [](const Buffer& file, const DatasetOptions& options, const std::string& path) {
+       return read_csv_bytes(file, options.label_column, path);
+     },
+     [](const Buffer& file, const std::string& path) { return read_label_lines(file.bytes, path); }},
+};
+
+void refuse_foreign(Bytes file, const std::string& path) {
+  for (const Foreign& kind : kForeign) {
+    if (starts_with(file, kind.magic))
+      refuse(path, "is " + std::string(kind.name) + ", not data", "give a " + known_formats() + " file");
+  }
+}
+
+// Determined by the first bytes, then by the name; otherwise text is CSV.
+const Format& format_of(Bytes file, const std::string& path) {
+  for (const Format& format : kFormats) {
+    if (format.begins(file)) return format;
+  }
+  refuse_foreign(file, path);
+  for (const Format& format : kFormats) {
+    if (format.named(path, file)) return format;
+  }
+  refuse(path, "is of no known kind", "give a " + known_formats() + " file");
+}
+
 std::vector<std::int64_t> read_labels(const std::string& path) {
   const Buffer file = map_file(path);
-  const Kind kind = kind_of(file.bytes, path);
-  if (kind == Kind::npy) return decode_labels(read_npy_bytes(file, path), path);
-  if (kind == Kind::idx) return decode_labels(read_idx_bytes(file, path), path);
-  if (kind == Kind::csv) return read_label_lines(file.bytes, path);
-  refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number a line");
+  return format_of(file.bytes, path).labels(file, path);
 }
 
 // The labels file in the same folder as IDX images, or nothing: "images-idx3" in the name becomes "labels-idx1", gzipped or not.
@@ -104,19 +142,7 @@ std::string labels_beside(const std::string& images) {
 
 Contents read_contents(const std::string& path, const DatasetOptions& options) {
   const Buffer file = map_file(path);
-  switch (kind_of(file.bytes, path)) {
-    case Kind::npy:
-      return {read_npy_bytes(file, path), {}, {}};
-    case Kind::npz:
-      return read_npz_bytes(file, path);
-    case Kind::idx:
-      return {with_channel(read_idx_bytes(file, path), path), {}, {}};
-    case Kind::cifar:
-      return read_cifar_bytes(file, options.cifar100, path);
-    case Kind::csv:
-      return read_csv_bytes(file, options.label_column, path);
-  }
-  refuse(path, "is of no known kind");
+  return format_of(file.bytes, path).read(file, options, path);
 }
 
 void check_points(const Array& x, const std::string& path) {
@@ -172,6 +198,15 @@ Dataset select(const Contents& contents, const std::string& path, const DatasetO
 
 }  // namespace
 }  // namespace datasets
+
+std::string known_formats() {
+  std::string names;
+  for (const datasets::Format& format : datasets::kFormats) {
+    const bool last = &format == std::end(datasets::kFormats) - 1;
+    names += (names.empty() ? "" : last ? " or " : ", ") + std::string(format.name);
+  }
+  return names;
+}
 
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options) {
   return guarded(path, [&] {

@@ -35,6 +35,9 @@ struct DatasetOptions {
 /// that is zero or not finite, a negative offset, a limit of zero), resources.
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
 
+/// The formats that are read, as in a hint: ".npy, .npz, IDX, CIFAR .bin or .csv".
+std::string known_formats();
+
 /// Numbers in float64.
 struct Numbers {
   Shape shape;

@@ -163,7 +163,7 @@ export interface EstimateOptions extends NoiseOptions, PointOptions {
   estimators?: string | readonly string[];
 }
 
-/** One estimate. Numbers that could not be computed are null, and `status` says why. */
+/** One estimate. Numbers that could not be computed are null, and `status` and `note` say why. */
 export interface Row {
   /** Position of the point in its data. */
   index: number;
@@ -191,8 +191,12 @@ export interface Row {
   /** Passes spent on this point. */
   forwards: number;
   backwards: number;
-  /** "ok", "tie", "nonfinite", "degenerate", ...; more words may follow a colon. */
+  /** One word: "ok", "tie", "nonfinite", "degenerate", ... */
   status: string;
+  /** The estimator that gave the answer: `estimator`, or the one that it chose. */
+  method: string;
+  /** A sentence for people, or null. */
+  note: string | null;
 }
 
 export interface LinearizeOptions extends NoiseOptions, PointOptions {
@@ -241,6 +245,8 @@ export interface Curve {
   forwards: Float64Array;
   backwards: Float64Array;
   status: string[];
+  method: string[];
+  note: (string | null)[];
 }
 
 export interface SliceOptions extends PointOptions {

@@ -77,6 +77,7 @@ async function compare(name: string, model: string, data: string, x: Float32Arra
       'forwards',
       'backwards',
       'status',
+      'method',
     ] as const) {
       expect(row[key], `${key} of ${other.estimator} at ${other.noise}`).toBe(other[key]);
     }

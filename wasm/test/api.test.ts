@@ -113,7 +113,7 @@ describe.each(everywhere)('%s', (_, options) => {
     }
     expect(curve.stdError).toHaveLength(4);
     const smooth = await model.sweep(point(0), { sigmas, estimator: 'probit:40', smooth: true });
-    expect(smooth.status[0]).toContain('smoothed over 4 scales');
+    expect(smooth.note[0]).toContain('smoothed over 4 scales');
   });
 
   it('slices', async () => {

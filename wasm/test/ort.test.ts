@@ -112,7 +112,7 @@ describe.each([
     const [mine, theirs] = [await own.sweep(point(1), options), await model.sweep(point(1), options)];
     for (const [i, p] of mine.p.entries()) expect(theirs.p[i]).toBeCloseTo(p, 5);
     const smooth = await model.sweep(point(1), { ...options, smooth: true });
-    expect(smooth.status[0]).toContain('smoothed over 3 scales');
+    expect(smooth.note[0]).toContain('smoothed over 3 scales');
     const u = point(2);
     const v = point(3);
     const slices = [await own.slice(point(0), u, v, { resolution: 9 }), await model.slice(point(0), u, v, { resolution: 9 })];

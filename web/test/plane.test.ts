@@ -196,7 +196,7 @@ describe('files', () => {
     const csv = await saved('Save p against sigma as CSV');
     const [head, ...rows] = csv.bytes.toString().trim().split('\n');
     expect(csv.name).toBe('probust-curves.csv');
-    expect(head).toBe('sigma,estimator,p,pFail,ciLow,ciHigh,forwards,backwards,status');
+    expect(head).toBe('sigma,estimator,p,pFail,ciLow,ciHigh,forwards,backwards,status,method,note');
     expect(rows.length).toBe(25 * 9);
     expect(rows.every((row) => Number(row.split(',')[2]) <= 1)).toBe(true);
 
@@ -314,7 +314,7 @@ describe('hovering', () => {
     const canvas = page.locator('probust-plane-picture canvas');
     const before = await canvas.screenshot();
     await page.getByRole('button', { name: /^taylor :/ }).focus();
-    await expect.poll(() => page.locator('.legend').textContent()).toContain('straight line');
+    await expect.poll(() => page.locator('.legend').textContent()).toContain('straight boundaries');
     expect((await canvas.screenshot()).equals(before)).toBe(false);
   });
 

@@ -63,7 +63,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
   if (!evaluation.event().plain()) {
     const EstimatorSpec counting = parse_estimator(fmt::format("mc:{}", budget));
-    estimates = estimate_monte_carlo(evaluation, noise, counting);
+    estimates = counting.definition->estimate(evaluation, noise, counting);
     for (Estimate& estimate : estimates) estimate.method = counting;
     return estimates;
   }
@@ -73,7 +73,8 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
     Points apart = evaluation.points();
     apart.seed ^= kPilotSeed;  // the pilot's noise must be independent of the estimate's
     Evaluation pilot(evaluation.executor(), apart, evaluation.logits());
-    estimates = estimate_probit(pilot, noise, parse_estimator(fmt::format("probit:{}", kPilot)));
+    const EstimatorSpec looking = parse_estimator(fmt::format("probit:{}", kPilot));
+    estimates = looking.definition->estimate(pilot, noise, looking);
     budget -= kPilot;
     for (std::int64_t i = 0; i < n; ++i) {
       (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);

@@ -58,29 +58,4 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
 /// From this budget on, auto:N runs a pilot to find the points where failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 
-/// The forms of all estimators, as in a hint: "auto:N, mc:N, ...".
-std::string known_estimators(bool without_gradients = false);
-
-// Each estimator's function, by file.
-std::vector<Estimate> estimate_auto(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_monte_carlo(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_stratified(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_adf(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_taylor(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_taylor_mvs(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_mmse(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_mmse_mvs(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_mmse_centered(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_mmse_loo(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_to_half_width(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_decision(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_probit(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_probit_pooled(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_regression(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_regression_pooled(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_regression_adf(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_subset(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_quadrature(Evaluation&, const Noise&, const EstimatorSpec&);
-std::vector<Estimate> estimate_softmax(Evaluation&, const Noise&, const EstimatorSpec&);
-
 }  // namespace probust

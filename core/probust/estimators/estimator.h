@@ -59,6 +59,9 @@ std::span<const EstimatorDefinition> all_estimators();
 /// The form of its name: "taylor", "mmse:N", "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
+/// The forms of all estimators, as in a hint: "auto:N, mc:N, ...".
+std::string known_estimators(bool without_gradients = false);
+
 /// Parses "mmse:10". Throws Error{usage} with a hint at what is valid.
 EstimatorSpec parse_estimator(const std::string& text);
 

@@ -240,7 +240,7 @@ Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, st
   estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
   estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;
   if (error > kAbsolute || error > kRelative * estimate.p_fail + 1e-12)
-    estimate.set(Status::inexact, "known to about " + short_text(error) + "; use more cells");
+    estimate.set(Status::inexact, "known to about " + short_text(error));
   return estimate;
 }
 

@@ -15,11 +15,14 @@ constexpr Backend kBackends[] = {
     {"cpu", compile_cpu},
     {"reference", compile_reference},
 };
-constexpr std::string_view kBackendNames[] = {"cpu", "reference"};
 
 }  // namespace
 
-std::span<const std::string_view> backends() { return kBackendNames; }
+std::vector<std::string_view> backends() {
+  std::vector<std::string_view> names;
+  for (const Backend& entry : kBackends) names.push_back(entry.name);
+  return names;
+}
 
 Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
                                                 const ExecutorOptions& options) {

@@ -137,8 +137,8 @@ class Executor {
 /// Throws Error unless x has one row of the model's shape per index and target, and every target exists.
 void check(const Executor& executor, const Points& points);
 
-/// The backends compiled in, best first.
-std::span<const std::string_view> backends();
+/// The names of the backends compiled in, best first.
+std::vector<std::string_view> backends();
 
 /// Compiles a classifier (one input, one output [C]) for a backend ("cpu" or "reference").
 /// Error{usage} for an unknown backend, Error{resources} if a single example does not fit the memory.

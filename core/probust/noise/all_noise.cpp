@@ -13,7 +13,8 @@ using Parse = Noise (*)(const std::string& parameters, const std::string& where,
 
 struct Entry {
   std::string_view name;
-  Parse parse;  ///< parses the text after "name:"
+  std::string_view written;  ///< for example
+  Parse parse;               ///< parses the text after "name:"
 };
 
 double parse_scale(const std::string& text, const std::string& where) {
@@ -65,10 +66,10 @@ Noise parse_categorical(const std::string& parameters, const std::string& where,
 
 // The list of noise models. To add one: its file in this directory, and its line here.
 constexpr Entry kModels[] = {
-    {"gaussian", parse_gaussian},
-    {"uniform", parse_scaled<uniform_noise>},
-    {"laplace", parse_scaled<laplace_noise>},
-    {"categorical", parse_categorical},
+    {"gaussian", "gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=)", parse_gaussian},
+    {"uniform", "uniform:0.1", parse_scaled<uniform_noise>},
+    {"laplace", "laplace:0.1", parse_scaled<laplace_noise>},
+    {"categorical", "categorical:FILE.json", parse_categorical},
 };
 
 const Entry* entry_of(const std::string& text) {
@@ -90,8 +91,7 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
   const std::string where = "noise '" + text + "'";
   const Entry* entry = entry_of(text);
   if (entry == nullptr) {
-    throw Error{ErrorCode::usage, where, "is not a known noise model",
-                "write for example gaussian:0.1, uniform:0.1, laplace:0.1 or categorical:FILE.json"};
+    throw Error{ErrorCode::usage, where, "is not a known noise model", "write for example " + known_noise()};
   }
   const std::size_t at = text.rfind('@'), colon = text.find(':');
   const std::string model = text.substr(0, at);
@@ -103,6 +103,12 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
 }
 
 }  // namespace
+
+std::string known_noise() {
+  std::string forms;
+  for (const Entry& entry : kModels) forms += (forms.empty() ? "" : ", ") + std::string(entry.written);
+  return forms;
+}
 
 std::string NoiseShape::text(double scale) const { return name() + ":" + shortest_text(scale); }
 

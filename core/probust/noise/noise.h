@@ -194,6 +194,9 @@ struct NoiseSource {
   std::function<std::vector<Category>(const std::string& path)> categories;
 };
 
+/// How noise is written, as in a hint: "gaussian:0.1, ..., categorical:FILE.json".
+std::string known_noise();
+
 /// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "uniform:0.1@0..3" (on columns 0 to 3),
 /// "gaussian:0.1@!4+categorical:FILE.json" (disjoint columns). Throws Error{usage} saying what would be right; scales must be
 /// positive and finite.

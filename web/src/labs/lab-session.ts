@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A lab without its user interface: what the sessions of both labs share. They hold the network, send requests and keep answers.
-import type { Model } from 'probust';
+import type { EstimatorInfo, Model } from 'probust';
 import type { Engine } from '../engine/engine.js';
 import { Newest, pause, Replacing } from '../engine/latest.js';
 import { isVisible, type State } from '../state/state.js';
@@ -60,6 +60,10 @@ export abstract class LabSession<Values extends object, Callbacks extends Sessio
     protected readonly state: () => Readonly<State>,
     protected readonly callbacks: Callbacks,
   ) {}
+
+  get estimators(): readonly EstimatorInfo[] {
+    return this.engine.estimators;
+  }
 
   /** A key of everything that a request depends on. */
   abstract key(state: Readonly<State>): string;

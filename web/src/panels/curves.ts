@@ -85,7 +85,7 @@ function curvesFigure(view: CurvesView) {
 const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
   csvOf(
     [...byEstimator].flatMap(([estimator, rows]) =>
-      rows.map(({ p, pFail, ciLow, ciHigh, forwards, backwards, status }, i) => ({
+      rows.map(({ p, pFail, ciLow, ciHigh, forwards, backwards, status, method, note }, i) => ({
         sigma: sigmas[i],
         estimator,
         p,
@@ -95,6 +95,8 @@ const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
         forwards,
         backwards,
         status,
+        method,
+        note,
       })),
     ),
   );

@@ -2,11 +2,13 @@
 // The list of estimators: each next to the truth, with its mark, its interval and its cost.
 import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
-import type { Row } from 'probust';
+import type { EstimatorInfo, Row } from 'probust';
 import { codecs } from '../state/state.js';
-import { describe, estimatorNames, kindOf, marks, nameOf, percentOf } from './words.js';
+import { describe, kindOf, marks, nameOf, percentOf, reasonOf } from './words.js';
 
 interface EstimatorList {
+  /** All estimators there are. */
+  known: readonly EstimatorInfo[];
   rows: readonly Row[];
   /** The requested forms, which name the rows. */
   forms: readonly string[];
@@ -48,18 +50,19 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
   const cost = row.forwards + row.backwards;
   const truth = list.truth?.p;
   const error = row.p !== null && typeof truth === 'number' ? Math.abs(row.p - truth) : undefined;
-  const reason = kind === 'invalid' || !/^(ok|tie)$/.test(row.status) ? row.status : '';
+  const reason = reasonOf(row);
+  const description = describe(form, list.known);
   const spoken = [
     `${name} ${detail}: ${percentOf(row)}, ${marks[kind].words}`,
     error === undefined ? '' : `, off by ${(100 * error).toFixed(1)} points`,
-    `, cost ${cost} passes. ${describe(form)} ${reason}`,
+    `, cost ${cost} passes. ${description} ${reason}`,
   ].join('');
   return html`<li data-form=${form} data-value=${row.p ?? ''}>
     <button
       class=${classMap({ row: true, hovered: list.hovered === form })}
       aria-label=${spoken}
       aria-pressed=${list.hovered === form}
-      title=${`${describe(form)} (${marks[kind].words})`}
+      title=${`${description} (${marks[kind].words})`}
       @pointerenter=${() => list.onHover(form)}
       @pointerleave=${() => list.onHover(undefined)}
       @focus=${() => list.onHover(form)}
@@ -77,7 +80,7 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
 const legend = html`${Object.values(marks).map(({ sign, words }) => html`<span><span class="mark">${sign}</span> ${words}</span>`)}
   <span>cost: forward and backward passes</span>`;
 
-function choice({ forms, onChoose }: EstimatorList) {
+function choice({ known, forms, onChoose }: EstimatorList) {
   const chosen = (text: string) => codecs.estimators.read(text.replace(/\s/g, '')) ?? [];
   return html`<details class="choice small">
     <summary>Choose estimators</summary>
@@ -91,7 +94,9 @@ function choice({ forms, onChoose }: EstimatorList) {
         @change=${(event: Event) => onChoose(chosen((event.target as HTMLInputElement).value))}
       />
     </label>
-    <p class="muted">Available: ${estimatorNames.join(', ')}. Write N after a colon, as in mc:100.</p>
+    <p class="muted">
+      Available: ${[...new Set(known.map(({ name }) => name))].join(', ')}. Write N after a colon, as in mc:100.
+    </p>
   </details>`;
 }
 
@@ -105,7 +110,7 @@ export function estimatorList(list: EstimatorList) {
     <ul class=${classMap({ estimators: true, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
     </ul>
-    <p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered)}</span>` : legend}</p>
+    <p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered, list.known)}</span>` : legend}</p>
     ${choice(list)}
   `;
 }

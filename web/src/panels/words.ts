@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Text for numbers and estimators.
-import type { Row } from 'probust';
+import type { EstimatorInfo, Row } from 'probust';
 
 /** How reliable a number is. */
 type Kind = 'exact' | 'analytical' | 'sampled' | 'invalid';
@@ -18,26 +18,24 @@ export function kindOf({ p, ciLow, estimator }: Row): Kind {
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
-const descriptions: Record<string, string> = {
-  quadrature: 'Integrates the noise over a fine grid in the plane: the true value.',
-  mc: 'Counts how many of N noisy copies keep the answer.',
-  taylor: 'Replaces each boundary by a straight line, from the gradient at the point.',
-  taylor_mvs: 'Like taylor, with a closed formula (mv-sigmoid) in place of the normal CDF.',
-  mmse: 'Like taylor, with margins and gradients averaged over N noisy copies.',
-  mmse_mvs: 'Like mmse, with the mv-sigmoid in place of the normal CDF.',
-  probit: 'Treats the margins of N copies as normal, with their mean and covariance.',
-  regression: 'Integrates the part that a few gradients explain, and averages the rest over copies.',
-  adf: 'Propagates the mean and variance of the noise through the network, layer by layer.',
-  subset: 'Reaches rare failures in steps.',
-  softmax: 'The classifier’s own confidence, which ignores the noise.',
-  auto: 'Chooses an estimator for the budget.',
+/** Why a row is not to be taken at face value; empty if it is. */
+export const reasonOf = ({ status, note, p }: Row): string =>
+  p !== null && (status === 'ok' || status === 'tie') ? '' : (note ?? status);
+
+/** "mmse:10:centered" is of the form "mmse:N:centered". */
+const isOf = (form: string, estimator: EstimatorInfo): boolean => {
+  const [name, parameter = '', variant = ''] = form.split(':');
+  const [itsName, itsParameter = '', itsVariant = ''] = estimator.form.split(':');
+  return name === itsName && variant === itsVariant && kindOfParameter(parameter) === kindOfParameter(itsParameter);
 };
 
-/** Estimators that can be requested. */
-export const estimatorNames = Object.keys(descriptions);
+const kindOfParameter = (parameter: string): string => /^(±|\+-|p>)?/.exec(parameter)![0].replace('+-', '±');
 
 /** A one-sentence description of an estimator. */
-export const describe = (form: string): string => descriptions[form.split(':')[0]!] ?? '';
+export function describe(form: string, estimators: readonly EstimatorInfo[]): string {
+  const summary = estimators.find((estimator) => isOf(form, estimator))?.summary ?? '';
+  return summary && `${summary[0]!.toUpperCase()}${summary.slice(1)}.`;
+}
 
 /** The estimator's name, and separately its number of copies. */
 export const nameOf = (form: string): { name: string; detail: string } => {

@@ -36,7 +36,8 @@ Kernel make_biased(const Graph& graph, const Node& product, ValueId bias) {
   return product.op == Op::conv ? make_biased_conv(graph, product, values) : make_biased_matmul(graph, product, values);
 }
 
-// The only list of CPU kernels: operator, kernel, whether it may overwrite its first operand.
+// The only list of CPU kernels: operator, kernel, whether it may overwrite its first operand. Operators that are not here run
+// by their reference evaluation.
 KernelEntry kernel_entry(Op op) {
   switch (op) {
     case Op::input:
@@ -48,8 +49,6 @@ KernelEntry kernel_entry(Op op) {
       return {make_conv};
     case Op::conv_transpose:
       return {make_conv_transpose};
-    case Op::conv_filter_grad:
-      return {make_reference};
     case Op::max_pool:
       return {make_max_pool};
     case Op::max_scatter:
@@ -110,14 +109,9 @@ KernelEntry kernel_entry(Op op) {
     case Op::normal_cdf:
     case Op::normal_density:
       return {make_gaussian};
-    case Op::log_softmax:
-    case Op::top_index:
-    case Op::take:
-    case Op::put_add:
-    case Op::tree_ensemble:
+    default:
       return {make_reference};
   }
-  return {};
 }
 
 std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& node) {

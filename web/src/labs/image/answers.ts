@@ -80,9 +80,10 @@ async function rowsOf(model: Model, asked: Asked, noise: string[], form: string,
 /** The reason, without the estimator's name, which is shown next to it, and without the hint, which is for the command line. */
 const reasonOf = (message: string, form: string): string => message.replace(`estimator ${form}: `, '').split(';')[0]!;
 
-const refusedRow = (noise: string, estimator: string, status: string): Row => ({
+const refusedRow = (noise: string, estimator: string, note: string): Row => ({
   ...{ index: 0, label: null, predicted: -1, target: -1, noise, sigma: null, estimator, p: null, pFail: null },
-  ...{ stdError: null, ciLow: null, ciHigh: null, forwards: 0, backwards: 0, status },
+  ...{ stdError: null, ciLow: null, ciHigh: null, forwards: 0, backwards: 0 },
+  ...{ status: 'unsupported', method: estimator, note },
 });
 
 export interface Listed {

@@ -122,7 +122,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const { rows, forms } = listed.value;
     return html`<div class="listed">
       ${estimatorList({
-        ...{ rows, forms, truth: quick?.value.row, against: 'the count' },
+        ...{ known: this.session.estimators, rows, forms, truth: quick?.value.row, against: 'the count' },
         stale: listed.key !== this.session.key(this.state),
         hovered: this.ui.form,
         onHover: (form) => this.point({ form }),

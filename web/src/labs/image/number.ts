@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { styleMap } from 'lit/directives/style-map.js';
 import type { Row } from 'probust';
 import { classColour } from '../../draw/classes.js';
-import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
+import { kindOf, marks, percent, percentOf, reasonOf } from '../../panels/words.js';
 import { bigNumber, bigNumberStyles } from '../big-number.js';
 import type { Quick } from './answers.js';
 import { patternOf } from './paint.js';
@@ -46,7 +46,7 @@ export function numberView(quick: Quick | undefined, stale: boolean, softmax: Ro
       <span class="mark">${marks[kind].sign}</span>
       ${
         kind === 'invalid'
-          ? html`${marks[kind].words}: ${row.status}`
+          ? html`${marks[kind].words}: ${reasonOf(row)}`
           : html`counted over ${asked.copies.toLocaleString('en')} copies, 95 % interval${interval(row)}`
       }
       ${softmax?.p == null ? nothing : html`<br />The network’s own confidence, which ignores the noise: ${percentOf(softmax)}`}

@@ -3,7 +3,7 @@
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { letter } from '../../draw/classes.js';
-import { kindOf, marks, percent, percentOf } from '../../panels/words.js';
+import { kindOf, marks, percent, percentOf, reasonOf } from '../../panels/words.js';
 import { bigNumber, bigNumberStyles } from '../big-number.js';
 
 interface NumberView {
@@ -18,7 +18,7 @@ export const spoken = (truth: Row, sigma: number): string =>
   `${percentOf(truth)} of noisy copies keep the answer ${letter(truth.target)} at sigma ${sigma}.`;
 
 /** The accuracy of the sum over cells, if it is not exact to rounding. */
-const precision = ({ status }: Row): string => /known to about [^;]*/.exec(status)?.[0].replace(/^/, ', ') ?? '';
+const precision = (row: Row): string => reasonOf(row).replace(/^(?=.)/, ', ');
 
 export function numberView({ truth, stale, mass }: NumberView) {
   if (!truth) return bigNumber(undefined, '', true);

@@ -204,7 +204,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     const hovered = ui.form;
     return guard([listed.value, truth, stale, hovered], () =>
       estimatorList({
-        ...{ rows, forms, truth, stale, hovered },
+        ...{ known: this.session.estimators, rows, forms, truth, stale, hovered },
         onHover: (form) => this.point({ form }),
         onChoose: (chosen) => this.store.set({ estimators: chosen.length > 0 ? chosen : initial.estimators }),
       }),

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Uses what extend.py has added: an operator, an estimator, a noise model, a data format and a backend.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "datasets/dataset.h"
+#include "probust/ops/append.h"
+#include "probust/probust.h"
+#include "support/networks.h"
+#include "support/op_cases.h"
+
+namespace {
+
+int failures = 0;
+
+void expect(bool holds, const char* what) {
+  std::printf("%s: %s\n", holds ? "ok" : "FAILED", what);
+  failures += holds ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  using namespace probust;
+  const Graph linear = test::linear_classifier(Tensor({2, 4}, {1, 1, 1, 1, 0, 0, 0, 0}), Tensor({2}, {-2.5F, 0}));
+  const auto executor = make_executor("plain", linear, {}).value();
+  expect(executor->name() == "plain", "the backend runs a classifier");
+
+  const std::string path = std::string(argv[1]) + "/points.ones";
+  std::ofstream(path) << "0110\n1111\n";
+  const Dataset data = read_dataset(path).value();
+  expect(data.x.shape == Shape({2, 4}) && data.x.data[2] == 1 && data.x.data[3] == 0, "the data format is read");
+  expect(known_formats().find(".ones") != std::string::npos, "the help names the data format");
+
+  const Points points = points_of(data.x, {1, 0}, 0, 0);
+  Evaluation evaluation(*executor, points, executor->logits(points.x).value());
+  const Noise noise = parse_noise("two_point:0.5");
+  const auto rows = estimate(evaluation, noise, parse_estimator("hoeffding:4000")).value();
+  // The sum of four steps of ±1/2 is -2, -1, 0, 1 or 2 with probabilities 1, 4, 6, 4 and 1 in 16.
+  expect(std::fabs(rows[0].p - 11.0 / 16) < 0.03 && std::fabs(rows[1].p - 15.0 / 16) < 0.03,
+         "the estimator counts copies with the noise");
+  expect(*rows[1].ci_high - *rows[1].ci_low > 0.03, "the estimator has an interval of its own");
+  expect(known_noise().find("two_point:0.1") != std::string::npos, "the help names the noise model");
+  expect(known_estimators().find("hoeffding:N") != std::string::npos, "the help names the estimator");
+
+  expect(definition(Op::bump).name == "bump" && all_ops().back().op == Op::bump, "the operator is in the list");
+  const auto& cases = test::op_cases();
+  expect(std::any_of(cases.begin(), cases.end(), [](const test::OpCase& one) { return one.op == Op::bump; }),
+         "the tests' table has the operator");
+  Graph bent;
+  const ValueId x = append_input(bent, {4}, Extent::example, "x");
+  const ValueId hill = append(bent, Op::bump, {x});
+  bent.outputs = {hill};
+  const auto by_reference = make_executor("plain", bent, {}).value();
+  expect(std::fabs(by_reference->logits(Tensor({1, 4}, {0, 1, 2, 3})).value().data[1] - std::exp(-1.0F)) < 1e-6F,
+         "the operator is evaluated");
+  const Linearization at =
+      by_reference->linearize(points_of(Tensor({1, 4}, {0.5F, 1, 2, 3}), {0}, 0, 0), *isotropic_gaussian()).value()[0];
+  expect(std::fabs(at.gram(0, 0) - (std::pow(std::exp(-0.25), 2) + 4 * std::exp(-2.0))) < 1e-5, "the operator is differentiated");
+  return failures == 0 ? 0 : 1;
+}
