@@ -326,9 +326,8 @@ TEST(Noise, WhatIsNoGaussianIsLeftToSampling) {
 
 TEST(Noise, WhatOnlySamplingKnowsHasNoCovariance) {
   const std::vector<std::pair<std::shared_ptr<const NoiseShape>, std::string>> models{
-      {categorical_noise({{{0, 1}, {0.7, 0.3, 0, 1}}}, "J"), "categorical noise is known to sampling alone; use mc:N"},
-      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}),
-       "noise of one's own is known to sampling alone; use mc:N"}};
+      {categorical_noise({{{0, 1}, {0.7, 0.3, 0, 1}}}, "J"), "categorical noise can only be sampled; use mc:N"},
+      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}), "noise of one's own can only be sampled; use mc:N"}};
   const std::vector<std::uint32_t> points{0, 1};
   for (const auto& [shape, reason] : models) {
     std::vector<float> gradients(4, 1.0F), variance(4, 1.0F);

@@ -60,7 +60,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
     if (!value) continue;
     if (!std::isfinite(*value)) throw Error{ErrorCode::usage, option, "is not a number", "give forwards, as 100"};
     if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
-      throw Error{ErrorCode::usage, option, "is for auto, which is not among the estimators", "leave it out, or add auto"};
+      throw Error{ErrorCode::usage, option, "needs auto among the estimators", "leave it out, or add auto"};
   }
   if (!arguments.budget) return texts;
   std::replace(texts.begin(), texts.end(), std::string("auto"), "auto:" + shortest_text(std::floor(*arguments.budget)));
@@ -72,14 +72,13 @@ void check_options(const Arguments& arguments, const Plan& plan) {
   const auto refuse = [](const char* option, const char* what, const char* hint) {
     throw Error{ErrorCode::usage, option, what, hint};
   };
-  if (arguments.total_budget && arguments.budget) refuse("--total-budget", "does not go with --budget", "leave one out");
+  if (arguments.total_budget && arguments.budget) refuse("--total-budget", "cannot be combined with --budget", "leave one out");
   const auto autos = std::count_if(plan.estimators.begin(), plan.estimators.end(),
                                    [](const EstimatorSpec& estimator) { return estimator.definition->name == "auto"; });
-  if (arguments.total_budget && autos > 1)
-    refuse("--total-budget", "is for one auto, which several are asked for", "leave out auto:N");
-  if (arguments.total_budget && arguments.smooth) refuse("--total-budget", "does not go with --smooth", "leave one out");
+  if (arguments.total_budget && autos > 1) refuse("--total-budget", "needs exactly one auto", "leave out auto:N");
+  if (arguments.total_budget && arguments.smooth) refuse("--total-budget", "cannot be combined with --smooth", "leave one out");
   if (arguments.calibrate && std::none_of(plan.estimators.begin(), plan.estimators.end(), models_copies))
-    refuse("--calibrate", "is for estimates that a model makes of copies, and none is asked for", "add probit:N or regression:N");
+    refuse("--calibrate", "needs an estimator that models copies", "add probit:N or regression:N");
 }
 
 Plan parse_plan(const Arguments& arguments) {
@@ -318,7 +317,7 @@ int run_estimate(const Arguments& arguments) {
   if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
   if (status == static_cast<int>(ErrorCode::numerical)) {
     throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed",
-                "are there points without NaN or infinite values?"};
+                "check the points for NaN and infinite values"};
   }
   return status;
 }

@@ -85,7 +85,7 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
     throw Error{ErrorCode::usage, "--top", std::to_string(event.top) + " of " + std::to_string(classes) + " classes",
                 "give 1 to " + std::to_string(classes)};
   if (arguments.groups.empty()) return event;
-  if (event.top > 1) throw Error{ErrorCode::usage, "--top", "does not go with --groups", "leave one out"};
+  if (event.top > 1) throw Error{ErrorCode::usage, "--top", "cannot be combined with --groups", "leave one out"};
   for (std::int64_t c = 0; c < classes; ++c) event.group.push_back(c);
   std::set<std::int64_t> seen;
   for (const std::string& group : split(arguments.groups, '/')) {
@@ -93,7 +93,7 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
     for (const double number : parse_numbers(group, "--groups")) {
       const auto c = static_cast<std::int64_t>(number);
       if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
-        throw Error{ErrorCode::usage, "--groups", "'" + group + "' holds a class that does not exist or stands twice",
+        throw Error{ErrorCode::usage, "--groups", "'" + group + "' names a class that does not exist, or one class twice",
                     "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
       }
       first = first < 0 ? c : first;

@@ -86,29 +86,30 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
                                           "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
                      estimate->add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
   estimate->footer(estimators_explained);
-  estimate->add_option("--clip", arguments.clip, "the noisy copies are clipped to this range: 0,1")->delimiter(',')->expected(2);
-  estimate->add_option("--levels", arguments.levels, "and rounded to one of so many values of it (default range 0,1): 256");
-  estimate->add_option("--budget", arguments.budget, "of auto: forwards a point")->check(CLI::Range(2.0, 1e9));
+  estimate->add_option("--clip", arguments.clip, "clip noisy copies to this range: 0,1")->delimiter(',')->expected(2);
+  estimate->add_option("--levels", arguments.levels,
+                       "round noisy copies to this many evenly spaced values of the range (default range 0,1): 256");
+  estimate->add_option("--budget", arguments.budget, "for auto: forwards per point")->check(CLI::Range(2.0, 1e9));
   estimate
       ->add_option("--total-budget", arguments.total_budget,
-                   "of auto: forwards for all points and noise models together, spent where they reduce error most")
+                   "for auto: forwards for all points and noise models together, spent where they reduce error most")
       ->check(CLI::Range(2.0, 1e15));
   estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
       ->capture_default_str();
-  estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4; the others stand alone");
+  estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4");
   estimate->add_flag("--per-class", arguments.per_class, "also the probability of every class to win, as `classes` in JSON");
-  estimate->add_option("--top", arguments.top, "the class need only stay among the K largest logits: mc and auto answer")
+  estimate->add_option("--top", arguments.top, "the class has to stay among the K largest logits (mc and auto only)")
       ->check(at_least(1));
   estimate->add_option("--tolerance", arguments.tolerance,
-                       "regression models: the probability that every output changes by less than this");
+                       "for regression models: the probability that no output changes by this much or more");
   estimate->add_flag("--smooth", arguments.smooth,
-                     "fit each sweep of three scales or more by a smooth curve: six tenths of the error for the same passes");
+                     "fit a smooth curve to each sweep of three scales or more: 40% less error for the same passes");
   estimate->add_flag("--calibrate", arguments.calibrate,
-                     "move probit, regression and auto by the bias that the copies of all points show, at each noise model");
+                     "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
   estimate->add_option("-o,--output", arguments.output, "write rows to this .csv or .jsonl file");
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
-  estimate->add_flag("--quiet", arguments.quiet, "no accuracy and no progress on stderr");
+  estimate->add_flag("--quiet", arguments.quiet, "do not print accuracy and progress on stderr");
 
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));

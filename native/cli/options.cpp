@@ -41,8 +41,8 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--label-column", data.label_column, "of a .csv: an index, a name, last or none")->capture_default_str();
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
   one_argument_each(
-      {command.add_option("--mean", data.mean, "subtracted after --scale, per channel or one for all")->delimiter(','),
-       command.add_option("--std", data.std, "divided by after --mean, per channel or one for all")->delimiter(',')});
+      {command.add_option("--mean", data.mean, "subtracted after --scale: one per channel, or one for all")->delimiter(','),
+       command.add_option("--std", data.std, "divided by after --mean: one per channel, or one for all")->delimiter(',')});
   command.add_option("--layout", data.layout, "the order the model's input wants: auto, nchw, nhwc or whcn")
       ->capture_default_str();
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");

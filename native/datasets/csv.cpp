@@ -142,13 +142,13 @@ class CsvTable {
  public:
   CsvTable(Bytes file, const std::string& label_column, const std::string& path)
       : label_column_(label_column), path_(path), rows_(as_text(file, path), path_) {
-    if (!rows_.next()) refuse(path_, "has no rows", "give a row of comma-separated numbers a point");
+    if (!rows_.next()) refuse(path_, "has no rows", "give a row of comma-separated numbers per point");
     width_ = rows_.cells().size();
     choose_label_column();
     if (!first_row_is_header()) add_row();
     while (rows_.next()) add_row();
     drop_header_of_labels();
-    if (count_ == 0) refuse(path_, "has a header and no rows", "give a row of comma-separated numbers a point");
+    if (count_ == 0) refuse(path_, "has a header and no rows", "give a row of comma-separated numbers per point");
   }
 
   Contents contents() && {
@@ -277,7 +277,7 @@ std::vector<std::int64_t> read_label_lines(Bytes file, const std::string& path) 
   std::vector<std::int64_t> labels;
   while (rows.next()) {
     const auto label = rows.cells().size() == 1 ? integer(rows.cells()[0]) : std::nullopt;
-    if (!label) refuse(path, place(rows.line(), 0) + " is not one whole number", "give one label a line");
+    if (!label) refuse(path, place(rows.line(), 0) + " is not one whole number", "give one label per line");
     labels.push_back(*label);
   }
   return labels;
@@ -292,7 +292,7 @@ std::vector<std::string> read_name_lines(Bytes file, const std::string& path) {
     if (!name.empty()) names.emplace_back(name);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (names.empty()) refuse(path, "has no names", "give one class name a line");
+  if (names.empty()) refuse(path, "has no names", "give one class name per line");
   return names;
 }
 

@@ -46,7 +46,7 @@ bool looks_like_text(Bytes file) {
 
 // IDX images have no channel axis: add one.
 Array with_channel(Array x, const std::string& path) {
-  if (x.shape.size() == 1) refuse(path, "holds one number a row, as a file of labels does", "give the file of images");
+  if (x.shape.size() == 1) refuse(path, "holds one number per row, as a file of labels does", "give the file of images");
   if (x.shape.size() != 3) return x;
   const Shape shape{x.shape[0], 1, x.shape[1], x.shape[2]};
   return reshaped(std::move(x), shape);
@@ -54,7 +54,7 @@ Array with_channel(Array x, const std::string& path) {
 
 // What a reader of labels says of files that hold points.
 [[noreturn]] std::vector<std::int64_t> no_labels(const Buffer&, const std::string& path) {
-  refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number a line");
+  refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number per line");
 }
 
 struct Format {
@@ -149,7 +149,7 @@ void check_points(const Array& x, const std::string& path) {
   if (x.shape.empty()) refuse(path, "holds a single number", "give an array whose first axis counts the points");
   if (x.shape[0] == 0) refuse(path, "has no rows", "give at least one point");
   if (std::find(x.shape.begin(), x.shape.end(), 0) != x.shape.end()) {
-    refuse(path, "has points without values: its shape is " + to_string(x.shape), "give at least one value a point");
+    refuse(path, "has points without values: its shape is " + to_string(x.shape), "give at least one value per point");
   }
 }
 
@@ -165,7 +165,7 @@ void settle_labels(Contents& contents, const std::string& path, const DatasetOpt
   if (std::ssize(contents.labels) != contents.x.shape[0]) {
     refuse(from_file ? source : path,
            "has " + std::to_string(contents.labels.size()) + " labels for " + std::to_string(contents.x.shape[0]) + " points",
-           "give one label a point");
+           "give one label per point");
   }
 }
 

@@ -72,7 +72,7 @@ void BasicNpyWriter<T>::write_header() {
 
 template <class T>
 void BasicNpyWriter<T>::append(std::span<const T> values) {
-  if (std::ssize(values) > missing_) throw Error{ErrorCode::usage, path_, "is given more values than its shape has", ""};
+  if (std::ssize(values) > missing_) throw Error{ErrorCode::usage, path_, "has more values than its shape", ""};
   write_header();
   write(values.data(), values.size_bytes());
   missing_ -= std::ssize(values);

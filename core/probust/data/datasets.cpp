@@ -76,7 +76,7 @@ void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes,
     throw Error{ErrorCode::usage, where, std::to_string(classes) + " classes", "it has " + range_of(kind)};
   if (!std::isfinite(noise) || noise < 0)
     throw Error{ErrorCode::usage, where, "noise of " + std::to_string(noise), "give zero or a positive number"};
-  if (kind.side == 0 && side != 0) throw Error{ErrorCode::usage, where, "are no pictures", "leave the side out"};
+  if (kind.side == 0 && side != 0) throw Error{ErrorCode::usage, where, "are not images", "leave the side out"};
   if (kind.side != 0 && (side < kLeastSide || side > kMostSide))
     throw Error{ErrorCode::usage, where, "a side of " + std::to_string(side) + " pixels",
                 "give " + std::to_string(kLeastSide) + " to " + std::to_string(kMostSide)};

@@ -38,16 +38,16 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
                 "the " + std::to_string(event.top) + " largest of " + std::to_string(classes) + " logits",
                 "ask for 1 to " + std::to_string(classes)};
   if (event.top > 1 && !event.group.empty())
-    throw Error{ErrorCode::usage, "event", "a place among the largest logits is asked of a group", "ask for one of the two"};
+    throw Error{ErrorCode::usage, "event", "groups and a place among the largest logits cannot be combined",
+                "ask for one of the two"};
   if (event.top > 1 && !counts)
-    throw Error{ErrorCode::usage, where, "does not know whether a class stays among the largest logits",
+    throw Error{ErrorCode::usage, where, "cannot tell whether a class stays among the largest logits",
                 "use mc:N, mc:±H, mc:p>TAU or auto"};
   if ((event.per_class || !event.group.empty()) && !counts && classes > static_cast<std::int64_t>(kMostRivals))
     throw Error{ErrorCode::resources, where,
                 "would take a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
   if (!event.plain() && (answers == Answers::target || (answers == Answers::groups_and_top && event.per_class)))
-    throw Error{ErrorCode::usage, where, "answers for the target alone, not for groups or each class",
-                "use mc:N, taylor, mmse:N or adf"};
+    throw Error{ErrorCode::usage, where, "supports only the target, not groups or each class", "use mc:N, taylor, mmse:N or adf"};
 }
 
 // Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around almost

@@ -192,7 +192,7 @@ class HostLanes final : public Lanes {
     std::unique_ptr<Program>& program = around == Around::point ? gradient_ : smoothed_;
     if (!program) {
       if (!graph_)
-        throw Error{ErrorCode::unsupported, "gradients", "are not to be had from " + name_, "ask for what needs logits alone"};
+        throw Error{ErrorCode::unsupported, "gradients", "are not available from " + name_, "ask for what needs logits alone"};
       const Graph gradient = around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_);
       memory_.check_values_fit(gradient);
       make_workers();  // frees the memory of earlier runs, so that the weights fit

@@ -14,8 +14,6 @@ void SampledNoise::variances(std::span<const std::uint32_t> points, std::int64_t
   std::fill_n(variance, elements * static_cast<std::int64_t>(points.size()), 0.0F);
 }
 
-GaussianView SampledNoise::gaussian() const {
-  return {GaussianView::Kind::absent, what_ + " is known to sampling alone; use mc:N"};
-}
+GaussianView SampledNoise::gaussian() const { return {GaussianView::Kind::absent, what_ + " can only be sampled; use mc:N"}; }
 
 }  // namespace probust

@@ -78,10 +78,10 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
   const std::set<std::string> needed = names_behind(proto.graph, wanted_outputs(proto, options));
   std::erase_if(inputs, [&](const ValueInfo* input) { return needed.count(input->name) == 0; });
   if (inputs.size() == 1) return *inputs[0];
-  if (inputs.empty()) throw Error{ErrorCode::unsupported, "model", "has outputs that rest on none of its inputs", ""};
+  if (inputs.empty()) throw Error{ErrorCode::unsupported, "model", "has outputs that depend on none of its inputs", ""};
   throw Error{
       ErrorCode::unsupported, "model",
-      "has outputs that rest on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
+      "has outputs that depend on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
       "one input is supported: fix the others at export, or name an output that depends on one with " + option("output_name")};
 }
 

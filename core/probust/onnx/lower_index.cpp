@@ -198,7 +198,7 @@ void scatter_nd(Lowering& l) { scatter_to(l, numbers_of_slices(l, l.shape(0), l.
 // Values [off, on], with a new axis of extent `depth`.
 void one_hot_encode(Lowering& l) {
   const Integers depth = l.integers(1);
-  if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("depth is no positive number");
+  if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("depth is not a positive number");
   Shape column = l.shape(0);
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{-1}), rank_of(l) + 1);
   column.insert(column.begin() + axis, 1);

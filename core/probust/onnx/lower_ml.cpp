@@ -52,7 +52,7 @@ ValueId linear(Lowering& l, const Floats& coefficients, const Floats& intercepts
   Tensor weights = matrix(l, coefficients, outputs, l.graph[x].shape[1]);
   ValueId y = l.add_node(Op::matmul, {x, l.tensor(std::move(weights))}, MatmulAttributes{false, true});
   if (intercepts.empty()) return y;
-  if (static_cast<std::int64_t>(intercepts.size()) != outputs) l.malformed("has an intercept too many or too few");
+  if (static_cast<std::int64_t>(intercepts.size()) != outputs) l.malformed("has the wrong number of intercepts");
   return l.add_node(Op::add, {y, l.tensor(Tensor({outputs}, intercepts))});
 }
 
