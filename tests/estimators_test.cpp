@@ -13,7 +13,7 @@
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
 #include "support/networks.h"

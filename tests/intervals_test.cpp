@@ -14,7 +14,7 @@
 #include "probust/analysis/curve.h"
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/estimators/reconcile.h"
 #include "probust/normal/univariate.h"
 #include "support/networks.h"

@@ -142,15 +142,10 @@ int run(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what());
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = handled_error("");
     fmt::print(stderr, "probust: {}\n", error.message(as_flag));
     return static_cast<int>(error.code);
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "probust: out of memory; use a smaller --memory or --limit\n");
-    return static_cast<int>(ErrorCode::resources);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "probust: internal error: {}; please report it\n", error.what());
-    return static_cast<int>(ErrorCode::internal);
   }
 }
 

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datasets/array.h"
 #include "datasets/bytes.h"
+#include "datasets/dataset.h"
 
 namespace probust::datasets {
 
@@ -16,6 +18,18 @@ struct Contents {
   std::vector<std::int64_t> labels;
   std::vector<std::string> class_names;  ///< text labels, indexed by their number
 };
+
+/// A format of data files; formats.cpp lists them.
+struct Format {
+  std::string_view name;  ///< as in "give a .npy, .npz or .csv file"
+  bool (*begins)(Bytes file);
+  bool (*named)(const std::string& path, Bytes file);  ///< for files that begin like no format
+  Contents (*read)(const Buffer& file, const DatasetOptions& options, const std::string& path);
+  std::vector<std::int64_t> (*labels)(const Buffer& file, const std::string& path);
+};
+
+/// The format of a file by its first bytes, then by its name; otherwise text is CSV. Throws Error{unreadable} if it has none.
+const Format& format_of(Bytes file, const std::string& path);
 
 // One reader per format. Each takes the bytes of the whole file and throws Error{unreadable} named after `path`.
 

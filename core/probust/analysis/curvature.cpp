@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "probust/analysis/jacobian.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 
 namespace probust {
 namespace {

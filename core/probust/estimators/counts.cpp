@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "probust/base/parallel.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 
 namespace probust {
 namespace {

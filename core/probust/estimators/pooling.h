@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 
 namespace probust {
 

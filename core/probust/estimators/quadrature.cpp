@@ -13,7 +13,7 @@
 #include <limits>
 
 #include "probust/estimators/common.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
 

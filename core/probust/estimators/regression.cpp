@@ -15,7 +15,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/estimators/pooling.h"
 #include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"

@@ -12,7 +12,7 @@
 #include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/counts.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {

@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "probust/estimators/common.h"
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {

@@ -8,7 +8,7 @@
 #include "probust/exec/checks.h"
 #include "probust/exec/group_mean.h"
 #include "probust/exec/last_layer.h"
-#include "probust/exec/projection.h"
+#include "probust/exec/pairs.h"
 
 namespace probust {
 namespace {

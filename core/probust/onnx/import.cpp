@@ -87,13 +87,12 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
 
 // The model's one input if it leaves more open than the batch; empty if it does not, or if import fails for another reason.
 std::string open_input(const ModelProto& proto) {
-  try {
+  const Result<std::string> name = guarded("model", [&] {
     require_opset(proto);
     const ValueInfo& input = find_input(proto, {});
-    return needs_data_shape(input) ? input.name : "";
-  } catch (const Error&) {
-    return "";
-  }
+    return needs_data_shape(input) ? input.name : std::string();
+  });
+  return name ? *name : "";
 }
 
 ModelSummary summarize(const ModelProto& model) {
@@ -298,28 +297,25 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
 // if they then do not fit, unchanged, on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
-  try {
+  Result<Model> batched = guarded("model", [&] {
     Model model = import_shaped_away(proto, options, file_bytes, batch);
     require_declared_row(proto, model, batch.extent);
     return model;
-  } catch (const Error& error) {
-    batch.treatment = FixedBatch::Treatment::copies;
-    Model model = Importer(proto, options, file_bytes, batch).import();
-    model.notes.push_back("was exported for " + rows + " examples at once and cannot be batched (" + error.message() +
-                          "): each row runs as " + rows + " copies of itself");
-    return model;
-  }
+  });
+  if (batched) return *std::move(batched);
+  batch.treatment = FixedBatch::Treatment::copies;
+  Model model = Importer(proto, options, file_bytes, batch).import();
+  model.notes.push_back("was exported for " + rows + " examples at once and cannot be batched (" + batched.error().message() +
+                        "): each row runs as " + rows + " copies of itself");
+  return model;
 }
 
 // If the output is one number per row, the model with its rows separated; null if that fails.
 std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes,
                                      const Shape& input, const Shape& output) {
   if (!is_number_per_row(input, output)) return std::nullopt;
-  try {
-    return import_shaped_away(proto, options, file_bytes, {0, input[0]});
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  Result<Model> apart = guarded("model", [&] { return import_shaped_away(proto, options, file_bytes, {0, input[0]}); });
+  return apart ? std::optional(*std::move(apart)) : std::nullopt;
 }
 
 // Integers and booleans are stored as floats and marked as integers.
@@ -376,12 +372,10 @@ bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std
 FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
                         const std::vector<FixedBatch>& batches) {
   if (batches.size() == 1) return batches[0];
-  try {
-    for (const FixedBatch& batch : batches) {
-      if (rows_are_entries(proto, options, file_bytes, input, batch)) return batch;
-    }
-  } catch (const Error&) {
-    return batches[0];
+  for (const FixedBatch& batch : batches) {
+    const Result<bool> tried = guarded("model", [&] { return rows_are_entries(proto, options, file_bytes, input, batch); });
+    if (!tried) break;
+    if (*tried) return batch;
   }
   return batches[0];
 }
@@ -389,24 +383,22 @@ FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, s
 Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
   require_opset(proto);
   Importer importer(proto, options, file_bytes, {});
-  try {
-    Model model = importer.import();
-    auto apart = with_rows_apart(proto, options, file_bytes, model.input_shape, importer.output_shapes().back());
-    return apart ? *std::move(apart) : model;
-  } catch (const Error& error) {
-    if (error.code != ErrorCode::unsupported) throw;
-    const Shape input = shape_of_one(find_input(proto, options), options);
-    std::vector<Shape> outputs = importer.output_shapes();
-    for (const ValueInfo& output : proto.graph.outputs) outputs.push_back(output.shape);
-    const std::vector<FixedBatch> batches = find_fixed_batches(input, outputs);
-    if (batches.empty()) throw;
-    const Error first = error;
-    try {
-      return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches));
-    } catch (const Error&) {
-      throw first;  // the error of the unmodified model is more informative
-    }
+  Result<Model> as_it_is = guarded("model", [&] { return importer.import(); });
+  if (as_it_is) {
+    auto apart = with_rows_apart(proto, options, file_bytes, as_it_is->input_shape, importer.output_shapes().back());
+    return apart ? *std::move(apart) : *std::move(as_it_is);
   }
+  if (as_it_is.error().code != ErrorCode::unsupported) throw as_it_is.error();
+  const Shape input = shape_of_one(find_input(proto, options), options);
+  std::vector<Shape> outputs = importer.output_shapes();
+  for (const ValueInfo& output : proto.graph.outputs) outputs.push_back(output.shape);
+  const std::vector<FixedBatch> batches = find_fixed_batches(input, outputs);
+  if (batches.empty()) throw as_it_is.error();
+  Result<Model> batched = guarded("model", [&] {
+    return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches));
+  });
+  if (!batched) throw as_it_is.error();  // it is the more informative one
+  return *std::move(batched);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/projection.h"
+#include "probust/exec/pairs.h"
 
 namespace probust {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/estimators/pairs.h"
+#include "probust/estimators/pair_statistics.h"
 
 #include <algorithm>
 #include <cmath>
