@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Boundary search without gradients, and clouds: the same results wherever they are interrupted, without repeated work.
+// Boundary search without gradients, and clouds: the same results wherever steps end, without repeated work.
 #include "probust/analysis/boundary.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,6 @@
 #include "probust/analysis/cloud.h"
 #include "probust/estimators/counts.h"
 #include "probust/estimators/row.h"
-#include "probust/exec/stepwise.h"
 #include "probust/ops/append.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
@@ -177,36 +176,30 @@ TEST(BoundarySearchTest, WhatCannotWinIsDroppedAndTheWinnerIsTheSame) {
   EXPECT_GT(dropped, 100000);
 }
 
-// Runs the stages in the shortest possible attempts; answers are forgotten after each stage.
-template <class Stages>
-int attempts_of(StepwiseExecutor& stepwise, Stages& stages) {
-  for (int attempts = 1;; ++attempts) {
-    stepwise.resume(0);
-    try {
-      while (stages.advance()) stepwise.forget();
-      return attempts;
-    } catch (const Error& error) {
-      if (!stepwise.interrupted()) throw;
-    }
-  }
+// The number of the shortest possible steps.
+int steps_of(Job& job) {
+  int steps = 1;
+  while (!job.step(0)) ++steps;
+  return steps;
 }
 
-TEST(BoundarySearchTest, StagesSayTheSameWhereverTheyAreInterrupted) {
+TEST(BoundarySearchTest, SaysTheSameWhereverStepsEnd) {
   for (const Problem& problem : problems()) {
     SCOPED_TRACE(problem.name);
     const auto executor = make_executor("cpu", problem.graph, {1, std::int64_t{1} << 30, 16}).value();
     const Points points = points_at(*executor, problem.x);
     const auto expected = nearest_boundary_black_box(*executor, slice(points, 0, 1)).value()[0];
     executor->progress.passes = 0;
-    StepwiseExecutor stepwise(*executor);
-    BoundarySearch search(stepwise, slice(points, 0, 1));
-    EXPECT_GT(attempts_of(stepwise, search), 1);  // may be fewer than requests if the machine is busy
+    BoundarySearch search(*executor, slice(points, 0, 1));
+    EXPECT_GT(steps_of(search), 1);
     EXPECT_EQ(search.nearest().distance, expected.distance);
     EXPECT_EQ(search.nearest().rival, expected.rival);
     EXPECT_EQ(search.nearest().step, expected.step);
     EXPECT_EQ(search.nearest().forwards, expected.forwards);
     EXPECT_EQ(executor->progress.passes, expected.forwards);  // no pass is repeated
-    EXPECT_FALSE(search.advance());
+    EXPECT_EQ(search.done(), expected.forwards);
+    EXPECT_TRUE(search.step(0));  // nothing remains
+    EXPECT_EQ(executor->progress.passes, expected.forwards);
   }
 }
 
@@ -219,9 +212,9 @@ TEST(BoundarySearchTest, WhatIsPlannedIsLittleMoreThanWhatIsDone) {
     executor->progress.passes = 0;
     BoundarySearch search(*executor, slice(points, 0, 1));
     std::vector<std::int64_t> planned = {search.planned()}, done = {0};
-    while (search.advance()) {
+    while (!search.step(0)) {
       planned.push_back(search.planned());
-      done.push_back(executor->progress.passes);
+      done.push_back(search.done());
     }
     const std::int64_t all = search.nearest().forwards;
     EXPECT_EQ(search.planned(), all);
@@ -233,7 +226,7 @@ TEST(BoundarySearchTest, WhatIsPlannedIsLittleMoreThanWhatIsDone) {
   }
 }
 
-// Passes made outside: one attempt per request, and requests only for new inputs.
+// Passes made outside: one step per request, and requests only for new inputs.
 TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
   std::mt19937 random(5);
   const auto network = make_executor("cpu", test::small_cnn(), {}).value();
@@ -245,24 +238,30 @@ TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
   ExecutorOptions options;
   options.batch = 64;
   const auto executor = make_forward_executor("elsewhere", external_program(external, identity, 4), {1, 8, 8}, 4, options);
-  StepwiseExecutor stepwise(*executor, &external);
-  BoundarySearch search(stepwise, points);
-  std::int64_t stages = 0, requests = 0, attempts = 0;
-  for (bool more = true; more; ++attempts) {
-    stepwise.resume(1e6);
-    try {
-      for (; (more = search.advance()); ++stages) stepwise.forget();
-    } catch (const Error&) {
-      ASSERT_NE(external.wanted(), nullptr);
-      ++requests;
-      const Tensor x({external.wanted()->count, 1, 8, 8}, external.wanted()->values);
-      external.answer(network->logits(x).value().data, 4);
-    }
+  BoundarySearch search(*executor, points, {}, &external);
+  std::int64_t requests = 0;
+  for (; !search.step(1e6); ++requests) {
+    ASSERT_NE(external.wanted(), nullptr);
+    const Tensor x({external.wanted()->count, 1, 8, 8}, external.wanted()->values);
+    external.answer(network->logits(x).value().data, 4);
   }
   EXPECT_EQ(search.nearest().distance, expected.distance);
-  EXPECT_LE(external.passes(), expected.forwards);  // fewer if two inputs round to the same float32
-  EXPECT_EQ(attempts, requests + 1);
-  EXPECT_LE(requests, stages + expected.forwards / 64);
+  EXPECT_EQ(external.passes(), expected.forwards);
+  EXPECT_EQ(search.done(), expected.forwards);
+  EXPECT_GE(requests, expected.forwards / 64);
+  EXPECT_LT(requests, expected.forwards / 8);
+}
+
+TEST(BoundarySearchTest, WithoutATargetItIsTheAnswerAtThePoint) {
+  std::mt19937 random(5);
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  Points points = points_at(*executor, test::random_tensor({1, 1, 8, 8}, random));
+  const NearestBoundary expected = nearest_boundary_black_box(*executor, points).value()[0];
+  points.target.clear();
+  BoundarySearch search(*executor, points);
+  search.finish();
+  EXPECT_EQ(search.nearest().step, expected.step);
+  EXPECT_EQ(search.nearest().rival, expected.rival);
 }
 
 TEST(BoundarySearchTest, RefusesSeveralPointsAndNoDirections) {
@@ -274,7 +273,7 @@ TEST(BoundarySearchTest, RefusesSeveralPointsAndNoDirections) {
   EXPECT_FALSE(nearest_boundary_black_box(*executor, points, {.directions = 0}));
 }
 
-TEST(CloudMakerTest, PartsAreTheCloudWhereverTheyAreInterrupted) {
+TEST(CloudMakerTest, PartsAreTheCloudWhereverStepsEnd) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 8}).value();
   const Points points = points_at(*executor, test::random_tensor({1, 1, 8, 8}, random));
@@ -283,11 +282,11 @@ TEST(CloudMakerTest, PartsAreTheCloudWhereverTheyAreInterrupted) {
     const Noise noise = parse_noise(text);
     std::vector<std::int64_t> counts(4, 0);
     executor->progress.passes = 0;
-    StepwiseExecutor stepwise(*executor);
-    CloudMaker maker(stepwise, points, noise, kCount);
-    EXPECT_GT(attempts_of(stepwise, maker), 10);
+    CloudMaker maker(*executor, points, noise, kCount);
+    EXPECT_GT(steps_of(maker), 10);
     EXPECT_EQ(executor->progress.passes, kCount);
-    const Cloud cloud = maker.take();
+    EXPECT_EQ(maker.done(), maker.planned());
+    const Cloud& cloud = maker.cloud();
     EXPECT_EQ(cloud.x.shape, Shape({kCount, 1, 8, 8}));
     for (const std::int64_t winner : cloud.predicted) ++counts[winner];
     EXPECT_EQ(counts, executor->sample(points, noise, kCount).value()[0]) << text;

@@ -64,26 +64,29 @@ void expect_identical(const std::vector<Linearization>& a, const std::vector<Lin
   }
 }
 
-TEST(Executor, AveragesInInstalmentsAreTheSameBits) {
+TEST(Executor, AveragesInStepsAreTheSameBits) {
   const Points points = some_points(3, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   for (const int threads : {1, 2}) {
     const auto executor = make_executor("cpu", test::small_cnn(), {threads, std::int64_t{1} << 30, 2}).value();
     const std::int64_t before = executor->progress.passes, passes = executor->classes() * points.size();
-    ASSERT_TRUE(executor->averages(points, noise, 7).value()->reach(3));  // four: two batches of two
-    EXPECT_EQ(executor->progress.passes - before, 4 * passes);
+    EXPECT_FALSE(executor->averages(points, noise, 7).value()->step(0));
+    EXPECT_EQ(executor->progress.passes - before, 2 * passes);  // a batch of two copies
     const std::vector<Linearization> expected = executor->linearize_averaged(points, noise, 7).value();
-    for (const std::vector<std::int64_t>& instalments : std::vector<std::vector<std::int64_t>>{{1, 3, 7}, {6, 9}, {3}, {}}) {
+    for (const int steps : {4, 3, 1, 0}) {
       const auto averages = executor->averages(points, noise, 7).value();
+      EXPECT_EQ(averages->planned(), 7);
       std::int64_t others = executor->progress.passes;
-      for (const std::int64_t count : instalments) {
-        ASSERT_TRUE(averages->reach(count));
+      for (int step = 1; step <= steps; ++step) {
+        EXPECT_EQ(averages->step(0), step == 4);
+        EXPECT_EQ(averages->done(), std::min(2 * step, 7));
         const std::int64_t so_far = executor->progress.passes;
         (void)executor->linearize(points, *noise.shape);  // calls in between have no effect
         others += executor->progress.passes - so_far;
       }
       for (int again = 0; again < 2; ++again) {
-        const std::vector<Linearization> actual = averages->value().value();
+        averages->finish();
+        const std::vector<Linearization> actual = averages->value();
         EXPECT_EQ(executor->progress.passes - others, 7 * passes);  // nothing is repeated
         expect_identical(actual, expected);
         for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -99,30 +102,32 @@ TEST(Executor, AveragesInInstalmentsAreTheSameBits) {
 TEST(Executor, AveragesThatFailedStayFailed) {
   const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 2}).value();
   const auto averages = executor->averages(some_points(1, {1, 8, 8}, 4), {isotropic_gaussian(), 0.3}, 7).value();
-  ASSERT_TRUE(averages->reach(2));
+  EXPECT_FALSE(averages->step(0));
+  const auto step = [&] { return guarded("averages", [&] { return averages->step(0); }); };
   executor->progress.stop = true;
-  EXPECT_EQ(averages->reach(4).error().code, ErrorCode::interrupted);
+  EXPECT_EQ(step().error().code, ErrorCode::interrupted);
   executor->progress.stop = false;
-  EXPECT_EQ(averages->reach(4).error().code, ErrorCode::interrupted);
-  EXPECT_EQ(averages->value().error().code, ErrorCode::interrupted);
+  EXPECT_EQ(step().error().code, ErrorCode::interrupted);
 }
 
-TEST(Executor, AnExecutorWithoutInstalmentsAveragesAtOnce) {
+TEST(Executor, AnExecutorThatCannotDivideAveragesDoesThemAtOnce) {
   const auto inner = make_executor("cpu", test::small_cnn(), {}).value();
-  StepwiseExecutor executor(*inner);
-  executor.resume(1e6);
+  StepTime time;
+  time.begin(1e6);
+  StepwiseExecutor executor(*inner, time, nullptr);
   const Points points = some_points(3, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   const std::int64_t passes = 3 * 7 * inner->classes();
   const auto averages = executor.averages(points, noise, 7).value();
-  ASSERT_TRUE(averages->reach(1));
-  EXPECT_EQ(inner->progress.passes, passes);
-  ASSERT_TRUE(averages->reach(7));
-  const std::vector<Linearization> actual = averages->value().value();
+  EXPECT_EQ(averages->done(), 0);
+  EXPECT_TRUE(averages->step(0));
+  EXPECT_EQ(averages->done(), averages->planned());
+  const std::vector<Linearization> actual = averages->value();
   EXPECT_EQ(inner->progress.passes, passes);
   expect_identical(actual, inner->linearize_averaged(points, noise, 7).value());
   const Points wrong = some_points(2, {5}, 4);
-  EXPECT_EQ(executor.averages(wrong, noise, 7).value()->value().error().code, ErrorCode::unreadable);
+  const auto wrong_ones = executor.averages(wrong, noise, 7).value();
+  EXPECT_EQ(guarded("averages", [&] { return wrong_ones->step(0); }).error().code, ErrorCode::unreadable);
   EXPECT_EQ(inner->averages(wrong, noise, 7).error().code, ErrorCode::unreadable);
 }
 

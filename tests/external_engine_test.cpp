@@ -128,6 +128,17 @@ TEST(ExternalEngine, RefusesAnswersOfAnotherNumber) {
   ASSERT_NE(asked.external.wanted(), nullptr);  // still
 }
 
+TEST(ExternalEngine, ARunThatNeedsAnswersCannotBeFinishedAtOnce) {
+  Asked asked(64);
+  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
+  try {
+    run.finish();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::usage);
+  }
+}
+
 TEST(ExternalEngine, AnEstimateWithoutAnAnswerAsksAgain) {
   Asked asked(64);
   EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);

@@ -130,12 +130,12 @@ const NoiseArray kCovariance{{3, 3}, {1, 0.5, 0, 0.5, 2, -0.3, 0, -0.3, 0.5}, "C
 const NoiseArray kFactor{{3, 2}, {1, 0, 0.5, 0.5, -1, 2}, "F"};
 const NoiseArray kPerPoint{{2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 0, 0, 0, 0}, "N"};
 
-struct Model {
+struct NamedShape {
   std::string name;
   std::shared_ptr<const NoiseShape> shape;
 };
 
-std::vector<Model> models_on_three() {
+std::vector<NamedShape> models_on_three() {
   return {
       {"gaussian", isotropic_gaussian()},
       {"uniform", uniform_noise()},

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Interrupted work: answers are bit-identical to those of uninterrupted work, and steps end in time.
-#include "probust/exec/stepwise.h"
-
+// Jobs that ask an executor: their answers are bit-identical to those of uninterrupted work, and steps end in time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "probust/analysis/curve.h"
@@ -13,9 +12,12 @@
 #include "probust/analysis/slice.h"
 #include "probust/estimators/estimate_run.h"
 #include "support/networks.h"
+#include "support/refusal.h"
 
 namespace probust {
 namespace {
+
+using test::expect_refusal;
 
 EstimateRequest request_of(std::int64_t count, const std::vector<std::string>& estimators,
                            const std::vector<std::string>& noises) {
@@ -170,26 +172,17 @@ TEST(Stepwise, AnalysesSayTheSameWhereverStepsEnd) {
     return std::tuple(plane.v, decision_slice(of, points, 1, plane).value().margin, curve[1][1].p, curve[2][0].ci_low);
   };
   const auto expected = ask(*executor);
-  StepwiseExecutor stepwise(*executor);
+  Computation<decltype(ask(*executor))> job(*executor, 100, ask);
   int steps = 1;
-  for (;; ++steps) {
-    stepwise.resume(0);
-    try {
-      EXPECT_EQ(ask(stepwise), expected);
-      break;
-    } catch (const Error&) {
-      ASSERT_TRUE(stepwise.interrupted());
-    }
-  }
+  while (!job.step(0)) ++steps;
   EXPECT_GT(steps, 1);
+  EXPECT_EQ(job.result(), expected);
 }
 
 TEST(Stepwise, ErrorsAreNotMistakenForInterruptions) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
-  StepwiseExecutor stepwise(*executor);
-  stepwise.resume(0);
-  EXPECT_EQ(stepwise.logits(Tensor({2, 5})).error().code, ErrorCode::unreadable);
-  EXPECT_FALSE(stepwise.interrupted());
+  Computation<Tensor> job(*executor, 2, [](Executor& of) { return of.logits(Tensor({2, 5})).value(); });
+  expect_refusal(ErrorCode::unreadable, [&] { job.step(0); });
   EXPECT_THROW(EstimateRun(*executor, request_of(1, {}, {"gaussian:0.1"})), Error);
   EstimateRequest request = request_of(2, {"mc:10"}, {"gaussian:0.1"});
   request.targets = {1, 9};
@@ -202,8 +195,13 @@ TEST(Stepwise, WhatIsPlannedIsWhatIsDone) {
   EstimateRun run(*executor, request_of(5, {"mc:100", "taylor"}, {"gaussian:0.2", "gaussian:0.3"}));
   const std::int64_t planned = run.planned();
   EXPECT_EQ(planned, 5 * (1 + 2 * (100 + 4)));
-  while (!run.step(0)) EXPECT_EQ(run.planned(), planned);
+  while (!run.step(0)) {
+    EXPECT_EQ(run.planned(), planned);
+    EXPECT_LT(run.done(), planned);
+    (void)executor->logits(Tensor({1, 1, 8, 8}));  // others' passes do not count
+  }
   EXPECT_EQ(run.planned(), planned);
+  EXPECT_EQ(run.done(), planned - 5 * 4);  // the two scales share their gradients
 }
 
 TEST(Stepwise, AnAbandonedRunLeavesTheExecutorAsItWas) {
@@ -216,6 +214,105 @@ TEST(Stepwise, AnAbandonedRunLeavesTheExecutorAsItWas) {
   }
   int steps = 0;
   expect_same(in_steps(*executor, request, 0, steps), expected);
+}
+
+// Whatever the estimator: without a limit nothing is kept, and the executor is asked as by an uninterrupted run.
+TEST(Stepwise, ARunMayBeFinishedAtAnyTime) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  for (const std::string& estimator : every_estimator()) {
+    const std::string columns = estimator.rfind("quadrature", 0) == 0 ? "@3,40" : "";
+    const EstimateRequest request = request_of(9, {estimator}, {"gaussian:0.1" + columns, "gaussian:0.4" + columns});
+    const std::vector<Row> expected = at_once(*executor, request);
+    for (const int before : {0, 1, 4}) {
+      EstimateRun run(*executor, request);
+      for (int i = 0; i < before; ++i) run.step(0);
+      run.finish();
+      expect_same(run.rows(), expected);
+    }
+  }
+}
+
+// A piece that depends on something else than its answers would get the answers to other questions.
+TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  std::mt19937 random(8);
+  const Points points = points_of(test::random_tensor({100, 1, 8, 8}, random), std::vector<std::int64_t>(100, 0), 0, 1);
+  Points others = points, elsewhere = points;
+  ++others.target[99];
+  ++elsewhere.x.data.back();
+  const Noise noise = parse_noise("gaussian:0.2");
+  using Question = std::function<void(Executor&)>;
+  const Question first = [&](Executor& of) { (void)of.sample(points, noise, 1000).value(); };
+  const std::vector<Question> changed = {
+      [&](Executor& of) { (void)of.sample(points, noise, 999).value(); },
+      [&](Executor& of) { (void)of.sample(points, noise, 1000, 1).value(); },
+      [&](Executor& of) { (void)of.sample(points, parse_noise("gaussian:0.3"), 1000).value(); },
+      [&](Executor& of) { (void)of.sample(points, parse_noise("uniform:0.2"), 1000).value(); },
+      [&](Executor& of) { (void)of.sample(slice(points, 0, 99), noise, 1000).value(); },
+      [&](Executor& of) { (void)of.sample(others, noise, 1000).value(); },
+      [&](Executor& of) { (void)of.pairs(points, noise, 1000).value(); },
+      [&](Executor& of) { (void)of.linearize_averaged(points, noise, 1000).value(); },
+      [&](Executor& of) { (void)of.logits(points.x).value(); },
+  };
+  const auto after = [&](const Question& next) {
+    int attempts = 0;
+    Computation<int> job(*executor, 1, [&](Executor& of) {
+      ++attempts == 1 ? first(of) : next(of);
+      return 0;
+    });
+    EXPECT_FALSE(job.step(0));
+    expect_refusal(ErrorCode::internal, [&] { job.step(0); });
+  };
+  for (const Question& question : changed) after(question);
+}
+
+TEST(Stepwise, APauseCannotBeIgnored) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  Computation<bool> job(*executor, 1, [](Executor& of) { return bool(of.logits(Tensor({1000, 1, 8, 8}))); });
+  expect_refusal(ErrorCode::internal, [&] { job.step(0); });
+}
+
+TEST(Stepwise, AStopRequestEndsAJobForGood) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  for (const std::string estimator : {"mc:1000", "mmse:100", "taylor"}) {
+    EstimateRun run(*executor, request_of(20, {estimator}, {"gaussian:0.2"}));
+    EXPECT_FALSE(run.step(0));
+    executor->progress.stop = true;
+    expect_refusal(ErrorCode::interrupted, [&] { run.step(0); });
+    expect_refusal(ErrorCode::interrupted, [&] { run.finish(); });
+    executor->progress.stop = false;
+    expect_refusal(ErrorCode::interrupted, [&] { run.step(0); });
+  }
+  EXPECT_TRUE(executor->logits(Tensor({1, 1, 8, 8})));
+}
+
+// Estimators look at the progress of the executor that they are given.
+TEST(Stepwise, AStopRequestIsSeenWithinAPiece) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  Computation<int> job(*executor, 1, [&](Executor& of) {
+    executor->progress.stop = true;
+    stop_if_asked(&of.progress.stop);
+    return 0;
+  });
+  EXPECT_EQ(&job.stop(), &executor->progress.stop);
+  expect_refusal(ErrorCode::interrupted, [&] { job.step(0); });
+  executor->progress.stop = false;
+}
+
+// A job may do its work by other jobs.
+TEST(Stepwise, JobsMayBeNested) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 8}).value();
+  const EstimateRequest request = request_of(3, {"mmse:20", "mc:100"}, {"gaussian:0.2"});
+  const std::vector<Row> expected = at_once(*executor, request);
+  Computation<std::vector<Row>> outer(*executor, 1, [&](Executor& of) {
+    EstimateRun inner(of, request);
+    inner.finish();
+    return inner.rows();
+  });
+  int steps = 1;
+  while (!outer.step(0)) ++steps;
+  EXPECT_GT(steps, 10);
+  expect_same(outer.result(), expected);
 }
 
 // The gradients whose Gram matrix a linearization contains, one by one.

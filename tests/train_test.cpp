@@ -281,6 +281,24 @@ TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
   }
 }
 
+TEST(Trainer, AStopRequestEndsARunAndMovesNothing) {
+  Trainer trainer = trainer_of(made("moons", 200), {});
+  TrainingRun run(trainer, 4, {});
+  EXPECT_FALSE(run.step(0));
+  const std::vector<float> before = trainer.network().weights[0].data;
+  EXPECT_EQ(&run.stop(), &trainer.stop);
+  run.stop() = true;
+  expect_refusal(ErrorCode::interrupted, [&] { run.step(0); });
+  expect_refusal(ErrorCode::interrupted, [&] { trainer.step({}); });  // within the step
+  expect_refusal(ErrorCode::interrupted, [&] { trainer.score(); });
+  expect_refusal(ErrorCode::interrupted, [&] { trainer.sums(0, 1); });
+  EXPECT_EQ(trainer.network().weights[0].data, before);
+  EXPECT_EQ(trainer.steps(), 1);
+  trainer.stop = false;
+  trainer.step({});
+  EXPECT_EQ(trainer.steps(), 2);
+}
+
 TEST(Trainer, RefusesWhatDoesNotFit) {
   const Tensor x({2, 1}, {1, -1});
   const auto usage = [](const std::function<void()>& body) { expect_refusal(ErrorCode::usage, body); };

@@ -81,10 +81,7 @@ val load_model(const val& bytes, const val& given) {
     const Shape point = point_shape(options, model);
     const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
     const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
-    return val(std::make_shared<ModelHandle>(write(model, point, "probust"),
-                                             [executor, pace = std::make_shared<StepwiseExecutor::Pace>()] {
-                                               return Runner{executor, nullptr, pace};
-                                             }));
+    return val(std::make_shared<ModelHandle>(write(model, point, "probust"), [executor] { return Runner{executor}; }));
   });
 }
 

@@ -2,14 +2,16 @@
 #include "calls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
-#include <optional>
+#include <utility>
 
 #include "probust/analysis/boundary.h"
 #include "probust/analysis/cloud.h"
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
 #include "probust/analysis/slice.h"
+#include "probust/estimators/estimate_run.h"
 #include "probust/estimators/linearization.h"
 
 namespace probust::wasm {
@@ -17,99 +19,34 @@ namespace {
 
 std::uint64_t read_seed(const CallArguments& arguments) { return static_cast<std::uint64_t>(arguments.integer("seed", 0, 0)); }
 
-// A call of a model.
-class ModelCall : public Call {
- public:
-  explicit ModelCall(Runner runner) : runner_(std::move(runner)) {}
+// A job that asks the model, and how its result is converted: write(job).
+template <class ModelJob, class Write>
+std::shared_ptr<Call> call(const Runner& runner, std::shared_ptr<ModelJob> job, Write write) {
+  const auto value = [job, write] { return write(*job); };
+  return std::make_shared<Call>(job, value, runner);
+}
 
-  val answer(const val& logits) override {
-    return outcome("logits", [&] {
-      runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
-      return val(true);
-    });
-  }
+// What `body` returns.
+std::shared_ptr<Call> computation(const Runner& runner, std::int64_t planned, std::function<val(Executor&)> body) {
+  auto job = std::make_shared<Computation<val>>(*runner.executor, planned, std::move(body), runner.external.get());
+  return call(runner, std::move(job), [](const Computation<val>& done) { return done.result(); });
+}
 
- protected:
-  /// One attempt, called by attempt().
-  virtual val work(double milliseconds) = 0;
-
- private:
-  val attempt(double milliseconds) override {
-    const std::int64_t before = runner_.executor->progress.passes;
-    val value = work(milliseconds);
-    passes_ += runner_.executor->progress.passes - before;
-    return value;
-  }
-
-  std::int64_t done() const override { return runner_.external ? runner_.external->passes() : passes_; }
-  const ExternalEngine::Inputs* wanted() const override { return runner_.external ? runner_.external->wanted() : nullptr; }
-
-  Runner runner_;
-  std::int64_t passes_ = 0;
-};
-
-// Returns rows as they are finished, each once.
-class EstimateCall final : public ModelCall {
- public:
-  EstimateCall(const Runner& runner, const CallArguments& arguments)
-      : ModelCall(runner), run_(*runner.executor, request(*runner.executor, arguments), runner.external.get()) {}
-
- private:
-  static EstimateRequest request(const Executor& executor, const CallArguments& arguments) {
-    EstimateRequest request;
-    request.x = read_points(arguments, executor.point_shape());
-    request.targets = arguments.integers("target");
-    request.offset = arguments.integer("index", 0, 0);
-    request.seed = read_seed(arguments);
-    request.noises = read_noises(arguments);
-    request.estimators = read_estimators(arguments, "estimators");
-    return request;
-  }
-
-  val work(double milliseconds) override {
-    if (!run_.step(milliseconds)) return val::undefined();
-    val rows = val::array();
-    for (const Row& row : run_.rows()) rows.call<void>("push", write(row));
-    return rows;
-  }
-
-  std::int64_t planned() const override { return run_.planned(); }
-
-  EstimateRun run_;
-};
-
-/// A query that is repeated from its beginning at each attempt (stepwise.h), or from where its body last called forget().
-class Repeated final : public ModelCall {
- public:
-  using Body = std::function<val(StepwiseExecutor&)>;
-  using Planned = std::function<std::int64_t()>;
-
-  Repeated(const Runner& runner, std::int64_t planned, Body body)
-      : Repeated(
-            runner, [planned] { return planned; }, std::move(body)) {}
-  Repeated(const Runner& runner, Planned planned, Body body)
-      : ModelCall(runner),
-        stepwise_(*runner.executor, runner.external.get(), runner.pace.get()),
-        planned_(std::move(planned)),
-        body_(std::move(body)) {}
-
- private:
-  val work(double milliseconds) override {
-    stepwise_.resume(milliseconds);
-    try {
-      return body_(stepwise_);
-    } catch (const Error&) {
-      if (!stepwise_.interrupted()) throw;
-      return val::undefined();
-    }
-  }
-
-  std::int64_t planned() const override { return planned_(); }
-
-  StepwiseExecutor stepwise_;
-  Planned planned_;
-  Body body_;
-};
+std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& arguments) {
+  EstimateRequest request;
+  request.x = read_points(arguments, runner.executor->point_shape());
+  request.targets = arguments.integers("target");
+  request.offset = arguments.integer("index", 0, 0);
+  request.seed = read_seed(arguments);
+  request.noises = read_noises(arguments);
+  request.estimators = read_estimators(arguments, "estimators");
+  return call(runner, std::make_shared<EstimateRun>(*runner.executor, std::move(request), runner.external.get()),
+              [](const EstimateRun& run) {
+                val rows = val::array();
+                for (const Row& row : run.rows()) rows.call<void>("push", write(row));
+                return rows;
+              });
+}
 
 // One point, with its logits' argmax as the target if none is given.
 struct Setting {
@@ -144,8 +81,8 @@ PointArguments read_point(const Executor& executor, const CallArguments& argumen
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
   const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.executor->point_shape()));  // not to be copied
-  return std::make_shared<Repeated>(runner, x->shape[0],
-                                    [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
+  return computation(runner, x->shape[0],
+                     [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
 val linearize(Executor& executor, const PointArguments& point, const Noise& noise, std::int64_t samples) {
@@ -173,7 +110,7 @@ std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments&
   const Noise noise = read_noise(arguments);
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
-  return std::make_shared<Repeated>(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
+  return computation(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
 
 // A curve as columns; NaN if there is no number.
@@ -227,7 +164,7 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
     for (const double sigma : sigmas) estimates.push_back(estimate(evaluation, {noise.shape, sigma}, estimator).value());
     return write_curve(sigmas, estimates, estimator);
   };
-  return std::make_shared<Repeated>(runner, 1 + passes * static_cast<std::int64_t>(sigmas.size()), body);
+  return computation(runner, 1 + passes * static_cast<std::int64_t>(sigmas.size()), body);
 }
 
 val write_slice(const SlicePlane& plane, const Slice& slice) {
@@ -251,7 +188,7 @@ std::shared_ptr<Call> start_slice(const Runner& runner, const CallArguments& arg
     const SlicePlane plane = chosen ? orthonormal(given) : margin_plane(of, points, 0, given.reach, given.resolution).value();
     return write_slice(plane, decision_slice(of, points, 0, plane).value());
   };
-  return std::make_shared<Repeated>(runner, given.resolution * given.resolution, body);
+  return computation(runner, given.resolution * given.resolution, body);
 }
 
 val write_cloud(const Cloud& cloud) {
@@ -265,15 +202,9 @@ std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arg
   const PointArguments point = read_point(*runner.executor, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
-  const auto maker = std::make_shared<std::optional<CloudMaker>>();  // kept between attempts
-  return std::make_shared<Repeated>(runner, 1 + count, [=](StepwiseExecutor& of) {
-    if (!*maker) {
-      maker->emplace(of, point.at(of).points, noise, count);
-      of.forget();
-    }
-    while ((*maker)->advance()) of.forget();
-    return write_cloud((*maker)->take());
-  });
+  const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
+  return call(runner, std::make_shared<CloudMaker>(*runner.executor, points, noise, count, runner.external.get()),
+              [](const CloudMaker& maker) { return write_cloud(maker.cloud()); });
 }
 
 val write_nearest(const NearestBoundary& nearest) {
@@ -289,21 +220,14 @@ val write_nearest(const NearestBoundary& nearest) {
 std::shared_ptr<Call> start_nearest_by_gradients(const Runner& runner, const PointArguments& point) {
   constexpr std::int64_t kSteps = 6, kHalvings = 42;  // enough for most networks
   const std::int64_t planned = kSteps * (1 + runner.executor->classes()) + kHalvings;
-  return std::make_shared<Repeated>(
-      runner, planned, [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });
+  return computation(runner, planned,
+                     [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });
 }
 
 std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointArguments& point) {
-  const auto search = std::make_shared<std::optional<BoundarySearch>>();  // kept between attempts
-  const auto planned = [search] { return 1 + (*search ? (*search)->planned() : 0); };
-  return std::make_shared<Repeated>(runner, planned, [=](StepwiseExecutor& of) {
-    if (!*search) {
-      search->emplace(of, point.at(of).points);
-      of.forget();
-    }
-    while ((*search)->advance()) of.forget();
-    return write_nearest((*search)->nearest());
-  });
+  const Points points{point.x, {point.index}, {}, point.seed};
+  return call(runner, std::make_shared<BoundarySearch>(*runner.executor, points, BlackBoxSearch{}, runner.external.get()),
+              [](const BoundarySearch& search) { return write_nearest(search.nearest()); });
 }
 
 std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArguments& arguments) {
@@ -321,10 +245,7 @@ struct Operation {
 constexpr Operation kOperations[] = {
     {"logits", start_logits},
     {"linearize", start_linearize},
-    {"estimate",
-     [](const Runner& runner, const CallArguments& arguments) -> std::shared_ptr<Call> {
-       return std::make_shared<EstimateCall>(runner, arguments);
-     }},
+    {"estimate", start_estimate},
     {"sweep", start_sweep},
     {"slice", start_slice},
     {"cloud", start_cloud},
@@ -334,13 +255,14 @@ constexpr Operation kOperations[] = {
 }  // namespace
 
 val Call::step(double milliseconds) {
-  const Result<val> result = guarded("run", [&] { return attempt(milliseconds); });
+  const Result<val> result = guarded("run", [&] { return job_->step(milliseconds) ? value_() : val::undefined(); });
   val report = val::object();
-  report.set("passes", static_cast<double>(done()));
-  report.set("planned", static_cast<double>(std::max(planned(), done())));  // a search may take longer than planned
+  report.set("passes", static_cast<double>(job_->done()));
+  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // a search may take longer than planned
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
-  if (const ExternalEngine::Inputs* wants = wanted(); wants != nullptr) {
+  const ExternalEngine::Inputs* wants = runner_.external ? runner_.external->wanted() : nullptr;
+  if (wants != nullptr) {
     val inputs = val::object();
     inputs.set("count", static_cast<double>(wants->count));
     inputs.set("values", write(std::span<const float>(wants->values)));
@@ -349,8 +271,12 @@ val Call::step(double milliseconds) {
   return report;
 }
 
-val Call::answer(const val&) {
-  return outcome("logits", []() -> val { throw Error{ErrorCode::usage, "logits", "were not wanted", ""}; });
+val Call::answer(const val& logits) {
+  return outcome("logits", [&] {
+    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
+    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
+    return val(true);
+  });
 }
 
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments) {

@@ -18,18 +18,6 @@ val write_data(const MadeData& data) {
   return object;
 }
 
-class DataCall final : public Call {
- public:
-  DataCall(const MadeDataKind& kind, const MadeDataOptions& options) : maker_(kind, options) {}
-
- private:
-  val attempt(double milliseconds) override { return maker_.step(milliseconds) ? write_data(maker_.data()) : val::undefined(); }
-  std::int64_t done() const override { return maker_.done(); }
-  std::int64_t planned() const override { return maker_.planned(); }
-
-  DataMaker maker_;
-};
-
 TrainingOptions read_training(const CallArguments& arguments) {
   TrainingOptions options;
   options.rate = arguments.number("rate", options.rate);
@@ -39,41 +27,34 @@ TrainingOptions read_training(const CallArguments& arguments) {
   return options;
 }
 
-class TrainCall final : public Call {
- public:
-  TrainCall(std::shared_ptr<Trainer> trainer, const CallArguments& arguments)
-      : trainer_(std::move(trainer)), run_(*trainer_, arguments.integer("epochs", 1, 0), read_training(arguments)) {}
-
- private:
-  val attempt(double milliseconds) override {
-    if (!run_.step(milliseconds)) return val::undefined();
+std::shared_ptr<Call> start_run(const std::shared_ptr<Trainer>& trainer, const CallArguments& arguments) {
+  const auto run = std::make_shared<TrainingRun>(*trainer, arguments.integer("epochs", 1, 0), read_training(arguments));
+  return std::make_shared<Call>(run, [trainer, run] {
     val object = val::object();
-    object.set("epoch", trainer_->epoch());
-    object.set("loss", run_.score().loss);
-    object.set("accuracy", run_.score().accuracy);
+    object.set("epoch", trainer->epoch());
+    object.set("loss", run->score().loss);
+    object.set("accuracy", run->score().accuracy);
     return object;
-  }
+  });
+}
 
-  std::int64_t done() const override { return run_.done(); }
-  std::int64_t planned() const override { return run_.planned(); }
-
-  std::shared_ptr<Trainer> trainer_;
-  TrainingRun run_;
-};
-
-class SaveCall final : public Call {
+// A job, so that JavaScript asks for the model as it asks for a run.
+class SaveJob final : public Job {
  public:
-  explicit SaveCall(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
+  explicit SaveJob(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
+
+  std::int64_t planned() const override { return 0; }
+  std::int64_t done() const override { return 0; }
+  const std::string& bytes() const { return bytes_; }
 
  private:
-  val attempt(double) override {
-    const std::string bytes = export_onnx(trainer_->classifier(), "mlp").value();
-    return write_bytes(bytes);
+  bool advance() override {
+    bytes_ = export_onnx(trainer_->classifier(), "mlp").value();
+    return false;
   }
-  std::int64_t done() const override { return 0; }
-  std::int64_t planned() const override { return 0; }
 
   std::shared_ptr<Trainer> trainer_;
+  std::string bytes_;
 };
 
 // x as [N, ...point], with N the number of labels.
@@ -95,7 +76,8 @@ std::shared_ptr<Call> start_data(const CallArguments& arguments) {
   if (arguments.has("noise")) options.noise = arguments.number("noise", 0);
   if (arguments.has("side")) options.side = arguments.integer("side", 0, 0);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, 0));
-  return std::make_shared<DataCall>(made_data_kind(arguments.text("kind", "")), options);
+  const auto maker = std::make_shared<DataMaker>(made_data_kind(arguments.text("kind", "")), options);
+  return std::make_shared<Call>(maker, [maker] { return write_data(maker->data()); });
 }
 
 std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments) {
@@ -115,8 +97,11 @@ std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments) {
 
 std::shared_ptr<Call> start_training(const std::string& operation, const std::shared_ptr<Trainer>& trainer,
                                      const CallArguments& arguments) {
-  if (operation == "run") return std::make_shared<TrainCall>(trainer, arguments);
-  if (operation == "save") return std::make_shared<SaveCall>(trainer);
+  if (operation == "run") return start_run(trainer, arguments);
+  if (operation == "save") {
+    const auto save = std::make_shared<SaveJob>(trainer);
+    return std::make_shared<Call>(save, [save] { return write_bytes(save->bytes()); });
+  }
   throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
 }
 

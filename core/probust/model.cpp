@@ -45,9 +45,8 @@ EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::
 
 std::vector<Row> LoadedModel::estimate(const Tensor& x, const std::vector<std::string>& noises,
                                        const std::vector<std::string>& estimators, const EstimateOptions& options) {
-  constexpr double kForever = 1e11;  // milliseconds
   EstimateRun run = start_estimate(x, noises, estimators, options);
-  while (!run.step(kForever)) continue;
+  run.finish();
   return run.rows();
 }
 

@@ -61,12 +61,13 @@ class LoadedModel {
   std::vector<Row> estimate(const Tensor& x, const std::vector<std::string>& noises,
                             const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
 
-  /// The same in steps, with progress: call run.step(milliseconds) until it returns true, then take run.rows(). To stop, destroy
-  /// the run. The model must outlive it.
+  /// The same as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take run.rows(). The model
+  /// must outlive it.
   EstimateRun start_estimate(const Tensor& x, const std::vector<std::string>& noises,
                              const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
 
-  /// Passes done so far; set `stop`, from any thread or a signal handler, to end the running call with Error{interrupted}.
+  /// Passes done so far; set `stop`, from any thread or a signal handler, to end the running call or job with
+  /// Error{interrupted}.
   Progress& progress() { return executor_->progress; }
 
   /// For calls that are not here.

@@ -146,18 +146,17 @@ class Run {
         destination_(arguments_, data_.class_names) {}
 
   int go() {
-    auto logits = executor_.logits(data_.x);
-    if (executor_.progress.stop) return kInterrupted;
-    logits_ = std::move(logits).value();
+    logits_ = executor_.logits(data_.x).value();
     std::vector<std::int64_t> target = targets(arguments_, data_, logits_);
     points_ = points_of(std::move(data_.x), std::move(target), arguments_.data.offset, arguments_.seed);
     event_ = parse_event(arguments_, executor_.classes());
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
-    if (plan_.total > 0 && !schedule()) return kInterrupted;
+    if (plan_.total > 0) schedule();
     for (std::int64_t first = 0; first < n; first += kBlock) {
-      if (!block(first, std::min(kBlock, n - first))) return kInterrupted;
+      stop_if_asked(&executor_.progress.stop);
+      block(first, std::min(kBlock, n - first));
     }
     if (arguments_.calibrate) calibrate_all();
     if (computed_ == 0 && !refused_.empty()) throw refused_.begin()->second;
@@ -168,29 +167,26 @@ class Run {
   bool any_computed() const { return computed_ > 0; }
 
  private:
-  // [noise, estimator][point]; empty if the user stopped the run.
+  // [noise, estimator][point]
   using Columns = std::vector<std::vector<Estimate>>;
 
-  // Distributes the total among all points before any is answered; false if the user stopped the run.
-  bool schedule() {
+  // Distributes the total among all points before any is answered.
+  void schedule() {
     auto estimates = estimate_within(executor_, points_, logits_, problem_.noises, event_, plan_.total);
-    if (!estimates && executor_.progress.stop) return false;
     if (estimates) {
       scheduled_ = std::move(estimates).value();
-      return true;
+      return;
     }
     const auto shares = [this](const EstimatorSpec& estimator) { return plan_.shares(estimator); };
     const EstimatorSpec& sharing = *std::find_if(plan_.estimators.begin(), plan_.estimators.end(), shares);
     scheduled_.assign(problem_.noises.size(), answered(sharing, estimates.error(), points_.size()));
-    return true;
   }
 
-  // Estimates one block and writes its rows, or with --calibrate keeps it until all are done; false if the user stopped the run.
-  bool block(std::int64_t first, std::int64_t count) {
+  // Estimates one block and writes its rows, or with --calibrate keeps it until all are done.
+  void block(std::int64_t first, std::int64_t count) {
     const Points points = slice(points_, first, count);
     const Tensor logits = rows(logits_, first, count);
     Columns columns = arguments_.smooth ? smoothed(points, logits) : one_by_one(first, points, logits);
-    if (columns.empty()) return false;
     if (arguments_.calibrate) {
       waiting_.resize(columns.size());
       for (std::size_t c = 0; c < columns.size(); ++c)
@@ -198,7 +194,6 @@ class Run {
     } else {
       write_points(first, columns);
     }
-    return !executor_.progress.stop;
   }
 
   // Applies the calibration from the copies of all points, and writes all rows.
@@ -241,9 +236,7 @@ class Run {
           columns.emplace_back(begin, begin + points.size());
           continue;
         }
-        auto estimates = estimate(evaluation, problem_.noises[k], estimator);
-        if (!estimates && executor_.progress.stop) return {};
-        columns.push_back(answered(estimator, std::move(estimates), points.size()));
+        columns.push_back(answered(estimator, estimate(evaluation, problem_.noises[k], estimator), points.size()));
       }
     }
     return columns;
@@ -260,7 +253,6 @@ class Run {
       }
       for (std::size_t e = 0; e < plan_.estimators.size(); ++e) {
         auto curve = estimate_curve(executor_, points, logits, noises[first].shape, sigmas, plan_.estimators[e], event_);
-        if (!curve && executor_.progress.stop) return {};
         for (std::size_t s = 0; s < sigmas.size(); ++s) {
           Result<std::vector<Estimate>> own = curve ? Result(std::move(curve.value()[s])) : curve.error();
           columns[(first + s) * plan_.estimators.size() + e] = answered(plan_.estimators[e], std::move(own), points.size());
@@ -310,11 +302,10 @@ class Run {
 int run_estimate(const Arguments& arguments) {
   Plan plan = parse_plan(arguments);
   Problem problem = load_problem(arguments, plan.noises);
-  Progress& progress = problem.executor->progress;
+  StopToken& stop = problem.executor->progress.stop;
   Run run(std::move(plan), std::move(problem));
-  const StopOnSignal stop(progress);
-  const int status = run.go();
-  if (status == kInterrupted) fmt::print(stderr, "probust: interrupted; {} rows were written\n", run.rows_written());
+  const int status = run_interruptibly(
+      stop, [&] { return run.go(); }, [&] { return std::to_string(run.rows_written()) + " rows were written"; });
   if (status == static_cast<int>(ErrorCode::numerical)) {
     throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed",
                 "check the points for NaN and infinite values"};

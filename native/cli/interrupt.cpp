@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/interrupt.h"
 
+#include <fmt/format.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <string_view>
 
@@ -12,7 +14,7 @@
 namespace probust::cli {
 namespace {
 
-std::atomic<Progress*> watched{nullptr};
+std::atomic<StopToken*> watched{nullptr};
 
 constexpr suseconds_t kPatience = 1'500'000;  // microseconds for a calculation to stop by itself
 
@@ -23,11 +25,19 @@ void end_now(int) {
 }
 
 void on_signal(int signal) {
-  Progress* progress = watched.load();
-  if (progress == nullptr || progress->stop.exchange(true)) end_now(signal);
+  StopToken* stop = watched.load();
+  if (stop == nullptr || stop->exchange(true)) end_now(signal);
   const itimerval once{{0, 0}, {kPatience / 1'000'000, kPatience % 1'000'000}};
   setitimer(ITIMER_REAL, &once, nullptr);
 }
+
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(StopToken& stop) { watched = &stop; }
+  ~StopOnSignal() { watched = nullptr; }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
 
 }  // namespace
 
@@ -40,8 +50,15 @@ void end_on_signals() {
   sigaction(SIGALRM, &action, nullptr);
 }
 
-StopOnSignal::StopOnSignal(Progress& progress) { watched = &progress; }
-
-StopOnSignal::~StopOnSignal() { watched = nullptr; }
+int run_interruptibly(StopToken& stop, const std::function<int()>& work, const std::function<std::string()>& outcome) {
+  const StopOnSignal stop_on_signal(stop);
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::interrupted) throw;
+    fmt::print(stderr, "probust: interrupted; {}\n", outcome());
+    return kInterrupted;
+  }
+}
 
 }  // namespace probust::cli

@@ -24,7 +24,7 @@ class TimedExecutor final : public Executor {
   }
 
  public:
-  explicit TimedExecutor(std::unique_ptr<Executor> executor) : executor_(std::move(executor)) {}
+  explicit TimedExecutor(std::unique_ptr<Executor> executor) : Executor(&executor->progress), executor_(std::move(executor)) {}
 
   double seconds() const { return seconds_; }
 

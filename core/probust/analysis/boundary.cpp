@@ -20,11 +20,12 @@ class Place {
   Place(Executor& executor, const Points& points, std::int64_t i)
       : executor_(executor),
         x_(Eigen::Map<const Eigen::VectorXf>(points.x.row(i).data(), static_cast<Index>(points.x.row(i).size())).cast<double>()),
-        target_(points.target[i]),
+        target_(points.target.empty() ? -1 : points.target[i]),
         shape_(points.x.shape) {}
 
   Index size() const { return x_.size(); }
-  std::int64_t target() const { return target_; }
+  std::int64_t target() const { return target_; }  // -1 while it is unknown
+  void set_target(std::int64_t target) { target_ = target; }
 
   Tensor at(const std::vector<VectorXd>& steps) const {
     Shape shape = shape_;
@@ -211,14 +212,13 @@ class BoundarySearch::BlackBox {
         drawn_{nowhere()},
         planned_(1 + left()) {}
 
-  // State changes only after all answers to a query have arrived, and random numbers are drawn once. An interrupted query is
-  // repeated unchanged.
+  // Asks one query. State changes only after all its answers have arrived, and random numbers are drawn once.
   bool advance() {
-    if (asks_ == Asks::nothing) return false;
     const auto answers = place_.answers(asks_ == Asks::middles ? bisection_.middles() : drawn_);
     switch (asks_) {
       case Asks::here:
         if (answers[0] < 0) return end(undefined(place_));
+        if (place_.target() < 0) place_.set_target(answers[0]);
         return draw();
       case Asks::drawn:
         return shorten(answers);
@@ -240,7 +240,7 @@ class BoundarySearch::BlackBox {
   static constexpr double kFarthest = 256;               ///< ratio of the largest search distance to the smallest
   static constexpr int kHalvings = 26;
 
-  enum class Asks { here, drawn, middles, there, nothing };
+  enum class Asks { here, drawn, middles, there };
 
   VectorXd nowhere() const { return VectorXd::Zero(place_.size()); }
 
@@ -269,7 +269,6 @@ class BoundarySearch::BlackBox {
   bool end(NearestBoundary nearest) {
     nearest_ = std::move(nearest);
     planned_ = place_.forwards;
-    asks_ = Asks::nothing;
     return false;
   }
 
@@ -357,20 +356,21 @@ class BoundarySearch::BlackBox {
   NearestBoundary nearest_;
 };
 
-BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search) {
-  check(executor, point);
+BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search, ExternalEngine* external)
+    : ExecutorJob(executor, external) {
+  Points checked = point;
+  if (point.target.empty()) checked.target.assign(point.index.size(), 0);
+  check(executor, checked);
   check_search(search);
   if (point.size() != 1)
     throw Error{ErrorCode::usage, "nearest_boundary_black_box", "is asked of " + std::to_string(point.size()) + " points",
                 "ask for one"};
-  search_ = std::make_unique<BlackBox>(executor, point, search);
+  search_ = std::make_unique<BlackBox>(this->executor(), point, search);
 }
 
 BoundarySearch::~BoundarySearch() = default;
-BoundarySearch::BoundarySearch(BoundarySearch&&) noexcept = default;
-BoundarySearch& BoundarySearch::operator=(BoundarySearch&&) noexcept = default;
 
-bool BoundarySearch::advance() { return search_->advance(); }
+bool BoundarySearch::piece() { return search_->advance(); }
 const NearestBoundary& BoundarySearch::nearest() const { return search_->nearest(); }
 std::int64_t BoundarySearch::planned() const { return search_->planned(); }
 
@@ -392,7 +392,7 @@ Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& execut
     std::vector<NearestBoundary> all;
     for (std::int64_t i = 0; i < points.size(); ++i) {
       BoundarySearch one(executor, slice(points, i, 1), search);
-      while (one.advance()) continue;
+      one.finish();
       all.push_back(one.nearest());
     }
     return all;

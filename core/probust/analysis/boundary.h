@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "probust/exec/executor.h"
+#include "probust/exec/executor_job.h"
 
 namespace probust {
 
@@ -38,27 +38,24 @@ struct BlackBoxSearch {
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 
-/// The same for one point, one query at a time, for callers that must not block: a StepwiseExecutor can discard its results after
-/// each query.
-class BoundarySearch {
+/// The same for one point as a job.
+class BoundarySearch final : public ExecutorJob {
  public:
-  /// Queries nothing yet. `executor` must outlive it. Throws Error if the point or search is invalid.
-  BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search = {});
-  ~BoundarySearch();
-  BoundarySearch(BoundarySearch&&) noexcept;
-  BoundarySearch& operator=(BoundarySearch&&) noexcept;
+  /// The point may have no target: then it is the answer there. `executor` must outlive it, and so must `external`, the source of
+  /// its logits, if any. Throws Error if the point or search is invalid.
+  BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search = {}, ExternalEngine* external = nullptr);
+  ~BoundarySearch() override;
 
-  /// Queries logits once; returns whether more are needed. If it throws the executor's Error, the next call repeats the query.
-  bool advance();
-
-  /// The result, valid after advance() has returned false.
+  /// Once it is finished.
   const NearestBoundary& nearest() const;
 
-  /// Estimated total number of forward passes, including those done; the actual number is rarely larger.
-  std::int64_t planned() const;
+  /// The actual number of passes is rarely larger.
+  std::int64_t planned() const override;
 
  private:
   class BlackBox;
+  bool piece() override;
+
   std::unique_ptr<BlackBox> search_;
 };
 

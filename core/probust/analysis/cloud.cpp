@@ -22,9 +22,9 @@ void check_count(const Points& points, std::int64_t count) {
 
 }  // namespace
 
-CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count)
-    : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), count_(count) {
-  check(executor_, points_, *noise_.shape);
+CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count, ExternalEngine* external)
+    : ExecutorJob(executor, external), points_(std::move(points)), noise_(std::move(noise)), count_(count) {
+  check(executor, points_, *noise_.shape);
   check_count(points_, count_);
   cloud_.x.shape = points_.x.shape;
   cloud_.x.shape[0] = 0;
@@ -35,30 +35,30 @@ CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int6
 // Whole batches, as many as can be drawn in a few milliseconds, at least one.
 std::int64_t CloudMaker::next_count() const {
   constexpr std::int64_t kNumbers = 1 << 18;
-  const std::int64_t batch = std::max<std::int64_t>(1, executor_.forward_batch().examples * executor_.options().threads);
-  return std::min(count_ - done(), std::max<std::int64_t>(1, kNumbers / points_.x.size() / batch) * batch);
+  const std::int64_t batch = std::max<std::int64_t>(1, executor().forward_batch().examples * executor().options().threads);
+  return std::min(count_ - made(), std::max<std::int64_t>(1, kNumbers / points_.x.size() / batch) * batch);
 }
 
-bool CloudMaker::advance() {
-  if (done() == count_) return false;
+// A repeated piece does not draw its copies again.
+bool CloudMaker::piece() {
   const std::int64_t elements = points_.x.size();
   const auto make_noisy = [&](const NoiseLanes& lanes, float* x) {
     noise_.shape->add(lanes, elements, static_cast<float>(noise_.scale), x);
   };
-  if (drawn_.data.empty()) drawn_ = noisy_rows(points_, done(), next_count(), executor_.options().threads, make_noisy);
-  const Tensor logits = executor_.logits(drawn_).value();
+  if (drawn_.data.empty()) drawn_ = noisy_rows(points_, made(), next_count(), executor().options().threads, make_noisy);
+  const Tensor logits = executor().logits(drawn_).value();
   for (std::int64_t j = 0; j < logits.shape[0]; ++j) cloud_.predicted.push_back(argmax(logits.row(j)));
   cloud_.x.data.insert(cloud_.x.data.end(), drawn_.data.begin(), drawn_.data.end());
-  cloud_.x.shape[0] = done();
+  cloud_.x.shape[0] = made();
   drawn_ = {};
-  return done() < count_;
+  return made() < count_;
 }
 
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count) {
   return guarded("cloud", [&] {
     CloudMaker maker(executor, points, noise, count);
-    while (maker.advance()) continue;
-    return maker.take();
+    maker.finish();
+    return maker.cloud();
   });
 }
 

@@ -4,10 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
-#include "probust/exec/executor.h"
+#include "probust/exec/executor_job.h"
 
 namespace probust {
 
@@ -21,24 +20,22 @@ struct Cloud {
 /// there is one point and at least one copy, Error{resources} if a tensor cannot hold the copies.
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count);
 
-/// The same in parts, for callers that must not block: a StepwiseExecutor can discard its results after each part.
-class CloudMaker {
+/// The same as a job.
+class CloudMaker final : public ExecutorJob {
  public:
-  /// Computes nothing yet. `executor` must outlive it. Throws the Errors of noisy_cloud.
-  CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count);
+  /// `executor` must outlive it, and so must `external`, the source of its logits, if any. Throws the Errors of noisy_cloud.
+  CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count, ExternalEngine* external = nullptr);
 
-  /// Makes a few milliseconds' worth of further copies; returns whether more are needed. If it throws the executor's Error, the
-  /// next call repeats the same copies: they are drawn once.
-  bool advance();
+  std::int64_t planned() const override { return count_; }
 
-  /// Moves out the finished cloud; call once.
-  Cloud take() { return std::move(cloud_); }
+  /// The copies made so far.
+  const Cloud& cloud() const { return cloud_; }
 
  private:
-  std::int64_t done() const { return static_cast<std::int64_t>(cloud_.predicted.size()); }
+  bool piece() override;
+  std::int64_t made() const { return static_cast<std::int64_t>(cloud_.predicted.size()); }
   std::int64_t next_count() const;
 
-  Executor& executor_;
   Points points_;
   Noise noise_;
   std::int64_t count_;

@@ -2,7 +2,6 @@
 #include "probust/data/datasets.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "probust/base/error.h"
@@ -116,7 +115,7 @@ DataMaker::DataMaker(const MadeDataKind& kind, const MadeDataOptions& options)
   data_.labels.reserve(static_cast<std::size_t>(options.count));
 }
 
-void DataMaker::make_next() {
+bool DataMaker::advance() {
   const std::int64_t i = done(), label = i % data_.classes;
   NoiseStream random(options_.seed, static_cast<std::uint32_t>(i), 0, kStream);
   const std::span<float> point = data_.x.row(i);
@@ -126,22 +125,12 @@ void DataMaker::make_next() {
     if (kind_.side != 0) value = std::clamp(value, 0.0F, 1.0F);
   }
   data_.labels.push_back(label);
-}
-
-bool DataMaker::step(double milliseconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto begun = Clock::now();
-  while (done() < planned()) {
-    make_next();
-    if (std::chrono::duration<double, std::milli>(Clock::now() - begun).count() >= milliseconds) break;
-  }
-  return done() == planned();
+  return done() < planned();
 }
 
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options) {
   DataMaker maker(kind, options);
-  while (!maker.step(1e9)) {
-  }
+  maker.finish();
   return maker.data();
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probust/base/job.h"
 #include "probust/base/tensor.h"
 #include "probust/noise/noise.h"
 
@@ -58,19 +59,19 @@ struct MadeDataOptions {
 /// Error{usage} for options that the kind does not support, Error{resources} if the points are more than a tensor holds.
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options);
 
-/// Makes the same data in pieces, for callers that must not block.
-class DataMaker {
+/// The same as a job, point by point.
+class DataMaker final : public Job {
  public:
+  /// Throws as make_data does.
   DataMaker(const MadeDataKind& kind, const MadeDataOptions& options);
-  /// Makes points for about `milliseconds`; true once all are there.
-  bool step(double milliseconds);
-  std::int64_t done() const { return static_cast<std::int64_t>(data_.labels.size()); }
-  std::int64_t planned() const { return options_.count; }
+
+  std::int64_t done() const override { return data_.size(); }
+  std::int64_t planned() const override { return options_.count; }
   /// The points made so far.
   const MadeData& data() const { return data_; }
 
  private:
-  void make_next();
+  bool advance() override;
 
   const MadeDataKind& kind_;
   MadeDataOptions options_;

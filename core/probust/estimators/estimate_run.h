@@ -2,12 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "probust/estimators/row.h"
-#include "probust/exec/stepwise.h"
+#include "probust/exec/executor_job.h"
 
 namespace probust {
 
@@ -24,32 +23,28 @@ struct EstimateRequest {
   std::vector<EstimatorSpec> estimators;
 };
 
-/// Estimates in steps, for callers that must not block. The rows equal those of `probust estimate`, wherever steps end.
-class EstimateRun {
+/// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the model;
+/// if only one of several estimators cannot answer, its rows say why instead (refused_estimates).
+class EstimateRun final : public ExecutorJob {
  public:
   /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws Error if noise, points or
   /// estimators are missing or an estimator needs gradients that the executor does not have.
   EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external = nullptr);
 
-  /// Works for about `milliseconds`, or until `external` needs logits. Returns true when all rows are done. Throws Error, also if
-  /// points or targets do not fit the model. If only one of several estimators cannot answer, its rows say why instead
-  /// (refused_estimates).
-  bool step(double milliseconds);
-
   /// For each point, each noise model and each estimator, in that order; blocks that are done.
   const std::vector<Row>& rows() const { return rows_; }
 
   /// Expected total of forward and backward passes.
-  std::int64_t planned() const;
+  std::int64_t planned() const override;
 
  private:
-  bool find_logits();
-  bool estimate_next();
+  bool piece() override;
+  void find_logits();
+  void estimate_next();
   void begin_block();
   void finish_block();
   std::int64_t size() const { return points_.size(); }
 
-  StepwiseExecutor executor_;
   EstimateRequest request_;
   std::int64_t block_;
   bool begun_ = false;

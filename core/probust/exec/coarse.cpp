@@ -15,13 +15,13 @@ namespace {
 
 class CoarseExecutor final : public Executor {
  public:
-  explicit CoarseExecutor(std::unique_ptr<Lanes> lanes, Progress* reported = nullptr)
-      : lanes_(std::move(lanes)),
-        reported_(reported != nullptr ? reported : &progress),
-        loops_(*lanes_, *reported_),
+  explicit CoarseExecutor(std::unique_ptr<Lanes> lanes, Progress* shared = nullptr)
+      : Executor(shared),
+        lanes_(std::move(lanes)),
+        loops_(*lanes_, progress),
         elements_(element_count(lanes_->point_shape())),
         rivals_(lanes_->classes() - 1) {
-    lanes_->report_to(*reported_);
+    lanes_->report_to(progress);
     if (lanes_->splits_last_layer()) split_ = split_last_layer(*lanes_->classifier());
   }
 
@@ -118,7 +118,7 @@ class CoarseExecutor final : public Executor {
     return call([&]() -> std::unique_ptr<Averages> {
       check(*this, points, *noise.shape);
       if (without_last_layer() != nullptr) return Executor::averages(points, noise, samples).value();
-      return std::make_unique<Instalments>(*this, points, noise, samples);
+      return std::make_unique<CopyByCopy>(*this, points, noise, samples);
     });
   }
 
@@ -192,12 +192,12 @@ class CoarseExecutor final : public Executor {
   // The executor of the last layer's inputs, made when first needed; null if the layer is not split off.
   Executor* without_last_layer() {
     if (!split_) return nullptr;
-    if (!features_) features_ = std::make_unique<CoarseExecutor>(lanes_->without_last_layer(*split_), reported_);
+    if (!features_) features_ = std::make_unique<CoarseExecutor>(lanes_->without_last_layer(*split_), &progress);
     return features_.get();
   }
 
   std::vector<Linearization> through(const Points& points, Result<std::vector<Linearization>> features) const {
-    return through_last_layer(split_->last, std::move(features).value(), points, &reported_->stop);
+    return through_last_layer(split_->last, std::move(features).value(), points, &progress.stop);
   }
 
   std::vector<Linearization> linearized(const Points& points, const NoiseShape& shape, const Sweep& which) {
@@ -224,43 +224,42 @@ class CoarseExecutor final : public Executor {
     return result;
   }
 
-  // linearize_averaged in instalments, point by point. All points finish in the same call.
-  class Instalments final : public Averages {
+  // linearize_averaged, a batch of copies of each point at a time.
+  class CopyByCopy final : public Averages {
    public:
-    Instalments(CoarseExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
-        : executor_(executor), samples_(samples) {
+    CopyByCopy(CoarseExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
+        : Averages(executor.progress.stop), executor_(executor), samples_(samples) {
       const Sweep which = executor.prepare(executor.rivals_);
       for (std::int64_t i = 0; i < points.size(); ++i)
         means_.push_back(std::make_unique<GroupMean>(executor.loops_, slice(points, i, 1), noise, samples, which));
     }
 
-    Result<std::monostate> reach(std::int64_t count) override {
-      if (failed_) return *failed_;  // an Error may leave a batch half added
-      auto result = executor_.call([&] {
-        executor_.loops_.for_chunks(static_cast<std::int64_t>(means_.size()), 1,
-                                    [&](std::int64_t i, std::int64_t, int worker) { means_[i]->add(count, worker); });
-        return std::monostate{};
-      });
-      if (!result) failed_ = result.error();
-      return result;
-    }
+    std::int64_t planned() const override { return samples_; }
+    std::int64_t done() const override { return means_.empty() ? samples_ : means_.front()->copies(); }
 
-    Result<std::vector<Linearization>> value() override {
-      if (const auto done = reach(samples_); !done) return done.error();
+    std::vector<Linearization> value() const override {
       std::vector<Linearization> all;
       for (const auto& mean : means_) all.push_back(mean->results()[0]);
       return all;
     }
 
    private:
+    bool advance() override {
+      const std::int64_t count = done() + 1;
+      const auto add = [&](std::int64_t i, std::int64_t, int worker) { means_[i]->add(count, worker); };
+      const auto added = executor_.call([&] {
+        executor_.loops_.for_chunks(static_cast<std::int64_t>(means_.size()), 1, add);
+        return done() < samples_;
+      });
+      return added.value();
+    }
+
     CoarseExecutor& executor_;
     std::int64_t samples_;
     std::vector<std::unique_ptr<GroupMean>> means_;
-    std::optional<Error> failed_;
   };
 
   std::unique_ptr<Lanes> lanes_;
-  Progress* reported_;  // ours, or that of the executor that this one computes features for
   LaneLoops loops_;
   std::int64_t elements_, rivals_;
   std::optional<bool> piecewise_constant_;

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: MIT
 #include "probust/exec/executor.h"
 
-#include <optional>
+#include <utility>
 
 namespace probust {
 namespace {
 
-// For executors that cannot pause: the first instalment does everything.
+// For executors that cannot divide the work.
 class AveragesAtOnce final : public Averages {
  public:
   AveragesAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)
-      : executor_(executor), points_(std::move(points)), noise_(std::move(noise)), samples_(samples) {}
+      : Averages(executor.progress.stop),
+        executor_(executor),
+        points_(std::move(points)),
+        noise_(std::move(noise)),
+        samples_(samples) {}
 
-  Result<std::monostate> reach(std::int64_t) override {
-    return guarded("model", [&] {
-      if (!made_) made_ = executor_.linearize_averaged(points_, noise_, samples_).value();
-      return std::monostate{};
-    });
-  }
-  Result<std::vector<Linearization>> value() override {
-    if (const auto done = reach(samples_); !done) return done.error();
-    return *made_;
-  }
+  std::int64_t planned() const override { return samples_; }
+  std::int64_t done() const override { return finished() ? samples_ : 0; }
+  std::vector<Linearization> value() const override { return made_; }
 
  private:
+  bool advance() override {
+    made_ = executor_.linearize_averaged(points_, noise_, samples_).value();
+    return false;
+  }
+
   Executor& executor_;
   Points points_;
   Noise noise_;
   std::int64_t samples_;
-  std::optional<std::vector<Linearization>> made_;
+  std::vector<Linearization> made_;
 };
 
 }  // namespace

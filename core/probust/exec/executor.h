@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "probust/base/error.h"
+#include "probust/base/job.h"
 #include "probust/exec/margins.h"
 #include "probust/exec/points.h"
 #include "probust/exec/program.h"
@@ -27,17 +27,15 @@ class ProblemSolver;
 /// is accurate at the scale of the noise.
 enum class Around { point, noise };
 
-/// Margins and their gradients averaged over noisy copies of some points, in instalments, for callers that cannot wait for all
-/// copies. Unusable after an Error. Its executor must outlive it.
-class Averages {
+/// linearize_averaged as a job, because a point may have very many copies. Its executor must outlive it. It counts the copies of
+/// one point.
+class Averages : public Job {
  public:
-  virtual ~Averages() = default;
+  /// The result of linearize_averaged, once it is finished.
+  virtual std::vector<Linearization> value() const = 0;
 
-  /// Adds copies until every point has `count`, or a few more, because batches are not split.
-  virtual Result<std::monostate> reach(std::int64_t count) = 0;
-
-  /// The result of linearize_averaged, whatever the instalments were. Adds the missing copies first.
-  virtual Result<std::vector<Linearization>> value() = 0;
+ protected:
+  using Job::Job;
 };
 
 /// The total time of the steps of one kind in a run.
@@ -56,17 +54,22 @@ struct ExecutorOptions {
   bool weights_included = false;  ///< whether `memory` includes the weights
 };
 
-/// The progress of a call, and a way to stop it from another thread or a signal handler.
+/// What an executor has done, and a way to stop it.
 struct Progress {
   std::atomic<std::int64_t> passes{0};  ///< forward and backward passes done so far
-  std::atomic<bool> stop{false};        ///< if set, the running call ends with Error{interrupted}
+  StopToken stop{false};                ///< if set, the running call ends with Error{interrupted}
+  double pace = 0;                      ///< milliseconds per row of logits, as the last job measured it; 0 if unknown
 };
 
 /// Runs one classifier on one device. Calls are coarse: noise, counting and Gram matrices stay on the device. No result depends
 /// on threads, memory or chunking. Owns the memory of its threads and its device.
 class Executor {
  public:
+  /// `shared`, if given, is the progress of the executor that this one works for, and must outlive it.
+  explicit Executor(Progress* shared = nullptr) : progress(shared != nullptr ? *shared : own_progress_) {}
   virtual ~Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   virtual std::string_view name() const = 0;
   virtual std::int64_t classes() const = 0;
@@ -103,8 +106,8 @@ class Executor {
   virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise,
                                                                 std::int64_t samples) = 0;
 
-  /// The same in instalments. Keeps the gradients of all points until it is done, so pass few points. By default the first
-  /// instalment does everything.
+  /// The same as a job. It keeps the gradients of all points until it is finished, so pass few points. By default it is not
+  /// divided: its first step does everything.
   virtual Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples);
 
   /// How often each class wins among the noisy copies first .. first + samples - 1: [N][C] counts; a copy with a NaN logit counts
@@ -131,7 +134,10 @@ class Executor {
   /// Solves normal probabilities on the device (normal/batch.h); null: the caller does, on the processor.
   virtual normal::ProblemSolver* normal_solver() { return nullptr; }
 
-  Progress progress;
+  Progress& progress;
+
+ private:
+  Progress own_progress_;
 };
 
 /// Throws Error unless x has one row of the model's shape per index and target, and every target exists.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "probust/exec/external_engine.h"
 
-#include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "probust/base/error.h"
 #include "probust/base/transpose.h"
@@ -46,33 +47,22 @@ class ExternalProgram final : public Program {
 
 }  // namespace
 
-void ExternalEngine::resume() {
-  if (wanting_) answers_.pop_back();  // not answered: it will be requested again
-  wanting_ = false;
-  for (Answer& answer : answers_) answer.used = false;
-}
-
 void ExternalEngine::answer(std::vector<float> logits, std::int64_t classes) {
-  if (!wanting_) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
-  const std::int64_t count = answers_.back().inputs.count;
+  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
+  const std::int64_t count = wanted_->count;
   if (static_cast<std::int64_t>(logits.size()) != count * classes)
     throw Error{ErrorCode::usage, "logits", "are " + std::to_string(logits.size()) + " numbers",
                 "give " + std::to_string(classes) + " for each of " + std::to_string(count) + " inputs"};
-  answers_.back().logits = std::move(logits);
-  wanting_ = false;
+  answers_.push_back({std::move(*wanted_), std::move(logits)});
+  wanted_.reset();
   passes_ += count;
 }
 
 const std::vector<float>& ExternalEngine::logits(Inputs inputs) {
-  for (Answer& answer : answers_) {
-    if (!same(answer.inputs, inputs)) continue;
-    answer.used = true;
-    return answer.logits;
+  for (const Answer& answer : answers_) {
+    if (same(answer.inputs, inputs)) return answer.logits;
   }
-  // An attempt requests all earlier answers that it still needs before new ones, so unused answers can go.
-  std::erase_if(answers_, [](const Answer& answer) { return !answer.used; });
-  answers_.push_back({std::move(inputs), {}, true});
-  wanting_ = true;
+  wanted_ = std::move(inputs);
   throw interruption();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,8 +12,8 @@
 namespace probust {
 
 /// Forward passes that run elsewhere and cannot be waited for, such as in another inference engine on a web page. When unknown
-/// logits are needed, the attempt ends with an Error. The caller fetches them and tries again; the new attempt requests the same
-/// inputs in the same order (stepwise.h). For executors with one thread.
+/// logits are needed, the call ends with an Error. The caller fetches them and calls again; the same inputs are then requested in
+/// the same order (ExecutorJob). For executors with one thread.
 class ExternalEngine {
  public:
   /// Inputs whose logits are needed.
@@ -21,11 +22,8 @@ class ExternalEngine {
     std::vector<float> values;  ///< [count, d], each as the model takes it
   };
 
-  /// Starts an attempt.
-  void resume();
-
-  /// The inputs whose missing logits ended the current attempt; null if none are missing.
-  const Inputs* wanted() const { return wanting_ ? &answers_.back().inputs : nullptr; }
+  /// The inputs whose logits were missing last; null if they have been supplied.
+  const Inputs* wanted() const { return wanted_ ? &*wanted_ : nullptr; }
 
   /// Supplies the logits [count, classes] of the wanted inputs. Throws Error{usage} if nothing is wanted or the size is wrong.
   void answer(std::vector<float> logits, std::int64_t classes);
@@ -36,15 +34,17 @@ class ExternalEngine {
   /// The logits of `inputs`. Throws Error{interrupted} if they are not known yet.
   const std::vector<float>& logits(Inputs inputs);
 
+  /// Drops the answers so far, because the call that requested them has succeeded.
+  void forget() { answers_.clear(); }
+
  private:
   struct Answer {
     Inputs inputs;
     std::vector<float> logits;
-    bool used = false;  // by the present attempt
   };
 
-  std::vector<Answer> answers_;  // an attempt may request these again
-  bool wanting_ = false;
+  std::vector<Answer> answers_;  // a repeated call requests these again
+  std::optional<Inputs> wanted_;
   std::int64_t passes_ = 0;
 };
 

@@ -20,6 +20,7 @@ class GroupMean {
   /// Adds copies until each point has at least `count`, in whole batches. With the last ones the results are computed.
   void add(std::int64_t count, int worker);
   bool done() const { return done_ == samples_; }
+  std::int64_t copies() const { return done_; }  ///< added so far, of each point
 
   /// One per point, once it is done.
   std::vector<Linearization>& results() { return results_; }

@@ -40,7 +40,7 @@ void group_along(const RowMatrix& u, const float* x, const float* noisy, std::in
 
 }  // namespace
 
-Eigen::MatrixXd gram_of(const RowMatrix& u, const std::atomic<bool>& stop) {
+Eigen::MatrixXd gram_of(const RowMatrix& u, const StopToken& stop) {
   constexpr Eigen::Index kBlock = 64;
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(u.rows(), u.rows()), block(u.rows(), kBlock);
   for (Eigen::Index first = 0; first < u.cols(); first += kBlock) {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <atomic>
 #include <cstdint>
 #include <vector>
+
+#include "probust/base/stop.h"
 
 // Reductions of gradients on the processor. No sum depends on lanes other than its own.
 namespace probust {
@@ -14,7 +15,7 @@ using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 
 /// U Uᵀ. The sum runs in fixed blocks of elements, so its rounding does not depend on chunks. Throws Error{interrupted} once
 /// `stop` is set.
-Eigen::MatrixXd gram_of(const RowMatrix& u, const std::atomic<bool>& stop);
+Eigen::MatrixXd gram_of(const RowMatrix& u, const StopToken& stop);
 
 /// Copies gradients [elements][seeds][examples] to rows first_row, ... of each example's matrix.
 void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to);

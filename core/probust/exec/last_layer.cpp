@@ -76,7 +76,7 @@ Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::I
 
 // Calls use(first, rows of D from `first` on) for blocks that cover D.
 template <class Use>
-void for_differences(const LastLayer& last, std::int64_t target, const std::atomic<bool>* stop, Use use) {
+void for_differences(const LastLayer& last, std::int64_t target, const StopToken* stop, Use use) {
   const Eigen::Index m = last.weights.rows() - 1;
   for (Eigen::Index first = 0; first < m; first += kRowsAtOnce) {
     stop_if_asked(stop);
@@ -85,7 +85,7 @@ void for_differences(const LastLayer& last, std::int64_t target, const std::atom
 }
 
 Linearization margins_from(const std::shared_ptr<const LastLayer>& last, Linearization features, std::int64_t target,
-                           const std::atomic<bool>* stop) {
+                           const StopToken* stop) {
   const Eigen::Index m = last->weights.rows() - 1;
   Linearization result;
   result.last = last;
@@ -120,8 +120,7 @@ Eigen::MatrixXd Linearization::covariance(std::span<const std::int64_t> rows) co
   return D * gram * D.transpose();
 }
 
-Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target,
-                                 const std::atomic<bool>* stop) {
+Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target, const StopToken* stop) {
   Eigen::VectorXd variances(last.weights.rows() - 1);
   for_differences(last, target, stop, [&](Eigen::Index first, const Eigen::MatrixXd& D) {
     variances.segment(first, D.rows()) = (D * gram).cwiseProduct(D).rowwise().sum();
@@ -149,7 +148,7 @@ Points for_features(const Points& points) {
 }
 
 std::vector<Linearization> through_last_layer(const std::shared_ptr<const LastLayer>& last, std::vector<Linearization> features,
-                                              const Points& points, const std::atomic<bool>* stop) {
+                                              const Points& points, const StopToken* stop) {
   std::vector<Linearization> result;
   result.reserve(features.size());
   for (std::size_t i = 0; i < features.size(); ++i)

@@ -26,14 +26,13 @@ std::optional<SplitClassifier> split_last_layer(const Graph& classifier);
 
 /// [C - 1] The variances of the margins of `target` under noise of unit scale, from the features' Gram matrix: the diagonal of
 /// D G Dᵀ.
-Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target,
-                                 const std::atomic<bool>* stop);
+Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target, const StopToken* stop);
 
 /// The same points with target 0, for SplitClassifier::features.
 Points for_features(const Points& points);
 
 /// Linearizations of the margins from those of the features. Throws Error{interrupted} once `stop` is set.
 std::vector<Linearization> through_last_layer(const std::shared_ptr<const LastLayer>& last, std::vector<Linearization> features,
-                                              const Points& points, const std::atomic<bool>* stop);
+                                              const Points& points, const StopToken* stop);
 
 }  // namespace probust

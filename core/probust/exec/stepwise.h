@@ -1,45 +1,35 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
+#include <memory>
 #include <variant>
 #include <vector>
 
+#include "probust/base/job.h"
 #include "probust/exec/executor.h"
 #include "probust/exec/external_engine.h"
 
 namespace probust {
 
-/// An executor for callers that must not block, such as a page in a browser. It works for a while and then returns
-/// Error{interrupted}, as a stopped one does. After the next `resume` the caller starts again from the beginning with
-/// the same questions. Earlier results are replayed, not recomputed, so it finishes after a few attempts. No result depends on
-/// where it was interrupted, because none depends on chunks.
+/// What a piece of an ExecutorJob asks; used there alone. It answers questions until the time of the step is over, or an external
+/// engine must answer first. Then it is paused: the question ends with Error{interrupted}. The next attempt asks the same
+/// questions again, and each continues where it was: answers so far are kept until `forget`. No result depends on where it was
+/// paused, because none depends on chunks.
 ///
-/// It is interrupted between lanes, copies and points. The gradients of one point, and the end of its averages, are not split.
+/// It is paused between lanes, copies and points. The gradients of one point, and the end of its averages, are not split.
 class StepwiseExecutor final : public Executor {
  public:
-  /// The speed of an executor, kept from call to call: milliseconds per row of logits, 0 while unknown.
-  struct Pace {
-    double logits = 0;
-  };
+  /// `inner` and `time` must outlive it, and so must `external`, if the logits of `inner` come from there.
+  StepwiseExecutor(Executor& inner, StepTime& time, ExternalEngine* external)
+      : Executor(&inner.progress), inner_(inner), time_(time), external_(external) {}
 
-  /// `inner`, `pace` and `external` must outlive it. Give `external` if inner gets its logits there: an attempt then also ends
-  /// when logits are missing.
-  explicit StepwiseExecutor(Executor& inner, ExternalEngine* external = nullptr, Pace* pace = nullptr)
-      : inner_(inner), external_(external), pace_(pace) {
-    resume(0);
-  }
+  /// The questions begin again with the first.
+  void begin_attempt();
 
-  /// Starts an attempt: at least one chunk of new work, then more for `milliseconds`, or for as long as replaying took if longer.
-  void resume(double milliseconds);
+  /// Whether the attempt has been paused.
+  bool paused() const { return paused_; }
 
-  /// Whether the attempt has used its time.
-  bool out_of_time() const { return worked_ && Clock::now() >= deadline_; }
-
-  /// Whether the current attempt ended because time ran out or logits from `external` were missing.
-  bool interrupted() const { return interrupted_; }
-
-  /// Drops all earlier results: the next question is a new one.
+  /// Drops all answers: the next question is a new one.
   void forget();
 
   std::string_view name() const override { return inner_.name(); }
@@ -66,35 +56,37 @@ class StepwiseExecutor final : public Executor {
   normal::ProblemSolver* normal_solver() override { return inner_.normal_solver(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
   using Counts = std::vector<std::vector<std::int64_t>>;
-  using Sums = std::shared_ptr<Averages>;
-  using Answer = std::variant<Tensor, std::vector<float>, std::vector<Linearization>, Sums, Counts, std::vector<Pairs>,
-                              std::vector<Projection>>;
+  using Answer = std::variant<Tensor, std::vector<float>, std::vector<Linearization>, std::unique_ptr<Averages>, Counts,
+                              std::vector<Pairs>, std::vector<Projection>>;
 
   /// A question and its answer so far.
   struct Question {
-    Answer answer;
+    std::uint64_t key;  ///< of what is asked
+    Answer answer{};
     std::int64_t done = 0;  ///< of its units: rows, points or samples
     bool begun = false;
     double pace = 0;  ///< milliseconds per unit
   };
 
+  Question& next_question(std::uint64_t key);
   template <class T, class Part, class Add>
-  Result<T> ask(std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
+  T ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
   template <class T, class Part>
-  Result<std::vector<T>> ask_points(const Points& points, Part part);
+  std::vector<T> ask_points(std::uint64_t key, const Points& points, Part part);
+  std::vector<Pairs> ask_pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first);
+  const Averages& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
   std::int64_t chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const;
-  void begin_work();
+  bool unlimited() const;
+  void begin_part();
+  [[noreturn]] void pause();
 
   Executor& inner_;
+  StepTime& time_;
   ExternalEngine* external_;
-  Pace* pace_;
   std::vector<Question> questions_;
   std::size_t next_ = 0;
-  bool worked_ = false, interrupted_ = false;
-  std::chrono::duration<double, std::milli> budget_{0};
-  Clock::time_point begun_, deadline_;
+  bool paused_ = false;
 };
 
 }  // namespace probust

@@ -7,8 +7,6 @@
 #include <limits>
 #include <memory>
 
-#include "probust/base/error.h"
-
 #if defined(__SANITIZE_ADDRESS__)
 #define PROBUST_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
@@ -129,10 +127,6 @@ void Stretch::spoil() {
   unguard();
   parts_.clear();
   std::fill(memory_.begin(), memory_.end(), std::numeric_limits<float>::quiet_NaN());
-}
-
-void stop_if_asked(const std::atomic<bool>* stop) {
-  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw interruption();
 }
 
 }  // namespace probust

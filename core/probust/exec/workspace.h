@@ -2,12 +2,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "probust/base/stop.h"
 
 namespace probust {
 
@@ -71,13 +72,10 @@ struct Workspace {
   Stretch packed;   ///< operands of a matrix product
   /// For tests: before every kernel, fill uninitialized memory with NaN; after it, check the guard zones.
   bool verify = false;
-  /// If given, a run ends with Error{interrupted} soon after it becomes true.
-  const std::atomic<bool>* stop = nullptr;
+  /// If given, a run ends with Error{interrupted} soon after it is set.
+  const StopToken* stop = nullptr;
   /// If given, the time of each step of the program is added here: [steps] seconds.
   std::vector<double>* seconds = nullptr;
 };
-
-/// Throws Error{interrupted} if `stop` is given and set.
-void stop_if_asked(const std::atomic<bool>* stop);
 
 }  // namespace probust

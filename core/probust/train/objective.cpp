@@ -60,9 +60,10 @@ ObjectiveGraph objective_graph(const Mlp& mlp, std::int64_t rows, bool regularis
 
 }  // namespace
 
-Objective::Objective(const Mlp& mlp, std::int64_t rows, bool regularised) : regularised_(regularised) {
+Objective::Objective(const Mlp& mlp, std::int64_t rows, bool regularised, const StopToken* stop) : regularised_(regularised) {
   const ObjectiveGraph objective = objective_graph(mlp, rows, regularised);
   program_ = compile_cpu(vjp(objective.graph, objective.graph.outputs, objective.weights).graph);
+  workspace_.stop = stop;
 }
 
 float Objective::run(const Batched& batch, const std::vector<Tensor>& weights, double lambda, std::vector<Tensor>& gradients) {
@@ -80,11 +81,12 @@ float Objective::run(const Batched& batch, const std::vector<Tensor>& weights, d
   return loss;
 }
 
-BatchLogits::BatchLogits(const Mlp& mlp, std::int64_t rows) {
+BatchLogits::BatchLogits(const Mlp& mlp, std::int64_t rows, const StopToken* stop) {
   Graph g;
   const ValueId x = append_rows(g, mlp, rows);
   g.outputs = {append_network(g, x, mlp).logits};
   program_ = compile_cpu(g);
+  workspace_.stop = stop;
 }
 
 void BatchLogits::run(const Tensor& x, const std::vector<Tensor>& weights, Tensor& logits) {

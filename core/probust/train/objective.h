@@ -22,8 +22,9 @@ struct Batched {
 /// to every weight.
 class Objective {
  public:
-  /// For batches of `rows` rows; of `mlp` only the shapes and the activation are used.
-  Objective(const Mlp& mlp, std::int64_t rows, bool regularised);
+  /// For batches of `rows` rows; of `mlp` only the shapes and the activation are used. `stop`, if given, ends a run with
+  /// Error{interrupted}.
+  Objective(const Mlp& mlp, std::int64_t rows, bool regularised, const StopToken* stop = nullptr);
 
   /// Bytes of memory for a run, without weights and their gradients.
   std::int64_t workspace_bytes() const { return program_->workspace_bytes({1, 1}); }
@@ -38,10 +39,10 @@ class Objective {
   Workspace workspace_;
 };
 
-/// Computes the logits [rows, classes] of batches of `rows` rows.
+/// Computes the logits [rows, classes] of batches of `rows` rows. `stop` as above.
 class BatchLogits {
  public:
-  BatchLogits(const Mlp& mlp, std::int64_t rows);
+  BatchLogits(const Mlp& mlp, std::int64_t rows, const StopToken* stop = nullptr);
   void run(const Tensor& x, const std::vector<Tensor>& weights, Tensor& logits);
 
  private:

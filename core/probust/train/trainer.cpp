@@ -2,7 +2,6 @@
 #include "probust/train/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -93,7 +92,7 @@ Trainer::Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classe
       options_(std::move(options)),
       rows_(checked_rows(x_, labels_, classes, options_)),
       mlp_(initial_mlp({x_.shape.begin() + 1, x_.shape.end()}, options_.hidden, classes, options_.activation, options_.seed)),
-      logits_(mlp_, rows_),
+      logits_(mlp_, rows_, &stop),
       batch_{Tensor({rows_, mlp_.weights[0].shape[0]}), Tensor({rows_, classes})},
       batch_logits_({rows_, classes}),
       order_(labels_.size()) {
@@ -108,7 +107,7 @@ Trainer::Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classe
 Objective& Trainer::objective(bool regularised) {
   std::unique_ptr<Objective>& wanted = regularised ? regularised_ : plain_;
   if (wanted == nullptr) {
-    auto made = std::make_unique<Objective>(mlp_, rows_, regularised);
+    auto made = std::make_unique<Objective>(mlp_, rows_, regularised, &stop);
     require_memory(made->workspace_bytes(), options_.memory);
     wanted = std::move(made);
   }
@@ -203,20 +202,22 @@ Score Trainer::sums(std::int64_t first, std::int64_t count) {
 
 Score Trainer::score() {
   TrainingRun run(*this, 0, {});
-  while (!run.step(1e9)) {
-  }
+  run.finish();
   return run.score();
 }
 
 TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options)
-    : trainer_(trainer), options_(options), scores_((trainer.points() + trainer.batch() - 1) / trainer.batch()) {
+    : Job(trainer.stop),
+      trainer_(trainer),
+      options_(options),
+      scores_((trainer.points() + trainer.batch() - 1) / trainer.batch()) {
   constexpr std::int64_t kMost = 1 << 30;
   check(options);
   if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
   steps_ = epochs * trainer.steps_an_epoch();
 }
 
-void TrainingRun::work() {
+bool TrainingRun::advance() {
   if (done_ < steps_) {
     trainer_.step(options_);
   } else {
@@ -224,22 +225,12 @@ void TrainingRun::work() {
     sums_.loss += part.loss;
     sums_.accuracy += part.accuracy;
   }
-  ++done_;
+  return ++done_ < planned();
 }
 
 Score TrainingRun::score() const {
   const auto points = static_cast<double>(trainer_.points());
   return {sums_.loss / points, sums_.accuracy / points};
-}
-
-bool TrainingRun::step(double milliseconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto begun = Clock::now();
-  while (done_ < planned()) {
-    work();
-    if (std::chrono::duration<double, std::milli>(Clock::now() - begun).count() >= milliseconds) break;
-  }
-  return done_ == planned();
 }
 
 }  // namespace probust

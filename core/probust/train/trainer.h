@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "probust/base/job.h"
 #include "probust/train/mlp.h"
 #include "probust/train/objective.h"
 
@@ -57,8 +58,8 @@ class Trainer {
   Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classes, TrainerOptions options = {});
 
   /// Trains on one batch. Returns the objective on it, before the step. Throws Error{usage} for invalid options (see check),
-  /// Error{resources} if activations take more than options.memory, and Error{numerical} if the objective is not finite; then no
-  /// weight has changed.
+  /// Error{resources} if activations take more than options.memory, Error{numerical} if the objective is not finite, and
+  /// Error{interrupted} after a stop request; then no weight has changed.
   double step(const TrainingOptions& options);
 
   /// Runs count * steps_an_epoch() steps. Returns the mean objective of each epoch. Throws as step does.
@@ -79,6 +80,8 @@ class Trainer {
   const Mlp& network() const { return mlp_; }
   /// The classifier with its current weights: x [...] -> logits [classes].
   Graph classifier() const { return classifier_of(mlp_); }
+
+  StopToken stop{false};  ///< if set, the running call ends with Error{interrupted}
 
  private:
   void begin_epoch();
@@ -102,21 +105,18 @@ class Trainer {
   std::int64_t steps_ = 0;
 };
 
-/// `epochs` more epochs and then the score, in pieces, for callers that must not block.
-class TrainingRun {
+/// `epochs` more epochs and then the score, as a job. Its steps throw as Trainer::step does.
+class TrainingRun final : public Job {
  public:
   /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
 
-  /// Works for about `milliseconds`; true once all is done. Throws as Trainer::step does.
-  bool step(double milliseconds);
-
-  std::int64_t planned() const { return steps_ + scores_; }  ///< steps, plus batches to score
-  std::int64_t done() const { return done_; }
-  Score score() const;  ///< valid once all is done
+  std::int64_t planned() const override { return steps_ + scores_; }  ///< training steps, plus batches to score
+  std::int64_t done() const override { return done_; }
+  Score score() const;  ///< once it is finished
 
  private:
-  void work();
+  bool advance() override;
 
   Trainer& trainer_;
   TrainingOptions options_;
