@@ -31,6 +31,14 @@ TEST(MadeData, IsAFunctionOfTheSeedAndThePositionAlone) {
   }
 }
 
+TEST(MadeData, AStopRequestEndsIt) {
+  DataMaker maker(made_data_kind("digits"), {.count = 20});
+  EXPECT_FALSE(maker.step(0));
+  maker.stop() = true;
+  expect_refusal(ErrorCode::interrupted, [&] { maker.step(0); });
+  EXPECT_EQ(maker.done(), 1);
+}
+
 TEST(MadeData, HasTheClassesThatWereAskedForAlike) {
   for (const MadeDataKind& kind : made_data_kinds()) {
     for (std::int64_t classes = kind.least; classes <= kind.most; ++classes) {

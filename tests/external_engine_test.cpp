@@ -139,6 +139,19 @@ TEST(ExternalEngine, ARunThatNeedsAnswersCannotBeFinishedAtOnce) {
   }
 }
 
+TEST(ExternalEngine, AnswersAreKeptUntilTheirQuestionIsSettled) {
+  Asked asked(4);
+  EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
+  EXPECT_FALSE(run.step(0));
+  const ExternalEngine::Inputs first = *asked.external.wanted();
+  asked.external.answer(asked.network->logits(Tensor({4, 1, 8, 8}, first.values)).value().data, kClasses);
+  EXPECT_EQ(asked.external.wanted(), nullptr);
+  EXPECT_EQ(asked.external.logits(first).size(), 4 * kClasses);
+  asked.until([&] { return run.step(0); });
+  EXPECT_THROW((void)asked.external.logits(first), Error);  // dropped
+  EXPECT_NE(asked.external.wanted(), nullptr);
+}
+
 TEST(ExternalEngine, AnEstimateWithoutAnAnswerAsksAgain) {
   Asked asked(64);
   EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
