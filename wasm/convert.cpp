@@ -256,6 +256,7 @@ val write(const Error& error) {
   val object = val::object();
   object.set("code", static_cast<int>(error.code));
   object.set("message", error.message(in_javascript));
+  object.set("problem", printable(spelled(error.problem, in_javascript)));
   object.set("hint", printable(spelled(error.hint, in_javascript)));
   object.set("op", error.op);
   object.set("node", error.node);

@@ -17,7 +17,7 @@ namespace probust::cli {
 namespace {
 
 [[noreturn]] void refuse(const std::string& device) {
-  throw Error{ErrorCode::usage, "--device", "'" + device + "' is not a known device", "use cpu, cuda, cuda:N, cuda:all or auto"};
+  throw Error{ErrorCode::usage, "--device", "'" + device + "' is not a known device", "use one of " + known_devices()};
 }
 
 constexpr int kAllOrdinals = -1;
@@ -79,6 +79,12 @@ bool has_cuda() {
 #else
   return false;
 #endif
+}
+
+std::string known_devices() {
+  std::string names;
+  for (const std::string_view backend : backends()) names += std::string(backend) + ", ";
+  return names + "cuda, cuda:N, cuda:all or auto";
 }
 
 std::vector<std::string> devices() {

@@ -17,6 +17,9 @@ bool has_cuda();
 /// The valid names for --device on this machine.
 std::vector<std::string> devices();
 
+/// What --device takes, as in a hint: "cpu, reference, cuda, ...".
+std::string known_devices();
+
 /// A device's best rates, for comparison.
 struct DeviceRates {
   std::string device;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <exception>
 #include <string_view>
 
 #include "cli/commands.h"
@@ -44,21 +45,25 @@ class StopOnSignal {
 void end_on_signals() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;  // a write to a full pipe goes on
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = end_now;
+  action.sa_flags = 0;
   sigaction(SIGALRM, &action, nullptr);
 }
 
 int run_interruptibly(StopToken& stop, const std::function<int()>& work, const std::function<std::string()>& outcome) {
   const StopOnSignal stop_on_signal(stop);
+  int status = kInterrupted;
   try {
-    return work();
-  } catch (const Error& error) {
-    if (error.code != ErrorCode::interrupted) throw;
-    fmt::print(stderr, "probust: interrupted; {}\n", outcome());
-    return kInterrupted;
+    status = work();
+  } catch (const std::exception&) {
+    if (!stop) throw;  // otherwise whatever failed did so because it was interrupted
   }
+  if (!stop) return status;
+  fmt::print(stderr, "probust: interrupted; {}\n", outcome());
+  return kInterrupted;
 }
 
 }  // namespace probust::cli

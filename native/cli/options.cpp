@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/devices.h"
 #include "probust/base/error.h"
 
 namespace probust::cli {
@@ -51,8 +52,7 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
 }
 
 void add_device_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--device", arguments.device.device, "cpu, cuda, cuda:N, cuda:all, reference or auto")
-      ->capture_default_str();
+  command.add_option("--device", arguments.device.device, known_devices())->capture_default_str();
   command
       .add_option("--precision", arguments.device.precision,
                   "of products and convolutions with --device cuda: float32, tf32 or bf16")

@@ -35,7 +35,7 @@ struct DatasetOptions {
 /// that is zero or not finite, a negative offset, a limit of zero), resources.
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
 
-/// The formats that are read, as in a hint: ".npy, .npz, IDX, CIFAR .bin or .csv".
+/// The formats that are read, as in a hint: ".npy, .npz, CIFAR .bin, IDX (.gz too) or .csv".
 std::string known_formats();
 
 /// Numbers in float64.

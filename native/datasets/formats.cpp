@@ -56,7 +56,7 @@ Array with_channel(Array x, const std::string& path) {
 
 bool never(Bytes) { return false; }
 
-// The list of formats. To add one: its reader in this directory, declared in formats.h, and its entry here.
+// The list of formats; the README says how to add one.
 constexpr Format kFormats[] = {
     {".npy", [](Bytes file) { return starts_with(file, "\x93NUMPY"); },
      [](const std::string& path, Bytes) { return extension(path) == ".npy"; },
@@ -67,7 +67,12 @@ constexpr Format kFormats[] = {
     {".npz", [](Bytes file) { return starts_with(file, "PK\x03\x04") || starts_with(file, "PK\x05\x06"); },
      [](const std::string& path, Bytes) { return extension(path) == ".npz"; },
      [](const Buffer& file, const DatasetOptions&, const std::string& path) { return read_npz_bytes(file, path); }, no_labels},
-    {"IDX", [](Bytes file) { return starts_with(file, "\x1f\x8b") || is_idx(file); },
+    {"CIFAR .bin", never, [](const std::string& path, Bytes) { return extension(path) == ".bin"; },
+     [](const Buffer& file, const DatasetOptions& options, const std::string& path) {
+       return read_cifar_bytes(file, options.cifar100, path);
+     },
+     no_labels},
+    {"IDX (.gz too)", [](Bytes file) { return starts_with(file, "\x1f\x8b") || is_idx(file); },
      [](const std::string& path, Bytes) {
        return path.find("-ubyte") != std::string::npos || extension(path) == ".gz" || extension(path) == ".idx";
      },
@@ -75,11 +80,6 @@ constexpr Format kFormats[] = {
        return {with_channel(read_idx_bytes(file, path), path), {}, {}};
      },
      [](const Buffer& file, const std::string& path) { return decode_labels(read_idx_bytes(file, path), path); }},
-    {"CIFAR .bin", never, [](const std::string& path, Bytes) { return extension(path) == ".bin"; },
-     [](const Buffer& file, const DatasetOptions& options, const std::string& path) {
-       return read_cifar_bytes(file, options.cifar100, path);
-     },
-     no_labels},
     {".csv", never,
      [](const std::string& path, Bytes file) {
        return extension(path) == ".csv" || extension(path) == ".txt" || looks_like_text(file);

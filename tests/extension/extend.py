@@ -26,8 +26,8 @@ def add(addition, texts):
     for line in addition["lines"]:
         path = line["file"]
         text = texts.get(path) or (ROOT / path).read_text()
-        if text.count(line["before"]) < 1:
-            sys.exit(f"{path}: does not contain {line['before']!r}")
+        if text.count(line["before"]) != 1:
+            sys.exit(f"{path}: contains {line['before']!r} {text.count(line['before'])} times")
         texts[path] = text.replace(line["before"], line["text"] + line["before"], 1)
         changed.add(path)
     return changed

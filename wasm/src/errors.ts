@@ -19,6 +19,7 @@ export type ProbustErrorCode =
 export interface ErrorRecord {
   code: ProbustErrorCode;
   message: string;
+  problem?: string | undefined;
   hint?: string | undefined;
   op?: string | undefined;
   node?: string | undefined;
@@ -28,6 +29,8 @@ export interface ErrorRecord {
 export class ProbustError extends Error {
   override readonly name = 'ProbustError';
   readonly code: ProbustErrorCode;
+  /** What is wrong, without where and what to do. */
+  readonly problem: string;
   /** What to do, if that is known. */
   readonly hint: string | undefined;
   /** The ONNX operator concerned, such as "Conv". */
@@ -38,6 +41,7 @@ export class ProbustError extends Error {
   constructor(record: ErrorRecord, options?: { cause?: unknown }) {
     super(record.message, options);
     this.code = record.code;
+    this.problem = record.problem ?? record.message;
     this.hint = record.hint || undefined;
     this.op = record.op || undefined;
     this.node = record.node || undefined;
@@ -47,15 +51,15 @@ export class ProbustError extends Error {
 /** An error as plain data, for postMessage. Any error but a ProbustError becomes `internal`. */
 export function toRecord(error: unknown): ErrorRecord {
   if (!(error instanceof ProbustError)) return { code: 'internal', message: String(error) };
-  const { code, message, hint, op, node } = error;
-  return { code, message, hint, op, node };
+  const { code, message, problem, hint, op, node } = error;
+  return { code, message, problem, hint, op, node };
 }
 
 /** Makes errors with this code, whose message ends in the hint. */
 const errorsOf =
   (code: ProbustErrorCode) =>
   (message: string, hint?: string, cause?: unknown): ProbustError =>
-    new ProbustError({ code, message: hint ? `${message}; ${hint}` : message, hint }, { cause });
+    new ProbustError({ code, message: hint ? `${message}; ${hint}` : message, problem: message, hint }, { cause });
 
 export const usage = errorsOf('usage');
 export const unreadable = errorsOf('unreadable');

@@ -6,6 +6,7 @@ import type { EstimatorInfo, ModelInfo } from './types.js';
 export interface RawError {
   code: number;
   message: string;
+  problem: string;
   hint: string;
   op: string;
   node: string;

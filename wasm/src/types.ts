@@ -163,6 +163,25 @@ export interface EstimateOptions extends NoiseOptions, PointOptions {
   estimators?: string | readonly string[];
 }
 
+/** What an estimate is worth, in one word; docs/estimators.md explains them. */
+export type Status =
+  | 'ok'
+  | 'tie'
+  | 'decided'
+  | 'undecided'
+  | 'capped'
+  | 'bound'
+  | 'approximate'
+  | 'inexact'
+  | 'disagrees'
+  | 'degenerate'
+  | 'undefined'
+  | 'nonfinite'
+  | 'invalid'
+  | 'unsupported'
+  | 'resources'
+  | 'numerical';
+
 /** One estimate. Numbers that could not be computed are null, and `status` and `note` say why. */
 export interface Row {
   /** Position of the point in its data. */
@@ -191,8 +210,7 @@ export interface Row {
   /** Passes spent on this point. */
   forwards: number;
   backwards: number;
-  /** One word: "ok", "tie", "nonfinite", "degenerate", ... */
-  status: string;
+  status: Status;
   /** The estimator that gave the answer: `estimator`, or the one that it chose. */
   method: string;
   /** A sentence for people, or null. */
@@ -244,7 +262,7 @@ export interface Curve {
   ciHigh: Float64Array;
   forwards: Float64Array;
   backwards: Float64Array;
-  status: string[];
+  status: Status[];
   method: string[];
   note: (string | null)[];
 }

@@ -58,7 +58,7 @@ Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise&
   return guarded("cloud", [&] {
     CloudMaker maker(executor, points, noise, count);
     maker.finish();
-    return maker.cloud();
+    return maker.take();
   });
 }
 

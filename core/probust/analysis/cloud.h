@@ -30,6 +30,7 @@ class CloudMaker final : public ExecutorJob {
 
   /// The copies made so far.
   const Cloud& cloud() const { return cloud_; }
+  Cloud take() { return std::move(cloud_); }
 
  private:
   bool piece() override;

@@ -140,6 +140,7 @@ void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first,
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s)
     pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), copies / 2).value());
   parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
+    stop_if_asked(&sweep.executor.progress.stop);
     std::vector<Pairs> own;
     own.reserve(pairs.size());
     for (auto& scale : pairs) own.push_back(std::move(scale[i]));

@@ -44,8 +44,7 @@ Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}
 
 Error handled_error(const std::string& where) {
   const auto out_of_memory = [&] {
-    return Error{ErrorCode::resources, where, "out of memory",
-                 "use a smaller model, a smaller batch or more " + option("memory")};
+    return Error{ErrorCode::resources, where, "out of memory", "use a smaller " + option("memory") + " or a smaller model"};
   };
   try {
     throw;

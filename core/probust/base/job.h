@@ -24,7 +24,7 @@ class StepTime {
   bool new_work_begun() const { return new_work_begun_; }
 
   void end() { end_ = Clock::now(); }
-  bool over() const { return left() <= 0; }
+  bool over() const { return !(left() > 0); }
   double left() const { return Milliseconds(end_ - Clock::now()).count(); }  ///< milliseconds; infinity if there is no limit
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The only list of estimators. To add one: its file in this directory, its function's name and its entry here.
+// The only list of estimators. To add one: its file in this directory, its line in CMakeLists.txt, and here its function and
+// entry.
 #include "probust/estimators/estimator.h"
 
 namespace probust {

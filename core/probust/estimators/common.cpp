@@ -70,7 +70,7 @@ std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t sampl
   if (!problem.finite) return nonfinite_estimate();
   if (!problem.always_fails && !problem.z.empty()) return std::nullopt;
   Estimate estimate = certain(problem.always_fails ? 0 : 1);
-  if (problem.degenerate) estimate.set(Status::degenerate, "no margin has a gradient here");
+  if (problem.degenerate) estimate.set(Status::degenerate, "no margin changes with the noise");
   if (samples > 1) estimate.std_error = 0;
   return estimate;
 }

@@ -11,6 +11,22 @@ bool uses_gradients(const EstimatorSpec& estimator) {
   return estimator.definition->needs == EstimatorDefinition::Needs::gradients;
 }
 
+bool counts(Answers answers) { return answers == Answers::every_event || answers == Answers::groups_and_top; }
+
+bool supports(Answers answers, const Event& event) {
+  if (event.top > 1 || answers == Answers::target) return event.plain() || counts(answers);
+  return !event.per_class || answers != Answers::groups_and_top;
+}
+
+// The forms of the estimators that support an event.
+std::string estimators_for(const Event& event) {
+  std::string forms;
+  for (const EstimatorDefinition& definition : all_estimators()) {
+    if (supports(definition.answers, event)) forms += (forms.empty() ? "" : ", ") + form(definition);
+  }
+  return forms;
+}
+
 }  // namespace
 
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator) {
@@ -31,7 +47,6 @@ std::vector<Estimate> unanswered(std::int64_t points, Status status, const std::
 // Throws if the event is impossible with this many classes, or the estimator does not support it.
 void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
   const Answers answers = estimator.definition->answers;
-  const bool counts = answers == Answers::every_event || answers == Answers::groups_and_top;
   const std::string where = "estimator " + estimator.text();
   if (event.top < 1 || event.top > classes)
     throw Error{ErrorCode::usage, "event",
@@ -40,14 +55,16 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
   if (event.top > 1 && !event.group.empty())
     throw Error{ErrorCode::usage, "event", "groups and a place among the largest logits cannot be combined",
                 "ask for one of the two"};
-  if (event.top > 1 && !counts)
+  if (event.top > 1 && !counts(answers))
     throw Error{ErrorCode::usage, where, "cannot tell whether a class stays among the largest logits",
-                "use mc:N, mc:±H, mc:p>TAU or auto"};
-  if ((event.per_class || !event.group.empty()) && !counts && classes > static_cast<std::int64_t>(kMostRivals))
+                "use one of " + estimators_for(Event{{}, false, 2})};
+  if ((event.per_class || !event.group.empty()) && !counts(answers) && classes > static_cast<std::int64_t>(kMostRivals))
     throw Error{ErrorCode::resources, where,
                 "would take a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
-  if (!event.plain() && (answers == Answers::target || (answers == Answers::groups_and_top && event.per_class)))
-    throw Error{ErrorCode::usage, where, "supports only the target, not groups or each class", "use mc:N, taylor, mmse:N or adf"};
+  if (!supports(answers, event))
+    throw Error{ErrorCode::usage, where,
+                event.per_class ? "does not compute the probability of each class" : "supports only the target, not groups",
+                "use one of " + estimators_for(event)};
 }
 
 // Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around almost
@@ -92,6 +109,7 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
       Estimate replaced = nonfinite_estimate();
       replaced.forwards = estimates[i].forwards;
       replaced.backwards = estimates[i].backwards;
+      replaced.method = estimates[i].method;
       estimates[i] = replaced;
     }
     return estimates;

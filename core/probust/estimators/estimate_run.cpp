@@ -17,7 +17,10 @@ std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
 }
 
 EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external)
-    : ExecutorJob(executor, external), request_(std::move(request)), block_(block_size(request_.estimators)) {
+    : ExecutorJob(executor, external),
+      request_(std::move(request)),
+      block_(block_size(request_.estimators)),
+      count_(request_.x.shape.empty() ? 0 : request_.x.shape[0]) {
   if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "give for example gaussian:0.1"};
   if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "holds no points", ""};
   if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "give for example taylor"};
@@ -27,8 +30,7 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
 std::int64_t EstimateRun::planned() const {
   std::int64_t passes = 0;
   for (const EstimatorSpec& estimator : request_.estimators) passes += estimator.passes(executor().classes());
-  const std::int64_t points = begun_ ? size() : request_.x.shape[0];
-  return points * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
+  return count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }
 
 // The logits, and then each estimate of each block, are pieces of their own: they are not repeated once they are known.

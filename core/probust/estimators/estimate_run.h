@@ -43,10 +43,10 @@ class EstimateRun final : public ExecutorJob {
   void estimate_next();
   void begin_block();
   void finish_block();
-  std::int64_t size() const { return points_.size(); }
+  std::int64_t size() const { return count_; }
 
   EstimateRequest request_;
-  std::int64_t block_;
+  std::int64_t block_, count_;  // points of a block, and all points
   bool begun_ = false;
   Points points_;
   Tensor logits_;

@@ -53,7 +53,7 @@ struct EstimatorDefinition {
   std::int64_t (*passes)(std::int64_t classes, const EstimatorSpec&) = nullptr;
 };
 
-/// Every estimator. To add one, write its file in this directory and add its line to all_estimators.cpp.
+/// Every estimator. The README says how to add one.
 std::span<const EstimatorDefinition> all_estimators();
 
 /// The form of its name: "taylor", "mmse:N", "mmse:N:centered".

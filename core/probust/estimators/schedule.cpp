@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kCopiesOfPilot = 12;
 constexpr std::uint64_t kSeedOfPilot = 0xd1b54a32d192ed03;
 constexpr std::int64_t kLeast = 8;                               // copies of a point that the pilot finds certain
-constexpr double kMost = static_cast<double>(kMostSamples / 2);  // copies of any point; they may be rounded up
+constexpr double kMost = static_cast<double>(kMostSamples) / 2;  // copies of any point; they may be rounded up
 
 // The nearest even number of a scale with 8 steps per octave: few different values, because points of equal n run together.
 std::int64_t rounded(double wanted) {

@@ -17,7 +17,7 @@ enum class Status : std::uint8_t {
   approximate,  ///< for other noise than was asked
   inexact,      ///< the numerical error is larger than usual
   disagrees,    ///< two methods differ by more than their errors
-  degenerate,   ///< no gradient tells anything here
+  degenerate,   ///< no margin changes with the noise, or gradients are useless
   undefined,    ///< the estimator has no answer for this noise; p is NaN, as in all cases below
   nonfinite,    ///< NaN or infinity in the point, its logits or their gradients
   invalid,      ///< the covariance of the margins is not one

@@ -112,7 +112,7 @@ Estimate decide(const Question& asked, double tau) {
     break;
   }
   Estimate estimate = from_counts(kept_copies, trials, ConfidenceSequence(kept_copies, trials).interval());
-  const std::string about = status == Status::undecided ? " is open" : estimate.p > tau ? " holds" : " does not hold";
+  const std::string about = status == Status::undecided ? " is undecided" : estimate.p > tau ? " holds" : " does not hold";
   estimate.set(status, "p > " + shortest_text(tau) + about);
   return estimate;
 }

@@ -30,7 +30,8 @@ Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const 
     for (const Backend& entry : kBackends) {
       if (entry.name == backend) return make_coarse_executor(make_host_lanes(entry.name, entry.compile, classifier, options));
     }
-    throw Error{ErrorCode::usage, option("device"), "'" + std::string(backend) + "' is not a known device", "use cpu"};
+    throw Error{ErrorCode::usage, option("device"), "'" + std::string(backend) + "' is not a known device",
+                "use " + std::string(kBackends[0].name)};
   });
 }
 

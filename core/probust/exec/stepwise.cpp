@@ -2,11 +2,11 @@
 #include "probust/exec/stepwise.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cmath>
+#include <cstring>
 #include <functional>
 #include <iterator>
+#include <limits>
 
 #include "probust/exec/checks.h"
 
@@ -35,8 +35,12 @@ class QuestionKey {
     value_ ^= value_ >> 32;
   }
   void add(std::int64_t number) { add(static_cast<std::uint64_t>(number)); }
-  void add(double number) { add(std::bit_cast<std::uint64_t>(number)); }
-  void add(float number) { add(std::uint64_t{std::bit_cast<std::uint32_t>(number)}); }
+  void add(double number) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    add(bits);
+  }
+  void add(float number) { add(double{number}); }
   void add(std::string_view text) {
     for (const char character : text) add(static_cast<std::uint64_t>(character));
   }
@@ -80,7 +84,7 @@ void StepwiseExecutor::begin_part() {
 
 // Whether the attempt cannot be paused from here on: then questions are passed on as they are, and no answer is kept.
 bool StepwiseExecutor::unlimited() const {
-  return std::isinf(time_.left()) && external_ == nullptr && next_ == questions_.size();
+  return time_.left() == std::numeric_limits<double>::infinity() && external_ == nullptr && next_ == questions_.size();
 }
 
 // As many units as fit the time left at the pace so far, in whole groups of lanes; few at first. Requests to `external` must be
@@ -107,11 +111,21 @@ StepwiseExecutor::Question& StepwiseExecutor::next_question(std::uint64_t key) {
   return question;
 }
 
+// An Error is an answer, too: the piece may go on without this one, as `auto` does if there are no moments.
+void StepwiseExecutor::refuse(Question& question, const Error& error) {
+  if (error.code != ErrorCode::interrupted) {
+    question.refused = error;
+    ++next_;
+  }
+  throw Error(error);
+}
+
 // Answers the next question, continuing where the last attempt was paused. part(first, count) computes some of its units;
 // add(answer, part, first) adds them to the answer.
 template <class T, class Part, class Add>
 T StepwiseExecutor::ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace) {
   Question& question = next_question(key);
+  if (question.refused) refuse(question, *question.refused);
   if (!question.begun) question.answer = T{};
   if (pace != nullptr && question.pace == 0) question.pace = *pace;
   while (!question.begun || question.done < units) {
@@ -120,6 +134,7 @@ T StepwiseExecutor::ask(std::uint64_t key, std::int64_t units, std::int64_t lane
     const auto before = std::chrono::steady_clock::now();
     auto result = part(question.done, count);
     if (external_ != nullptr && external_->wanted() != nullptr) pause();
+    if (!result) refuse(question, result.error());
     add(std::get<T>(question.answer), std::move(result).value(), question.done);
     if (external_ != nullptr) external_->forget();
     question.begun = true;
@@ -196,9 +211,12 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
 // Averages are a job of their own, because a point may have many copies.
 const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise& noise, std::int64_t samples) {
   Question& question = next_question(QuestionKey("linearize_averaged").with(points, noise, samples));
+  if (question.refused) refuse(question, *question.refused);
   if (!question.begun) {
     begin_part();
-    question.answer = inner_.averages(points, noise, samples).value();
+    auto averages = inner_.averages(points, noise, samples);
+    if (!averages) refuse(question, averages.error());
+    question.answer = std::move(averages).value();
     question.begun = true;
   }
   Averages& averages = *std::get<std::unique_ptr<Averages>>(question.answer);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -67,6 +68,7 @@ class StepwiseExecutor final : public Executor {
     std::int64_t done = 0;  ///< of its units: rows, points or samples
     bool begun = false;
     double pace = 0;  ///< milliseconds per unit
+    std::optional<Error> refused{};
   };
 
   Question& next_question(std::uint64_t key);
@@ -80,6 +82,7 @@ class StepwiseExecutor final : public Executor {
   bool unlimited() const;
   void begin_part();
   [[noreturn]] void pause();
+  [[noreturn]] void refuse(Question& question, const Error& error);
 
   Executor& inner_;
   StepTime& time_;

@@ -64,7 +64,7 @@ Noise parse_categorical(const std::string& parameters, const std::string& where,
   return {categorical_noise(source.categories(parameters), parameters), 1};
 }
 
-// The list of noise models. To add one: its file in this directory, and its line here.
+// The list of noise models; the README says how to add one.
 constexpr Entry kModels[] = {
     {"gaussian", "gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=)", parse_gaussian},
     {"uniform", "uniform:0.1", parse_scaled<uniform_noise>},

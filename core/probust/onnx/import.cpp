@@ -85,9 +85,19 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
       "one input is supported: fix the others at export, or name an output that depends on one with " + option("output_name")};
 }
 
+// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, pass.
+template <class Way>
+Result<std::invoke_result_t<Way>> attempt(const Way& way) {
+  try {
+    return way();
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
 // The model's one input if it leaves more open than the batch; empty if it does not, or if import fails for another reason.
 std::string open_input(const ModelProto& proto) {
-  const Result<std::string> name = guarded("model", [&] {
+  const Result<std::string> name = attempt([&] {
     require_opset(proto);
     const ValueInfo& input = find_input(proto, {});
     return needs_data_shape(input) ? input.name : std::string();
@@ -297,7 +307,7 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
 // if they then do not fit, unchanged, on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
-  Result<Model> batched = guarded("model", [&] {
+  Result<Model> batched = attempt([&] {
     Model model = import_shaped_away(proto, options, file_bytes, batch);
     require_declared_row(proto, model, batch.extent);
     return model;
@@ -314,7 +324,7 @@ Model import_without_batch(const ModelProto& proto, const ImportOptions& options
 std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes,
                                      const Shape& input, const Shape& output) {
   if (!is_number_per_row(input, output)) return std::nullopt;
-  Result<Model> apart = guarded("model", [&] { return import_shaped_away(proto, options, file_bytes, {0, input[0]}); });
+  Result<Model> apart = attempt([&] { return import_shaped_away(proto, options, file_bytes, {0, input[0]}); });
   return apart ? std::optional(*std::move(apart)) : std::nullopt;
 }
 
@@ -373,7 +383,7 @@ FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, s
                         const std::vector<FixedBatch>& batches) {
   if (batches.size() == 1) return batches[0];
   for (const FixedBatch& batch : batches) {
-    const Result<bool> tried = guarded("model", [&] { return rows_are_entries(proto, options, file_bytes, input, batch); });
+    const Result<bool> tried = attempt([&] { return rows_are_entries(proto, options, file_bytes, input, batch); });
     if (!tried) break;
     if (*tried) return batch;
   }
@@ -383,7 +393,7 @@ FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, s
 Model import_model(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes) {
   require_opset(proto);
   Importer importer(proto, options, file_bytes, {});
-  Result<Model> as_it_is = guarded("model", [&] { return importer.import(); });
+  Result<Model> as_it_is = attempt([&] { return importer.import(); });
   if (as_it_is) {
     auto apart = with_rows_apart(proto, options, file_bytes, as_it_is->input_shape, importer.output_shapes().back());
     return apart ? *std::move(apart) : *std::move(as_it_is);
@@ -394,9 +404,8 @@ Model import_model(const ModelProto& proto, const ImportOptions& options, std::s
   for (const ValueInfo& output : proto.graph.outputs) outputs.push_back(output.shape);
   const std::vector<FixedBatch> batches = find_fixed_batches(input, outputs);
   if (batches.empty()) throw as_it_is.error();
-  Result<Model> batched = guarded("model", [&] {
-    return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches));
-  });
+  Result<Model> batched = attempt(
+      [&] { return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches)); });
   if (!batched) throw as_it_is.error();  // it is the more informative one
   return *std::move(batched);
 }

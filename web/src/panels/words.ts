@@ -18,9 +18,12 @@ export function kindOf({ p, ciLow, estimator }: Row): Kind {
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
-/** Why a row is not to be taken at face value; empty if it is. */
-export const reasonOf = ({ status, note, p }: Row): string =>
-  p !== null && (status === 'ok' || status === 'tie') ? '' : (note ?? status);
+/** What there is to say of a row: why it has no p, what `auto` chose, and its note. */
+export function reasonOf({ status, note, p, method, estimator }: Row): string {
+  const chosen = method === estimator ? '' : `by ${method}`;
+  const trouble = p === null || !['ok', 'tie'].includes(status) ? (note ?? status) : (note ?? '');
+  return [chosen, trouble].filter((part) => part !== '').join(': ');
+}
 
 /** "mmse:10:centered" is of the form "mmse:N:centered". */
 const isOf = (form: string, estimator: EstimatorInfo): boolean => {
@@ -34,7 +37,8 @@ const kindOfParameter = (parameter: string): string => /^(±|\+-|p>)?/.exec(para
 /** A one-sentence description of an estimator. */
 export function describe(form: string, estimators: readonly EstimatorInfo[]): string {
   const summary = estimators.find((estimator) => isOf(form, estimator))?.summary ?? '';
-  return summary && `${summary[0]!.toUpperCase()}${summary.slice(1)}.`;
+  const beginsWithName = estimators.some(({ name }) => summary.startsWith(`${name} `));
+  return summary && `${beginsWithName ? summary[0]! : summary[0]!.toUpperCase()}${summary.slice(1)}.`;
 }
 
 /** The estimator's name, and separately its number of copies. */

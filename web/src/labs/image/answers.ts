@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The image lab's requests to probust. Every function is one request; all numbers come from the core.
-import type { Cloud, Linearization, Model, ModelInfo, NearestBoundary, NoiseOptions, Row, Slice } from 'probust';
+import type { Cloud, Linearization, Model, ProbustError, ModelInfo, NearestBoundary, NoiseOptions, Row, Slice } from 'probust';
 import { within } from '../../engine/latest.js';
 import type { Curves } from '../../panels/curves.js';
 import type { State } from '../../state/state.js';
@@ -55,7 +55,7 @@ export async function askQuick({ model, refusal }: Loaded, asked: Asked, signal:
 }
 
 /** Whether the core refuses the request for this model, which is not an error of the page. */
-const isRefusal = (error: unknown): error is Error =>
+const isRefusal = (error: unknown): error is ProbustError =>
   ['unsupported', 'usage'].includes((error as { code?: string } | null)?.code ?? '');
 
 async function gradients(model: Model, x: Float32Array, noise: string, signal: AbortSignal): Promise<Linearization | undefined> {
@@ -73,12 +73,9 @@ async function rowsOf(model: Model, asked: Asked, noise: string[], form: string,
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return noise.map((each) => refusedRow(each, form, reasonOf(error.message, form)));
+    return noise.map((each) => refusedRow(each, form, error.problem));
   }
 }
-
-/** The reason, without the estimator's name, which is shown next to it, and without the hint, which is for the command line. */
-const reasonOf = (message: string, form: string): string => message.replace(`estimator ${form}: `, '').split(';')[0]!;
 
 const refusedRow = (noise: string, estimator: string, note: string): Row => ({
   ...{ index: 0, label: null, predicted: -1, target: -1, noise, sigma: null, estimator, p: null, pFail: null },

@@ -190,9 +190,6 @@ function preparationFields(store: Store, channels: number) {
   </div>`;
 }
 
-/** An error message without its hint, which is for the command line. */
-const sentence = (message: string): string => message.split(';')[0]!;
-
 /** Which engine runs the network, and which estimators it lacks. */
 function engineLine({ loaded }: ImageSession) {
   if (!loaded) return nothing;
@@ -203,8 +200,8 @@ function engineLine({ loaded }: ImageSession) {
     </p>`;
   return html`<p class="small engine" data-engine=${model.info.engine}>
     <b>Runs on ${model.info.engine.replace('onnxruntime-web', 'ONNX Runtime Web')}</b>, because probust’s own engine does not:
-    ${sentence(refusal)}. There are no gradients, so taylor, mmse, regression, adf and the nearest boundary are not available;
-    counting and probit are.
+    ${refusal}. There are no gradients, so taylor, mmse, regression, adf and the nearest boundary are not available; counting and
+    probit are.
   </p>`;
 }
 

@@ -26,6 +26,11 @@ export class Refused extends Error {
 type Load = (options: ModelOptions) => Promise<Model>;
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | null)?.code;
+/** What is wrong, without the hint, which is for developers. */
+const sentenceOf = (error: unknown): string => {
+  const hint = (error as { hint?: string } | null)?.hint;
+  return hint ? messageOf(error).slice(0, -hint.length - 2) : messageOf(error);
+};
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function requireImage(info: ModelInfo): Shape {
@@ -73,7 +78,7 @@ export async function load(engine: Engine, side: Side, bytes: Uint8Array, prepar
     return { ...(await prepared((options) => engine.load(side, bytes, options), preparation)), refusal: undefined };
   } catch (error) {
     if (error instanceof Refused || isAborted(error)) throw error;
-    if (codeOf(error) === 'unsupported') return loadInstead(engine, side, bytes, preparation, messageOf(error));
+    if (codeOf(error) === 'unsupported') return loadInstead(engine, side, bytes, preparation, sentenceOf(error));
     throw new Refused(
       codeOf(error) === 'unreadable'
         ? `This file cannot be read as an ONNX model: ${messageOf(error)}.`
@@ -88,7 +93,7 @@ async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, prepar
     return { ...(await loadExternal(engine, side, bytes, preparation)), refusal };
   } catch (error) {
     if (error instanceof Refused) throw error;
-    const message = `Neither engine runs this model. probust: ${refusal.split(';')[0]}. ONNX Runtime Web: ${messageOf(error)}.`;
+    const message = `Neither engine runs this model. probust: ${refusal}. ONNX Runtime Web: ${messageOf(error)}.`;
     throw new Refused(message, { cause: error });
   }
 }
