@@ -67,6 +67,7 @@ class Endless final : public Job {
   bool advance() override { return true; }
 };
 
+#ifndef __EMSCRIPTEN__  // the WebAssembly tests have one thread
 TEST(Job, AStopRequestFromAnotherThreadEndsTheStep) {
   StopToken shared{false};
   Endless own, with_shared(shared);
@@ -82,6 +83,7 @@ TEST(Job, AStopRequestFromAnotherThreadEndsTheStep) {
   shared = false;
   expect_refusal(ErrorCode::interrupted, [&] { with_shared.step(0); });  // the job has ended
 }
+#endif
 
 TEST(Job, AfterAnErrorEveryStepThrowsIt) {
   class Failing final : public TenPieces {
