@@ -57,14 +57,17 @@ Attribute branch(const std::string& name, float value) {
 
 Attribute value_seven() { return Attribute::tensor("value", test::encode_tensor({1}, 7, test::raw_bytes(Integers{7}))); }
 
-const std::vector<OperatorCase>& operator_cases() {
+Attribute kernel(const Integers& shape) { return Attribute::ints("kernel_shape", shape); }
+Attribute axis(std::int64_t a) { return Attribute::integer("axis", a); }
+Attribute axes(const Integers& a) { return Attribute::ints("axes", a); }
+Attribute without_keeping() { return Attribute::integer("keepdims", 0); }
+
+// Several functions, because compilers need minutes for one long table.
+
+// Functions of elements.
+std::vector<OperatorCase> elementwise_cases() {
   const float e = std::exp(1.F), log_3 = std::log(3.F);
-  const auto kernel = [](Integers k) { return Attribute::ints("kernel_shape", k); };
-  const auto axis = [](std::int64_t a) { return Attribute::integer("axis", a); };
-  const auto axes = [](Integers a) { return Attribute::ints("axes", a); };
-  const Attribute flat_reduction = Attribute::integer("keepdims", 0);
-  static const std::vector<OperatorCase> table = {
-      // Functions of elements.
+  return {
       {"Abs", {1, 2}, {-1, 2}, {x()}, {1, 2}},
       {"Cos", {1, 2}, {0, 1}, {x()}, {1, 0.5403023F}},
       {"Elu", {1, 2}, {-1, 2}, {x()}, {2 * (1 / e - 1), 2}, {Attribute::number("alpha", 2)}},
@@ -109,7 +112,12 @@ const std::vector<OperatorCase>& operator_cases() {
       {"Clip", {1, 3}, {-2, 0, 2}, {x(), none(), f({}, {1})}, {-2, 0, 1}, {}, 13},
       {"Clip", {1, 3}, {-2, 0, 2}, {x(), f({}, {-1})}, {-1, 0, 2}, {}, 13},
       {"Clip", {1, 3}, {-2, 0, 2}, {x()}, {-2, 0, 2}, {}, 13},
-      // Two operands or more, with broadcasting.
+  };
+}
+
+// Two operands or more, with broadcasting.
+std::vector<OperatorCase> broadcast_cases() {
+  return {
       {"Add", {1, 2}, {1, 2}, {x(), f({2, 1}, {10, 20})}, {11, 12, 21, 22}},
       {"Sub", {1, 2}, {1, 2}, {f({}, {10}), x()}, {9, 8}},
       {"Mul", {1, 2}, {1, 2}, {x(), f({2}, {3, 4})}, {3, 8}},
@@ -137,7 +145,12 @@ const std::vector<OperatorCase>& operator_cases() {
       {"Where", {1, 3}, {1, 2, 3}, {i({1, 0, 1}), x(), f({}, {9})}, {1, 9, 3}},
       {"Where", {1, 3}, {1, 2, 3}, {i({1, 0, 1}), x(), f({3}, {-kInfinity, -kInfinity, -kInfinity})}, {1, -kInfinity, 3}},
       {"Where", {1, 3}, {1, 2, 3}, {i({0, 1, 0}), f({}, {kInfinity}), x()}, {1, kInfinity, 3}},
-      // Products.
+  };
+}
+
+// Products.
+std::vector<OperatorCase> product_cases() {
+  return {
       {"Gemm",
        {1, 2},
        {1, -1},
@@ -149,8 +162,14 @@ const std::vector<OperatorCase>& operator_cases() {
       {"MatMul", {2}, {1, 2}, {x(), f({2}, {3, 4})}, {11}},
       {"MatMul", {2}, {1, 2}, {f({2, 1, 2}, {1, 0, 0, 1}), x()}, {1, 2}},
       {"MatMul", {2}, {1, 2}, {x(), f({2, 2, 1}, {1, 2, 3, 4})}, {5, 11}},
-      // Reductions: axes are an attribute or an operand; softmax flattens before opset 13.
-      {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {4, 6}, {axes({1}), flat_reduction}, 11},
+  };
+}
+
+// Reductions: axes are an attribute or an operand; softmax flattens before opset 13.
+std::vector<OperatorCase> reduction_cases() {
+  const float log_3 = std::log(3.F);
+  return {
+      {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {4, 6}, {axes({1}), without_keeping()}, 11},
       {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x(), i({-1})}, {3, 7}, {}, 13},
       {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {10}, {}, 13},
       {"ReduceSum", {1, 2, 2}, {1, 2, 3, 4}, {x()}, {1, 2, 3, 4}, {Attribute::integer("noop_with_empty_axes", 1)}, 13},
@@ -161,13 +180,18 @@ const std::vector<OperatorCase>& operator_cases() {
       {"ReduceLogSum", {1, 2}, {1, 2}, {x()}, {log_3}},
       {"ReduceLogSumExp", {1, 2}, {100, 100}, {x()}, {100.6931472F}},
       {"ReduceMax", {1, 2, 2}, {1, 5, 3, 4}, {x(), i({1})}, {3, 5}, {}, 18},
-      {"ReduceMin", {1, 2, 2}, {1, 5, 3, 4}, {x()}, {1, 3}, {axes({-1}), flat_reduction}},
+      {"ReduceMin", {1, 2, 2}, {1, 5, 3, 4}, {x()}, {1, 3}, {axes({-1}), without_keeping()}},
       {"ReduceProd", {1, 3}, {2, -3, 4}, {x()}, {-24}},
       {"Softmax", {1, 2, 2}, {0, 0, 0, log_3}, {x()}, {1 / 6.F, 1 / 6.F, 1 / 6.F, 0.5F}, {}, 11},
       {"Softmax", {1, 2, 2}, {0, 0, 0, log_3}, {x()}, {0.5F, 0.5F, 0.25F, 0.75F}, {}, 13},
       {"Softmax", {1, 2, 2}, {0, 0, 0, log_3}, {x()}, {0.5F, 0.25F, 0.5F, 0.75F}, {axis(-2)}, 13},
       {"LogSoftmax", {1, 2}, {0, log_3}, {x()}, {std::log(0.25F), std::log(0.75F)}, {}, 13},
-      // Windows.
+  };
+}
+
+// Windows.
+std::vector<OperatorCase> window_cases() {
+  return {
       {"Conv", {1, 1, 4}, {1, 2, 3, 4}, {x(), f({1, 1, 2}, {1, -1}), f({1}, {10})}, {8, 8}, {Attribute::ints("dilations", {2})}},
       {"Conv", {1, 1, 1, 2, 2}, {1, 2, 3, 4}, {x(), f({1, 1, 1, 2, 2}, {1, 2, 3, 4})}, {30}},
       {"Conv",
@@ -227,7 +251,6 @@ const std::vector<OperatorCase>& operator_cases() {
        {x(), f({2}, {2, 3}), f({2}, {1, 1}), f({2}, {0, 1}), f({2}, {4, 1})},
        {2, 4},
        {Attribute::number("epsilon", 0)}},
-      // Moving elements.
       {"LpPool", {1, 1, 3}, {3, -4, 12}, {x()}, {5, std::sqrt(160.F)}, {kernel({2})}},
       {"LpPool", {1, 1, 3}, {3, -4, 12}, {x()}, {7, 16}, {kernel({2}), Attribute::integer("p", 1)}},
       {"LpPool", {1, 1, 2}, {1, 2}, {x()}, {std::cbrt(9.F)}, {kernel({2}), Attribute::integer("p", 3)}},
@@ -256,7 +279,12 @@ const std::vector<OperatorCase>& operator_cases() {
        {x(), f({1, 1, 2}, {1, 10})},
        {10, 2, 20, 0},
        {Attribute::ints("strides", {2}), Attribute::ints("output_padding", {1}), Attribute::ints("output_shape", {4})}},
-      // Normalisation.
+  };
+}
+
+// Normalisation.
+std::vector<OperatorCase> normalisation_cases() {
+  return {
       {"LayerNormalization", {1, 2}, {1, 3}, {x(), f({2}, {2, 3}), f({2}, {10, 20})}, {8, 23}, {Attribute::number("epsilon", 0)}},
       {"RMSNormalization",
        {1, 2},
@@ -294,7 +322,13 @@ const std::vector<OperatorCase>& operator_cases() {
        {1.F / 6, 2.F / 15, 3.F / 14},
        {Attribute::integer("size", 3), Attribute::number("alpha", 3), Attribute::number("beta", 1)}},
       {"MeanVarianceNormalization", {1, 1, 1, 2}, {1, 3}, {x()}, {-1, 1}},
-      // Attention: one head, keys along an axis; the mask hides the second key.
+  };
+}
+
+// Attention: one head, keys along an axis; the mask hides the second key.
+std::vector<OperatorCase> attention_cases() {
+  const float log_3 = std::log(3.F);
+  return {
       {"Attention",
        {1, 1, 1, 2},
        {log_3, 0},
@@ -327,10 +361,15 @@ const std::vector<OperatorCase>& operator_cases() {
        {x(), f({2}, {1, 10}), f({3}, {1, 2, 3})},
        {21, 42, 63},
        {Attribute::text("equation", "bi,i,k->bk")}},
-      // Positions.
+  };
+}
+
+// Positions.
+std::vector<OperatorCase> position_cases() {
+  return {
       {"ArgMax", {1, 3}, {1, 5, 5}, {x()}, {1}, {axis(1)}},
       {"ArgMax", {1, 3}, {1, 5, 5}, {x()}, {2}, {axis(1), Attribute::integer("select_last_index", 1)}},
-      {"ArgMin", {2, 2}, {1, 5, 0, 6}, {x()}, {1, 0}, {axis(0), flat_reduction}},
+      {"ArgMin", {2, 2}, {1, 5, 0, 6}, {x()}, {1, 0}, {axis(0), without_keeping()}},
       {"Hardmax", {1, 3}, {1, 5, 5}, {x()}, {0, 1, 0}, {}, 13},
       {"TopK", {1, 4}, {3, 1, 4, 1}, {x(), i({2})}, {4, 3}},
       {"TopK", {1, 4}, {3, 1, 4, 1}, {x(), i({2})}, {1, 1}, {Attribute::integer("largest", 0)}},
@@ -365,7 +404,12 @@ const std::vector<OperatorCase>& operator_cases() {
        {x(), i({1})},
        {5, 3, 0},
        {Attribute::integer("exclusive", 1), Attribute::integer("reverse", 1)}},
-      // Resizing: half-pixel centres by default; older operators count from the corner.
+  };
+}
+
+// Resizing: half-pixel centres by default; older operators count from the corner.
+std::vector<OperatorCase> resize_cases() {
+  return {
       {"Resize", {1, 1, 2}, {1, 3}, {x(), none(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}},
       {"Resize", {1, 1, 2}, {1, 3}, {x(), none(), f({3}, {1, 1, 2})}, {1, 1.5F, 2.5F, 3}, {Attribute::text("mode", "linear")}},
       {"Resize",
@@ -398,7 +442,12 @@ const std::vector<OperatorCase>& operator_cases() {
        {1, 2, 3, 3},
        {Attribute::numbers("scales", {1, 1, 2}), Attribute::text("mode", "linear")},
        7},
-      // Quantisation: halves round to even; the range is that of the zero point's type.
+  };
+}
+
+// Quantisation: halves round to even; the range is that of the zero point's type.
+std::vector<OperatorCase> quantisation_cases() {
+  return {
       {"QuantizeLinear", {1, 3}, {1, 5, 999}, {x(), f({}, {2})}, {0, 2, 255}},
       {"QuantizeLinear", {1, 2}, {3, 4}, {x(), f({2}, {1, 2})}, {3, 2}, {axis(1)}},
       {"DequantizeLinear", {1, 2}, {3, 4}, {x(), f({}, {2}), i2({1}, {1})}, {4, 6}},
@@ -410,7 +459,12 @@ const std::vector<OperatorCase>& operator_cases() {
        {axis(1), Attribute::integer("block_size", 2)},
        21},
       {"DynamicQuantizeLinear", {1, 3}, {0, 255, 100}, {x()}, {0, 255, 100}},
-      // Moving elements.
+  };
+}
+
+// Moving elements.
+std::vector<OperatorCase> moving_cases() {
+  return {
       {"DepthToSpace", {1, 4, 1, 1}, {1, 2, 3, 4}, {x()}, {1, 2, 3, 4}, {Attribute::integer("blocksize", 2)}},
       {"DepthToSpace",
        {1, 8, 1, 1},
@@ -474,7 +528,12 @@ const std::vector<OperatorCase>& operator_cases() {
       {"Transpose", {2, 2}, {1, 2, 3, 4}, {x()}, {1, 3, 2, 4}},
       {"Unsqueeze", {2}, {1, 2}, {x()}, {1, 2}, {axes({0, -1})}, 11},
       {"Unsqueeze", {2}, {1, 2}, {x(), i({1})}, {1, 2}},
-      // Shapes and constants, known at import.
+  };
+}
+
+// Shapes and constants, known at import.
+std::vector<OperatorCase> constant_cases() {
+  return {
       {"Shape", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {1, 2, 3}},
       {"Shape", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {2}, {Attribute::integer("start", -2), Attribute::integer("end", -1)}},
       {"Size", {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {x()}, {6}},
@@ -488,7 +547,18 @@ const std::vector<OperatorCase>& operator_cases() {
       {"Range", {1, 1}, {0}, {f({}, {1}), f({}, {2}), f({}, {0.25F})}, {1, 1.25F, 1.5F, 1.75F}},
       {"Range", {1, 1}, {0}, {f({}, {5}), f({}, {0}), f({}, {-2})}, {5, 3, 1}},
   };
-  return table;
+}
+
+const std::vector<OperatorCase>& operator_cases() {
+  static const std::vector<OperatorCase> all = [] {
+    std::vector<OperatorCase> cases;
+    for (const auto part : {elementwise_cases, broadcast_cases, product_cases, reduction_cases, window_cases, normalisation_cases,
+                            attention_cases, position_cases, resize_cases, quantisation_cases, moving_cases, constant_cases}) {
+      for (OperatorCase& each : part()) cases.push_back(std::move(each));
+    }
+    return cases;
+  }();
+  return all;
 }
 
 // The node's value, flattened, plus zero times the sum of x: the output depends on the input even if the node's value does not,

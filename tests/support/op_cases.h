@@ -33,7 +33,8 @@ inline TreesAttribute small_trees() {
   return {std::make_shared<const Trees>(std::move(trees))};
 }
 
-inline const std::vector<OpCase>& op_cases() {
+// Several functions, because compilers need long for one long table.
+inline std::vector<OpCase> products_and_convolutions() {
   const Window same{{5, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   const Window strided{{6, 5}, {3, 2}, {2, 3}, {1, 2}, {1, 0}, {0, 2}};
   const Window grouped{{4, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2};
@@ -42,12 +43,7 @@ inline const std::vector<OpCase>& op_cases() {
   const Window volume{{3, 4, 3}, {2, 2, 3}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}};
   const Window point{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
   const Window sparse{{5, 5}, {1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}};  // some pixels are never read
-  const Window halves{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
-  const Window overlapping{{5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
-  const Window gaps{{2, 1}, {1, 2}, {1, 1},
-                    {1, 4}, {1, 1}, {0, 4}};  // windows entirely in the padding, at two of three rows and columns
-  const Window wide{{6, 7}, {2, 2}, {2, 2}, {2, 3}, {0, 0}, {0, 0}};
-  static const std::vector<OpCase> cases = {
+  return {
       {Op::matmul, {{1, 4}, {4, 3}}, MatmulAttributes{}},
       {Op::matmul, {{4, 2}, {3, 4}}, MatmulAttributes{true, true}},
       {Op::matmul, {{2, 1, 2, 4}, {3, 4, 3}}, MatmulAttributes{}},
@@ -71,6 +67,16 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::conv_filter_grad, {{1, 2, 5, 6}, {1, 3, 5, 6}}, same},
       {Op::conv_filter_grad, {{2, 1, 6, 5}, {2, 2, 3, 2}}, strided},
       {Op::conv_filter_grad, {{1, 4, 4, 4}, {1, 2, 2, 2}}, grouped},
+  };
+}
+
+inline std::vector<OpCase> pools() {
+  const Window halves{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  const Window overlapping{{5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
+  const Window gaps{{2, 1}, {1, 2}, {1, 1},
+                    {1, 4}, {1, 1}, {0, 4}};  // windows entirely in the padding, at two of three rows and columns
+  const Window wide{{6, 7}, {2, 2}, {2, 2}, {2, 3}, {0, 0}, {0, 0}};
+  return {
       {Op::max_pool, {{1, 2, 4, 6}}, halves},
       {Op::max_pool, {{1, 2, 5, 5}}, overlapping},
       {Op::max_pool, {{1, 1, 6, 7}}, wide},
@@ -85,6 +91,11 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::sum_pool, {{1, 2, 5, 5}}, overlapping},
       {Op::sum_unpool, {{1, 2, 2, 3}}, halves},
       {Op::sum_unpool, {{1, 2, 3, 3}}, overlapping},
+  };
+}
+
+inline std::vector<OpCase> elementwise_operators() {
+  return {
       {Op::negate, {{2, 3}}, {}},
       {Op::absolute, {{4, 5}}, {}},
       {Op::sign, {{4, 5}}, {}},
@@ -116,6 +127,11 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::power, {{3, 4}, {}}, {}, 0.7F, 2},
       {Op::greater_equal, {{3, 4}, {3, 4}}, {}},
       {Op::less, {{3, 4}, {3, 4}}, {}},
+  };
+}
+
+inline std::vector<OpCase> moves_and_choices() {
+  return {
       {Op::reduce_sum, {{2, 3, 4}}, AxesAttributes{{1}}},
       {Op::reduce_sum, {{2, 3, 4}}, AxesAttributes{{0, 2}}},
       {Op::broadcast, {{2, 1, 3}}, ShapeAttribute{{2, 4, 3}}},
@@ -146,7 +162,17 @@ inline const std::vector<OpCase>& op_cases() {
       {Op::normal_cdf, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
       {Op::normal_density, {{3, 7}, {3, 7}}, {}, 0.3F, 3},
   };
-  return cases;
+}
+
+inline const std::vector<OpCase>& op_cases() {
+  static const std::vector<OpCase> all = [] {
+    std::vector<OpCase> cases;
+    for (const auto part : {products_and_convolutions, pools, elementwise_operators, moves_and_choices}) {
+      for (OpCase& each : part()) cases.push_back(std::move(each));
+    }
+    return cases;
+  }();
+  return all;
 }
 
 /// Which derivatives of an operator with respect to its operands are not zero, away from kinks.
