@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/options.h"
+#include "probust/base/text.h"
 
 #ifdef PROBUST_CUDA_LOADER
 #include "cuda/loader.h"
@@ -15,6 +16,12 @@
 
 namespace probust::cli {
 namespace {
+
+// The backends on this machine's processor.
+std::vector<std::string> here() {
+  const std::vector<std::string_view> names = backends();
+  return {names.begin(), names.end()};
+}
 
 [[noreturn]] void refuse(const std::string& device) {
   throw Error{ErrorCode::usage, "--device", "'" + device + "' is not a known device", "use one of " + known_devices()};
@@ -82,14 +89,13 @@ bool has_cuda() {
 }
 
 std::string known_devices() {
-  std::string names;
-  for (const std::string_view backend : backends()) names += std::string(backend) + ", ";
-  return names + "cuda, cuda:N, cuda:all or auto";
+  std::vector<std::string> names = here();
+  names.insert(names.end(), {"cuda", "cuda:N", "cuda:all", "auto"});
+  return join(names, " or ");
 }
 
 std::vector<std::string> devices() {
-  const std::vector<std::string_view> here = backends();
-  std::vector<std::string> names(here.begin(), here.end());
+  std::vector<std::string> names = here();
   for (int i = 0; i < cuda_devices(); ++i) names.push_back("cuda:" + std::to_string(i));
   return names;
 }

@@ -5,6 +5,8 @@
 #include <array>
 #include <filesystem>
 
+#include "probust/base/text.h"
+
 namespace probust {
 namespace datasets {
 namespace {
@@ -113,12 +115,9 @@ const Format& format_of(Bytes file, const std::string& path) {
 }  // namespace datasets
 
 std::string known_formats() {
-  std::string names;
-  for (const datasets::Format& format : datasets::kFormats) {
-    const bool last = &format == std::end(datasets::kFormats) - 1;
-    names += (names.empty() ? "" : last ? " or " : ", ") + std::string(format.name);
-  }
-  return names;
+  std::vector<std::string> names;
+  for (const datasets::Format& format : datasets::kFormats) names.emplace_back(format.name);
+  return join(names, " or ");
 }
 
 }  // namespace probust

@@ -50,6 +50,15 @@ std::optional<std::int64_t> parse_integer(const std::string& text) {
   return value;
 }
 
+std::string join(std::span<const std::string> parts, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? last : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   parts.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), separator)) + 1);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ std::optional<std::int64_t> parse_integer(const std::string& text);
 
 /// The parts of a text between separators, including empty ones: one more than there are separators.
 std::vector<std::string> split(const std::string& text, char separator);
+
+/// "a, b, c"; with " or " as `last`: "a, b or c".
+std::string join(std::span<const std::string> parts, std::string_view last = ", ");
 
 /// The text as valid UTF-8 that is safe to print: control characters (C0, DEL, C1), line separators, characters that reorder text
 /// and bytes that are not UTF-8 are escaped, as \x1b or \u202e. Applying it twice changes nothing.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "probust/base/error.h"
+#include "probust/base/text.h"
 #include "probust/noise/draw_math.h"
 
 namespace probust {
@@ -96,12 +97,12 @@ Direction direction(double turns) {
 std::span<const MadeDataKind> made_data_kinds() { return kKinds; }
 
 const MadeDataKind& made_data_kind(std::string_view name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const MadeDataKind& kind : kKinds) {
     if (kind.name == name) return kind;
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    names.emplace_back(kind.name);
   }
-  throw Error{ErrorCode::usage, "data", "'" + std::string(name) + "' is not known", "give one of " + names};
+  throw Error{ErrorCode::usage, "data", "'" + std::string(name) + "' is not known", "give one of " + join(names)};
 }
 
 DataMaker::DataMaker(const MadeDataKind& kind, const MadeDataOptions& options)

@@ -7,33 +7,28 @@ namespace {
 
 using Answers = EstimatorDefinition::Answers;
 
-bool uses_gradients(const EstimatorSpec& estimator) {
-  return estimator.definition->needs == EstimatorDefinition::Needs::gradients;
-}
+bool uses_gradients(const EstimatorDefinition& definition) { return definition.needs == EstimatorDefinition::Needs::gradients; }
 
 bool counts(Answers answers) { return answers == Answers::every_event || answers == Answers::groups_and_top; }
 
 bool supports(Answers answers, const Event& event) {
-  if (event.top > 1 || answers == Answers::target) return event.plain() || counts(answers);
-  return !event.per_class || answers != Answers::groups_and_top;
+  if (event.plain()) return true;
+  if (event.top > 1) return counts(answers);
+  return answers != Answers::target && !(event.per_class && answers == Answers::groups_and_top);
 }
 
 // The forms of the estimators that support an event.
 std::string estimators_for(const Event& event) {
-  std::string forms;
-  for (const EstimatorDefinition& definition : all_estimators()) {
-    if (supports(definition.answers, event)) forms += (forms.empty() ? "" : ", ") + form(definition);
-  }
-  return forms;
+  return known_estimators([&](const EstimatorDefinition& definition) { return supports(definition.answers, event); });
 }
 
 }  // namespace
 
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator) {
-  if (executor.differentiable() || !uses_gradients(estimator)) return;
+  if (executor.differentiable() || !uses_gradients(*estimator.definition)) return;
   throw Error{ErrorCode::unsupported, "estimator " + estimator.text(),
               "needs gradients, which " + std::string(executor.name()) + " does not give",
-              "use one of " + known_estimators(true)};
+              "use one of " + known_estimators([](const EstimatorDefinition& one) { return !uses_gradients(one); })};
 }
 
 namespace {
@@ -101,8 +96,9 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
     const Points& points = evaluation.points();
     require_answerable(evaluation.executor(), estimator);
     refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
-    std::vector<Estimate> estimates = uses_gradients(estimator) ? analytical(evaluation, noise, estimator)
-                                                                : estimator.definition->estimate(evaluation, noise, estimator);
+    std::vector<Estimate> estimates = uses_gradients(*estimator.definition)
+                                          ? analytical(evaluation, noise, estimator)
+                                          : estimator.definition->estimate(evaluation, noise, estimator);
     stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
     for (std::int64_t i = 0; i < points.size(); ++i) {
       if (finite_at(points, evaluation.logits(), i)) continue;

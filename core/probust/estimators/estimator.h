@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,8 +60,8 @@ std::span<const EstimatorDefinition> all_estimators();
 /// The form of its name: "taylor", "mmse:N", "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
-/// The forms of all estimators, as in a hint: "auto:N, mc:N, ...".
-std::string known_estimators(bool without_gradients = false);
+/// The forms of all estimators, or of those that are `wanted`, as in a hint: "auto:N, mc:N, ...".
+std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted = {});
 
 /// Parses "mmse:10". Throws Error{usage} with a hint at what is valid.
 EstimatorSpec parse_estimator(const std::string& text);

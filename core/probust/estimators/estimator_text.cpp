@@ -24,13 +24,12 @@ std::string example(const EstimatorDefinition& entry) {
 
 }  // namespace
 
-std::string known_estimators(bool without_gradients) {
-  std::string forms;
+std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted) {
+  std::vector<std::string> forms;
   for (const EstimatorDefinition& entry : all_estimators()) {
-    if (without_gradients && entry.needs == EstimatorDefinition::Needs::gradients) continue;
-    forms += std::string(forms.empty() ? "" : ", ") + form(entry);
+    if (!wanted || wanted(entry)) forms.push_back(form(entry));
   }
-  return forms;
+  return join(forms);
 }
 
 namespace {

@@ -103,11 +103,12 @@ std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left
   return std::min(count, left);
 }
 
-// The question that is asked now: a new one, or the one that the last attempt asked here.
+// The question that is asked now: a new one, or the one that the last attempt asked here. Throws its refusal.
 StepwiseExecutor::Question& StepwiseExecutor::next_question(std::uint64_t key) {
   if (next_ == questions_.size()) questions_.push_back({key});
   Question& question = questions_[next_];
   if (question.key != key) throw Error{ErrorCode::internal, "run", "a repeated piece asked another question", "please report it"};
+  if (question.refused) refuse(question, *question.refused);
   return question;
 }
 
@@ -125,7 +126,6 @@ void StepwiseExecutor::refuse(Question& question, const Error& error) {
 template <class T, class Part, class Add>
 T StepwiseExecutor::ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace) {
   Question& question = next_question(key);
-  if (question.refused) refuse(question, *question.refused);
   if (!question.begun) question.answer = T{};
   if (pace != nullptr && question.pace == 0) question.pace = *pace;
   while (!question.begun || question.done < units) {
@@ -211,7 +211,6 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
 // Averages are a job of their own, because a point may have many copies.
 const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise& noise, std::int64_t samples) {
   Question& question = next_question(QuestionKey("linearize_averaged").with(points, noise, samples));
-  if (question.refused) refuse(question, *question.refused);
   if (!question.begun) {
     begin_part();
     auto averages = inner_.averages(points, noise, samples);

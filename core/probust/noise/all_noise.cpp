@@ -105,9 +105,9 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
 }  // namespace
 
 std::string known_noise() {
-  std::string forms;
-  for (const Entry& entry : kModels) forms += (forms.empty() ? "" : ", ") + std::string(entry.written);
-  return forms;
+  std::vector<std::string> forms;
+  for (const Entry& entry : kModels) forms.emplace_back(entry.written);
+  return join(forms);
 }
 
 std::string NoiseShape::text(double scale) const { return name() + ":" + shortest_text(scale); }

@@ -237,9 +237,9 @@ class Importer {
   }
 
   std::string output_names() const {
-    std::string names;
-    for (const ValueInfo& output : proto_.graph.outputs) names += (names.empty() ? "'" : ", '") + output.name + "'";
-    return names;
+    std::vector<std::string> names;
+    for (const ValueInfo& output : proto_.graph.outputs) names.push_back("'" + output.name + "'");
+    return join(names);
   }
 
   const ModelProto& proto_;

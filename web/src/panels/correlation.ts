@@ -4,7 +4,7 @@ import { html, svg } from 'lit';
 import type { Linearization } from 'probust';
 import { classColour, letter, rivalOf } from '../draw/classes.js';
 
-/** The classes behind the boundaries, in the order of z. */
+/** The rival class of each boundary, in the order of z. */
 export const rivalsOf = ({ rivals, target }: Linearization): number[] => Array.from(rivals, (row) => rivalOf(row, target));
 
 interface CorrelationView {
