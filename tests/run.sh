@@ -12,18 +12,32 @@ export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 passed=0 failed=0 skipped=0
 failures=()
 
-# check NAME COMMAND...: runs one step that passes or fails.
+# count NAME STATUS LOG: counts one step, which passed if its exit status is 0.
+count() {
+  if [ "$2" -eq 0 ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    failures+=("$1")
+    tail -n 60 "$3"
+  fi
+}
+
+# check NAME COMMAND...: runs one step.
 check() {
   local name=$1
   shift
   echo "== $name, from second $SECONDS"
-  if "$@" >build/step.log 2>&1; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    failures+=("$name")
-    tail -n 60 build/step.log
-  fi
+  "$@" >build/check.log 2>&1
+  count "$name" $? build/check.log
+}
+
+# await NAME: waits for a step of build_all.sh.
+await() {
+  local status="build/steps/$1.status"
+  while [ ! -e "$status" ] && kill -0 "$builds" 2>/dev/null; do sleep 0.5; done
+  echo "== $1, ended by second $SECONDS"
+  count "$1" "$(cat "$status" || echo 1)" "build/steps/$1.log"
 }
 
 # run_tests PRESET [CTEST OPTIONS]: runs ctest and adds up its counts.
@@ -47,10 +61,6 @@ run_tests() {
   fi
 }
 
-build() {
-  cmake --preset "$1" && cmake --build --preset "$1"
-}
-
 finish() {
   for failure in "${failures[@]:-}"; do [ -z "$failure" ] || echo "FAILED: $failure"; done
   echo
@@ -66,16 +76,21 @@ finish() {
 mkdir -p build
 # Not "npm ci", which requires lock entries for other platforms.
 for folder in wasm web; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
+rm -rf build/steps
+mkdir build/steps
+setsid tests/tools/build_all.sh $quick &
+builds=$!
+trap 'kill -- -$builds 2>/dev/null' EXIT
 check "formatting" tests/tools/check_format.sh
-check "build, release" build release
+await "build, release"
 if [ "$quick" ]; then
   run_tests release -LE slow
   finish
 fi
-check "lint" tests/tools/check_lint.sh
 run_tests release
-check "build, asan" build asan
+await "build, asan"
 run_tests asan -LE slow
-check "build, wasm" build wasm
+await "build, wasm"
 run_tests wasm
+await "lint"
 finish

@@ -13,8 +13,6 @@
 namespace probust::cli {
 namespace {
 
-using nlohmann::json;
-
 /// Why a line is invalid, in a few words.
 struct BadLine {
   std::string what;
@@ -40,18 +38,18 @@ int nesting(std::string_view line) {
   return deepest;
 }
 
-json parse(std::string_view line) {
+nlohmann::json parse(std::string_view line) {
   constexpr int kDeepest = 64;
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) throw BadLine{"the line is empty"};
   if (nesting(line) > kDeepest) throw BadLine{"nested too deeply"};
-  json object = json::parse(line.begin(), line.end(), nullptr, false);
+  nlohmann::json object = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
   if (object.is_discarded()) throw BadLine{"not valid JSON"};
   if (!object.is_object()) throw BadLine{"not a JSON object with z and R or U"};
   return object;
 }
 
 /// A number, or "inf" or "-inf".
-double read_limit(const json& value, std::size_t index) {
+double read_limit(const nlohmann::json& value, std::size_t index) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value.is_number()) return value.get<double>();
   if (value == "inf" || value == "+inf") return kInfinity;
@@ -59,19 +57,19 @@ double read_limit(const json& value, std::size_t index) {
   throw BadLine{"z[" + std::to_string(index) + "] is neither a number nor \"inf\" or \"-inf\""};
 }
 
-std::vector<double> read_limits(const json& object) {
+std::vector<double> read_limits(const nlohmann::json& object) {
   if (!object.contains("z")) throw BadLine{"z is missing"};
-  const json& values = object["z"];
+  const nlohmann::json& values = object["z"];
   if (!values.is_array()) throw BadLine{"z is not an array"};
   std::vector<double> z;
   for (std::size_t i = 0; i < values.size(); ++i) z.push_back(read_limit(values[i], i));
   return z;
 }
 
-Eigen::MatrixXd read_matrix(const json& rows, const std::string& name) {
+Eigen::MatrixXd read_matrix(const nlohmann::json& rows, const std::string& name) {
   if (!rows.is_array()) throw BadLine{name + " is not an array of rows"};
   if (rows.empty()) return {};
-  for (const json& row : rows) {
+  for (const nlohmann::json& row : rows) {
     if (!row.is_array()) throw BadLine{name + " is not an array of rows"};
     if (row.size() != rows[0].size()) throw BadLine{"rows of " + name + " differ in length"};
   }
@@ -85,7 +83,7 @@ Eigen::MatrixXd read_matrix(const json& rows, const std::string& name) {
   return matrix;
 }
 
-normal::Probability solve(const json& object) {
+normal::Probability solve(const nlohmann::json& object) {
   const bool has_R = object.contains("R"), has_U = object.contains("U");
   const std::vector<double> z = read_limits(object);
   if (has_R == has_U) throw BadLine{has_R ? "both R and U are given; one is wanted" : "R or U is missing"};
@@ -94,9 +92,9 @@ normal::Probability solve(const json& object) {
 }
 
 /// JSON has no NaN and no infinity.
-json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+nlohmann::json number_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
 
-std::string write(const json& id, const normal::Probability& answer, std::string_view status) {
+std::string write(const nlohmann::json& id, const normal::Probability& answer, std::string_view status) {
   nlohmann::ordered_json line;
   line["id"] = id;
   line["p"] = number_or_null(answer.p);
@@ -105,10 +103,10 @@ std::string write(const json& id, const normal::Probability& answer, std::string
   line["error_fail"] = number_or_null(answer.error_fail);
   line["method"] = answer.method;
   line["status"] = status;
-  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string refuse(const json& id, std::string_view what) {
+std::string refuse(const nlohmann::json& id, std::string_view what) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return write(id, {kNan, kNan, kNan, kNan, "none", 0, normal::Status::ok}, what);
 }
@@ -116,9 +114,9 @@ std::string refuse(const json& id, std::string_view what) {
 }  // namespace
 
 std::string answer_mvn_line(std::string_view line) try {
-  json id;
+  nlohmann::json id;
   try {
-    const json object = parse(line);
+    const nlohmann::json object = parse(line);
     if (object.contains("id")) id = object["id"];
     const normal::Probability answer = solve(object);
     return write(id, answer, normal::describe(answer.status));

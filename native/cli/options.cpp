@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/devices.h"
