@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "probust/analysis/cloud.h"
@@ -176,6 +177,14 @@ TEST(BoundarySearchTest, WhatCannotWinIsDroppedAndTheWinnerIsTheSame) {
   EXPECT_GT(dropped, 100000);
 }
 
+// Whether what depends on time is so at least once in a few attempts: other programs may hold one up.
+bool tends_to(const std::function<bool()>& holds) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    if (holds()) return true;
+  }
+  return false;
+}
+
 // The number of the shortest possible steps.
 int steps_of(Job& job) {
   int steps = 1;
@@ -281,9 +290,13 @@ TEST(CloudMakerTest, PartsAreTheCloudWhereverStepsEnd) {
   for (const char* text : {"gaussian:0.4", "uniform:1", "gaussian:0.4@3,5..9+laplace:0.5@40"}) {
     const Noise noise = parse_noise(text);
     std::vector<std::int64_t> counts(4, 0);
+    EXPECT_TRUE(tends_to([&] {  // the first step is long if this process has to wait in it
+      CloudMaker again(*executor, points, noise, kCount);
+      return steps_of(again) > 10;
+    }));
     executor->progress.passes = 0;
     CloudMaker maker(*executor, points, noise, kCount);
-    EXPECT_GT(steps_of(maker), 10);
+    while (!maker.step(0)) continue;
     EXPECT_EQ(executor->progress.passes, kCount);
     EXPECT_EQ(maker.done(), maker.planned());
     const Cloud& cloud = maker.cloud();

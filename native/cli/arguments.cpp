@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "probust/base/error.h"
@@ -13,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// "a..b:n": n values from a to b, evenly spaced in their logarithms.
+// "a..b:n": n values from a to b, each the same multiple of the one before, with six digits so that people can read them.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
@@ -22,10 +25,14 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   if (!low || !high || !count || *low <= 0 || *high <= 0 || *count < 2 || *count > kMostValues) {
     throw Error{ErrorCode::usage, option, "'" + text + "' is not a range", "write for example 0.01..1:20"};
   }
+  const auto steps = static_cast<double>(*count - 1);
+  const bool distinct = std::fabs(std::log(*high / *low)) > 1e-4 * steps;  // with six digits
   std::vector<double> values;
   for (std::int64_t i = 0; i < *count; ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(*count - 1);
-    values.push_back(i == 0 ? *low : i == *count - 1 ? *high : *low * std::pow(*high / *low, share));
+    const double share = static_cast<double>(i) / steps;
+    const double between = *low * std::pow(*high / *low, share);
+    const double readable = distinct ? *parse_double(fmt::format("{:.6g}", between)) : between;
+    values.push_back(i == 0 ? *low : i == *count - 1 ? *high : readable);
   }
   return values;
 }
@@ -112,6 +119,17 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
   if (arguments.clip.empty() && arguments.levels == 0) return noises;
   for (Noise& noise : noises) noise.shape = clipped(noise.shape, quantization(arguments));
   return noises;
+}
+
+void refuse_overwriting(const Arguments& arguments) {
+  if (arguments.output.empty()) return;
+  const DataArguments& data = arguments.data;
+  for (const std::string& input : {arguments.model, data.path, data.labels, data.classes}) {
+    std::error_code unlike;  // set if one of them does not exist
+    if (!input.empty() && std::filesystem::equivalent(input, arguments.output, unlike))
+      throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' is " + input + ", which is read",
+                  "name another file"};
+  }
 }
 
 int thread_count(const DeviceArguments& device) {

@@ -55,7 +55,7 @@ struct Arguments {
   std::int64_t reference_samples = 100000, seeds = 1;
 };
 
-/// Parses "0.1,0.2" or "0.01..1:20" (log-spaced). Throws Error{usage} naming `option`.
+/// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.
 std::vector<double> parse_numbers(const std::string& text, const std::string& option);
 
 /// "4G", "512M", "65536". Throws Error{usage}.
@@ -64,6 +64,9 @@ std::int64_t parse_memory(const std::string& text);
 /// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there is none,
 /// and whatever `source` throws.
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source);
+
+/// Throws Error{usage} if the output would overwrite an input.
+void refuse_overwriting(const Arguments& arguments);
 
 /// Threads to use: the requested number, or one per core.
 int thread_count(const DeviceArguments& device);

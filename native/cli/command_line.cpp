@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <functional>
 
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/messages.h"
 #include "cli/options.h"
 #include "datasets/dataset.h"
 #include "probust/base/error.h"
@@ -79,10 +82,12 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_model(*estimate, arguments);
   add_data(*estimate, arguments);
   add_device_options(*estimate, arguments);
-  one_argument_each({estimate->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2 or 0.01..1:20"),
-                     estimate->add_option("--noise", arguments.noise,
-                                          "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
-                     estimate->add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
+  one_argument_each(
+      {estimate->add_option("--sigma", arguments.sigma,
+                            "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 in geometric progression"),
+       estimate->add_option("--noise", arguments.noise,
+                            "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
+       estimate->add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
   estimate->footer(estimators_explained);
   estimate->add_option("--clip", arguments.clip, "clip noisy copies to this range: 0,1")->delimiter(',')->expected(2);
   estimate->add_option("--levels", arguments.levels,
@@ -92,10 +97,11 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
       ->add_option("--total-budget", arguments.total_budget,
                    "for auto: forwards for all points and noise models together, spent where they reduce error most")
       ->check(CLI::Range(2.0, 1e15));
-  estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label or a number")
+  estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label, a number or a name")
       ->capture_default_str();
-  estimate->add_option("--groups", arguments.groups, "classes that count as one: 0,1/2,3,4");
-  estimate->add_flag("--per-class", arguments.per_class, "also the probability of every class to win, as `classes` in JSON");
+  estimate->add_option("--groups", arguments.groups, "classes that count as one, by number or name: 0,1/2,3,4");
+  estimate->add_flag("--per-class", arguments.per_class,
+                     "also the probability of every class to win: `classes` in JSON, p_class_0, p_class_1, ... in CSV");
   estimate->add_option("--top", arguments.top, "the class has to stay among the K largest logits (mc and auto only)")
       ->check(at_least(1));
   estimate->add_option("--tolerance", arguments.tolerance,
@@ -118,10 +124,29 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   version->add_flag("--json", arguments.json, "one JSON object");
 }
 
-// CLI11's message already contains the option's name.
-int usage_error(const std::string& what) {
-  fmt::print(stderr, "probust: {}\n", Error{ErrorCode::usage, "command line", what, "see probust --help"}.message(as_flag));
-  return static_cast<int>(ErrorCode::usage);
+constexpr const char* kExitStatuses =
+    "Exit status:\n"
+    "  0    done\n"
+    "  2    wrong usage\n"
+    "  3    a model or data file cannot be read\n"
+    "  4    an operator is not supported\n"
+    "  5    device, memory, or output that cannot be written\n"
+    "  6    no row could be computed\n"
+    "  130  interrupted";
+
+int report(const Error& error) {
+  say("probust: {}\n", error.message(as_flag));
+  return static_cast<int>(error.code);
+}
+
+// The problem in CLI11's words, which contain the option's name, on one line.
+int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const bool unknown =
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || (app.get_subcommands().empty() && argc > 1);
+  std::string problem = error.what();
+  if (app.get_subcommands().empty() && argc > 1) problem = "'" + std::string(argv[1]) + "' is not a command";
+  const std::string hint = unknown || argc < 2 ? suggestion(app, argc, argv) : "see probust " + std::string(argv[1]) + " --help";
+  return report(Error{ErrorCode::usage, "command line", problem, hint});
 }
 
 }  // namespace
@@ -130,20 +155,22 @@ int run(int argc, char** argv) {
   Arguments arguments;
   Command chosen = nullptr;
   CLI::App app("probust: the probability that a classifier's answer survives noise");
+  app.formatter(wrapped_help(terminal_width()));
+  app.footer(kExitStatuses);
   app.set_version_flag("--version", PROBUST_VERSION);
   app.require_subcommand(1);
   describe_commands(app, arguments, chosen);
   try {
     app.parse(argc, argv);
-    return chosen(arguments);
+    refuse_overwriting(arguments);
+    return end_output(chosen(arguments));
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    return end_output(app.exit(help));
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what());
+    return usage_error(app, error, argc, argv);
   } catch (...) {
-    const Error error = handled_error("");
-    fmt::print(stderr, "probust: {}\n", error.message(as_flag));
-    return static_cast<int>(error.code);
+    // What was thrown by a failed write to stdout would be taken for an error of ours.
+    return std::ferror(stdout) != 0 ? end_output(0) : report(handled_error(""));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "cli/messages.h"
 #include "cli/options.h"
 #include "probust/base/text.h"
 
@@ -62,7 +63,7 @@ std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& o
   static_assert(kAllOrdinals == cuda::CudaOptions::kAll);
   cuda.ordinal = ordinal;
   cuda.precision = precision_of(arguments);
-  if (!arguments.quiet) cuda.warn = [](const std::string& text) { fmt::print(stderr, "probust: --device cuda: {}\n", text); };
+  if (!arguments.quiet) cuda.warn = [](const std::string& text) { say("probust: --device cuda: {}\n", text); };
   return cuda::load_cuda_executor(graph, options, cuda).value();
 }
 
@@ -121,7 +122,7 @@ std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& argum
     try {
       return make_cuda(graph, options, 0, arguments);
     } catch (const Error& error) {
-      if (!arguments.quiet) fmt::print(stderr, "probust: {}; the processor is taken\n", error.message(as_flag));
+      if (!arguments.quiet) say("probust: {}; the processor is taken\n", error.message(as_flag));
       return make_executor("cpu", graph, options).value();
     }
   }

@@ -8,11 +8,13 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/events.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
+#include "cli/messages.h"
 #include "cli/noise_files.h"
 #include "cli/options.h"
 #include "cli/progress_line.h"
@@ -91,7 +93,8 @@ Plan parse_plan(const Arguments& arguments) {
 // Where rows go: stdout, or a file whose name determines the format.
 class Destination {
  public:
-  Destination(const Arguments& arguments, const std::vector<std::string>& class_names) {
+  // `classes`: of rows with probabilities per class, else 0.
+  Destination(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes) {
     std::string format = arguments.format;
     if (!arguments.output.empty()) {
       const std::size_t dot = arguments.output.rfind('.');
@@ -107,7 +110,7 @@ class Destination {
                     "give a path in a folder that exists"};
     }
     if (format.empty()) format = isatty(STDOUT_FILENO) != 0 ? "table" : "jsonl";
-    writer_ = make_row_writer(format, file_, class_names);
+    writer_ = make_row_writer(format, file_, class_names, classes);
   }
   ~Destination() {
     if (file_ != stdout) std::fclose(file_);
@@ -115,24 +118,62 @@ class Destination {
   Destination(const Destination&) = delete;
   Destination& operator=(const Destination&) = delete;
 
-  void write(const Row& row) { writer_->write(row); }
+  void write(const Row& row) {
+    try {
+      writer_->write(row);
+    } catch (const std::system_error&) {
+      refuse();
+    }
+  }
   void flush() {
-    if (std::fflush(file_) != 0)
-      throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
+    if (std::fflush(file_) != 0) refuse();
   }
 
  private:
+  [[noreturn]] static void refuse() {
+    throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
+  }
+
   std::FILE* file_ = stdout;
   std::unique_ptr<RowWriter> writer_;
 };
+
+// What to look at if almost no answer is right.
+void hint_at_accuracy(const Dataset& data, std::int64_t correct, std::int64_t classes) {
+  constexpr std::int64_t kEnough = 20;
+  const std::int64_t n = std::ssize(data.labels);
+  const auto [low, high] = std::minmax_element(data.labels.begin(), data.labels.end());
+  if (*low < 0 || *high >= classes) {
+    say("probust: labels run from {} to {}, but the model has classes 0 to {}; give the right ones with --labels\n", *low, *high,
+        classes - 1);
+  } else if (n >= kEnough && static_cast<double>(correct) < 1.5 * static_cast<double>(n) / static_cast<double>(classes)) {
+    say("probust: that is close to chance; check --scale, --mean, --std, --layout and the labels\n");
+  }
+}
 
 void report_accuracy(const Dataset& data, const Tensor& logits, bool quiet) {
   if (quiet || data.labels.empty()) return;
   std::int64_t correct = 0;
   const std::int64_t n = logits.shape[0];
   for (std::int64_t i = 0; i < n; ++i) correct += argmax(logits.row(i)) == data.labels[i] ? 1 : 0;
-  fmt::print(stderr, "clean accuracy {:.2f}% ({} of {})\n", 100.0 * static_cast<double>(correct) / static_cast<double>(n),
-             correct, n);
+  say("clean accuracy {:.2f}% ({} of {})\n", 100.0 * static_cast<double>(correct) / static_cast<double>(n), correct, n);
+  hint_at_accuracy(data, correct, logits.shape[1]);
+}
+
+// Noise that is larger than the data is mostly a mistake about units.
+void report_large_noise(const Tensor& x, const std::vector<Noise>& noises, bool quiet) {
+  if (quiet) return;
+  float low = INFINITY, high = -INFINITY;
+  for (const float value : x.data) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  double largest = 0;
+  for (const Noise& noise : noises) largest = std::max(largest, noise.sigma().value_or(0));
+  if (!(low < high) || largest <= static_cast<double>(high) - static_cast<double>(low)) return;
+  say("probust: noise of {} is larger than the range of the data, {:.4g} to {:.4g}; sigma is in the data's units after --scale\n",
+      shortest_text(largest), low, high);
 }
 
 class Run {
@@ -143,13 +184,14 @@ class Run {
         arguments_(problem_.arguments),
         data_(problem_.data),
         executor_(*problem_.executor),
-        destination_(arguments_, data_.class_names) {}
+        destination_(arguments_, data_.class_names, arguments_.per_class ? executor_.classes() : 0) {}
 
   int go() {
+    if (!arguments_.tolerance) report_large_noise(data_.x, plan_.noises, arguments_.quiet);
     logits_ = executor_.logits(data_.x).value();
     std::vector<std::int64_t> target = targets(arguments_, data_, logits_);
     points_ = points_of(std::move(data_.x), std::move(target), arguments_.data.offset, arguments_.seed);
-    event_ = parse_event(arguments_, executor_.classes());
+    event_ = parse_event(arguments_, data_.class_names, executor_.classes());
     report_accuracy(data_, logits_, arguments_.quiet);
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
@@ -202,12 +244,11 @@ class Run {
       const EstimatorSpec& estimator = plan_.estimators[c % plan_.estimators.size()];
       const Calibration calibration = calibrate(waiting_[c]);
       if (arguments_.quiet || !models_copies(estimator)) continue;
-      fmt::print(stderr, "{} {}: ", plan_.noises[c / plan_.estimators.size()].text(), plan_.text(estimator));
+      say("{} {}: ", plan_.noises[c / plan_.estimators.size()].text(), plan_.text(estimator));
       if (calibration.points == 0) {
-        fmt::print(stderr, "not calibrated, too few estimates whose copies were counted\n");
+        say("not calibrated, too few estimates whose copies were counted\n");
       } else {
-        fmt::print(stderr, "calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before,
-                   calibration.after);
+        say("calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before, calibration.after);
       }
     }
     if (!waiting_.empty()) write_points(0, waiting_);
@@ -221,7 +262,7 @@ class Run {
     if (!told) refused_.emplace(plan_.text(estimator), error);
     if (!told && !arguments_.quiet && plan_.estimators.size() > 1) {  // if it is the only one, the run ends with this error
       const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + plan_.text(estimator) + ": ";
-      fmt::print(stderr, "probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
+      say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
     }
     return refused_estimates(error, points);
   }

@@ -2,6 +2,7 @@
 #include "cli/events.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "cli/devices.h"
@@ -39,6 +40,11 @@ void ask_for_tolerance(Problem& problem, const Graph& regression) {
   problem.executor = make_device(within_tolerance(regression, *arguments.tolerance), arguments);
 }
 
+std::optional<std::int64_t> class_number(const std::string& text, const std::vector<std::string>& names) {
+  const auto name = std::find(names.begin(), names.end(), text);
+  return name == names.end() ? parse_integer(text) : std::optional<std::int64_t>(name - names.begin());
+}
+
 }  // namespace
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
@@ -46,6 +52,9 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
   Problem problem{arguments, load_data(arguments.data), nullptr, noises};
   const Shape shape = point_shape(problem.data.x);
   const Model model = load_model(arguments, shape, !arguments.tolerance);
+  if (arguments.tolerance && model.classifies)
+    throw Error{ErrorCode::usage, "--tolerance", "is for regression models, and " + arguments.model + " is a classifier",
+                "leave it out"};
   for (const Noise& noise : noises) noise.shape->fit(element_count(shape), arguments.data.offset + problem.data.x.shape[0]);
   const Graph graph = load_graph(model, shape, arguments);
   if (arguments.tolerance) {
@@ -64,10 +73,10 @@ std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& dat
     if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
     result = data.labels;
   } else {
-    const auto fixed = parse_integer(arguments.target);
+    const auto fixed = class_number(arguments.target, data.class_names);
     if (!fixed)
       throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known",
-                  "use predicted, label or a class number"};
+                  "use predicted, label, a class number" + std::string(data.class_names.empty() ? "" : " or a class name")};
     std::fill(result.begin(), result.end(), *fixed);
   }
   for (const std::int64_t target : result) {
@@ -79,7 +88,7 @@ std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& dat
   return result;
 }
 
-Event parse_event(const Arguments& arguments, std::int64_t classes) {
+Event parse_event(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes) {
   Event event{{}, arguments.per_class, arguments.top};
   if (event.top > classes)
     throw Error{ErrorCode::usage, "--top", std::to_string(event.top) + " of " + std::to_string(classes) + " classes",
@@ -90,9 +99,9 @@ Event parse_event(const Arguments& arguments, std::int64_t classes) {
   std::set<std::int64_t> seen;
   for (const std::string& group : split(arguments.groups, '/')) {
     std::int64_t first = -1;
-    for (const double number : parse_numbers(group, "--groups")) {
-      const auto c = static_cast<std::int64_t>(number);
-      if (!(number >= 0 && number < static_cast<double>(classes)) || static_cast<double>(c) != number || !seen.insert(c).second) {
+    for (const std::string& member : split(group, ',')) {
+      const std::int64_t c = class_number(member, class_names).value_or(-1);
+      if (c < 0 || c >= classes || !seen.insert(c).second) {
         throw Error{ErrorCode::usage, "--groups", "'" + group + "' names a class that does not exist, or one class twice",
                     "the model has classes 0.." + std::to_string(classes - 1) + "; write for example 0,1/2,3"};
       }

@@ -26,7 +26,7 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
 /// The class whose survival is estimated, per point. Throws Error{usage}.
 std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits);
 
-/// The event that must survive: --groups "0,1/2,3", --per-class and --top. Throws Error{usage}.
-Event parse_event(const Arguments& arguments, std::int64_t classes);
+/// The event that must survive: --groups "0,1/Shirt,Coat", --per-class and --top. Throws Error{usage}.
+Event parse_event(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes);
 
 }  // namespace probust::cli

@@ -15,6 +15,7 @@
 
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/messages.h"
 #include "cli/noise_files.h"
 #include "cli/options.h"
 #include "cli/references.h"
@@ -182,7 +183,7 @@ void compare_on(const Arguments& problem, References& references, std::size_t ne
   Comparison comparison(problem, executor, data, logits);
   for (const Noise& noise : noises) {
     comparison.compare(noise, references, network, frontier);
-    if (!problem.quiet) fmt::print(stderr, "{} {}: done\n", frontier.names[network], noise.text());
+    if (!problem.quiet) say("{} {}: done\n", frontier.names[network], noise.text());
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cli/commands.h"
+#include "cli/messages.h"
 
 namespace probust::cli {
 namespace {
@@ -48,6 +49,9 @@ void end_on_signals() {
   action.sa_flags = SA_RESTART;  // a write to a full pipe goes on
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup = {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // ignored under nohup
   action.sa_handler = end_now;
   action.sa_flags = 0;
   sigaction(SIGALRM, &action, nullptr);
@@ -62,7 +66,7 @@ int run_interruptibly(StopToken& stop, const std::function<int()>& work, const s
     if (!stop) throw;  // otherwise whatever failed did so because it was interrupted
   }
   if (!stop) return status;
-  fmt::print(stderr, "probust: interrupted; {}\n", outcome());
+  say("probust: interrupted; {}\n", outcome());
   return kInterrupted;
 }
 

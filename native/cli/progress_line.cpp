@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cli/messages.h"
+
 namespace probust::cli {
 namespace {
 
@@ -48,7 +50,7 @@ ProgressLine::~ProgressLine() {
   }
   wake_.notify_one();
   thread_.join();
-  if (terminal_) fmt::print(stderr, "\r\033[K");
+  if (terminal_) say("\r\033[K");
 }
 
 void ProgressLine::watch() {
@@ -65,9 +67,9 @@ void ProgressLine::show(double seconds) const {
   const std::string left = share > 0.01 ? duration_text(seconds / share - seconds) + " left" : "";
   if (terminal_) {
     const std::string painted = colour() ? "\033[36m" + bar(share) + "\033[0m" : bar(share);
-    fmt::print(stderr, "\r{} {} {:3.0f}%  {}\033[K", title_, painted, 100 * share, left);
+    say("\r{} {} {:3.0f}%  {}\033[K", title_, painted, 100 * share, left);
   } else {
-    fmt::print(stderr, "{}: {:.0f}%, {}\n", title_, 100 * share, left);
+    say("{}: {:.0f}%, {}\n", title_, 100 * share, left);
   }
   std::fflush(stderr);
 }

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
@@ -59,27 +61,42 @@ std::string field(const std::string& text) {
 
 class Csv final : public RowWriter {
  public:
-  explicit Csv(std::FILE* file) : file_(file) {
+  Csv(std::FILE* file, std::int64_t classes) : file_(file), classes_(classes) {
     fmt::print(file_,
                "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status,"
-               "method,note\n");
+               "method,note");
+    for (std::int64_t c = 0; c < classes_; ++c) fmt::print(file_, ",p_class_{}", c);
+    fmt::print(file_, "\n");
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
-    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.index,
+    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.index,
                row.label ? std::to_string(*row.label) : "", row.predicted, row.target, field(row.noise), or_empty(row.sigma),
                field(row.estimator), or_empty(e.p), or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low),
                or_empty(e.ci_high), e.forwards, e.backwards, word(e.status), field(row.method()), field(e.note));
+    for (std::int64_t c = 0; c < classes_; ++c)  // none if the estimate has none
+      fmt::print(file_, ",{}", e.classes.empty() ? "" : or_empty(e.classes[static_cast<std::size_t>(c)]));
+    fmt::print(file_, "\n");
   }
 
  private:
   std::FILE* file_;
+  std::int64_t classes_;
 };
 
 // Small probabilities in scientific notation, others with four decimals.
 std::string readable(double p) {
   if (!std::isfinite(p)) return "-";
   return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
+}
+
+// The probability of failure, or "<0.034" if the estimate's own error hides it: a model of a few copies may say 1e-300 where the
+// copies themselves allow 0.034.
+std::string readable_failure(const Estimate& e) {
+  constexpr double kHidden = 0.01;
+  const double error = e.ci_low ? 1 - *e.ci_low : 2 * e.std_error.value_or(0);
+  return e.p_fail < kHidden * error ? "<" + (error < 1e-3 ? fmt::format("{:.1e}", error) : fmt::format("{:.2g}", error))
+                                    : readable(e.p_fail);
 }
 
 // The 95% interval, or else the standard error.
@@ -108,7 +125,8 @@ class Table final : public RowWriter {
     const Estimate& e = row.estimate;
     const std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
     fmt::print(file_, kColumns, row.index, row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator,
-               readable(e.p), readable(e.p_fail), uncertainty(e), e.forwards + e.backwards, explained(row) + target);
+               readable(e.p), readable_failure(e), uncertainty(e), e.forwards + e.backwards, explained(row) + target);
+    if (!e.classes.empty()) fmt::print(file_, "{:>8}{}\n", "", likeliest(e.classes));
   }
 
  private:
@@ -117,6 +135,20 @@ class Table final : public RowWriter {
     if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
     return class_names_[c].substr(0, 10);
   }
+  // "Bag 0.9312, Shirt 0.0513, ...": the five likeliest classes that a table can show.
+  std::string likeliest(const std::vector<double>& classes) const {
+    constexpr std::size_t kMost = 5;
+    std::vector<std::size_t> order(classes.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return classes[a] > classes[b]; });
+    std::vector<std::string> parts;
+    for (const std::size_t c : order) {
+      if (parts.size() == kMost || !(classes[c] >= 0.00005)) break;
+      parts.push_back(name(static_cast<std::int64_t>(c)) + " " + readable(classes[c]));
+    }
+    return "classes: " + join(parts);
+  }
+
   std::FILE* file_;
   std::vector<std::string> class_names_;
 };
@@ -124,9 +156,9 @@ class Table final : public RowWriter {
 }  // namespace
 
 std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file,
-                                           const std::vector<std::string>& class_names) {
+                                           const std::vector<std::string>& class_names, std::int64_t classes) {
   if (format == "jsonl") return std::make_unique<JsonLines>(file);
-  if (format == "csv") return std::make_unique<Csv>(file);
+  if (format == "csv") return std::make_unique<Csv>(file, classes);
   if (format == "table") return std::make_unique<Table>(file, class_names);
   throw Error{ErrorCode::usage, "--format", "'" + format + "' is not known", "use table, csv or jsonl"};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header.
+// Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons and tabs separate, too.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -55,10 +55,29 @@ std::string place(std::size_t line, std::size_t column) {
   return "row " + std::to_string(line) + ", column " + std::to_string(column + 1);
 }
 
+// The separator, by the first row that is not blank: a semicolon if there is one outside quotes (the row's commas are then
+// decimal marks), else a comma, else a tab.
+char separator_of(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  bool quoted = false, comma = false, tab = false;
+  for (const char c : text) {
+    quoted = quoted != (c == '"');
+    if (quoted) continue;
+    if (c == ';') return ';';
+    if (c == '\r' || c == '\n') break;
+    comma = comma || c == ',';
+    tab = tab || c == '\t';
+  }
+  return !comma && tab ? '\t' : ',';
+}
+
 // Iterates over the rows of cells.
 class CsvRows {
  public:
-  CsvRows(std::string_view text, const std::string& path) : rest_(text), path_(path) {}
+  CsvRows(std::string_view text, const std::string& path)
+      : separator_(separator_of(text)), blanks_(separator_ == '\t' ? " " : " \t"), rest_(text), path_(path) {}
+
+  char separator() const { return separator_; }
 
   /// Reads the next row that is not blank into cells(); false at the end.
   bool next() {
@@ -86,15 +105,15 @@ class CsvRows {
     cells_.resize(count);
   }
 
-  // Reads one cell and its separator; true if that is a comma.
+  // Reads one cell and what ends it; true if that is a separator.
   bool read_cell(std::string& cell) {
-    std::size_t blanks = rest_.find_first_not_of(" \t");
+    std::size_t blanks = rest_.find_first_not_of(blanks_);
     blanks = blanks == std::string_view::npos ? rest_.size() : blanks;
     if (blanks < rest_.size() && rest_[blanks] == '"') {
       rest_.remove_prefix(blanks + 1);
       read_quoted(cell);
     } else {
-      const std::size_t end = std::min(rest_.find_first_of(",\r\n"), rest_.size());
+      const std::size_t end = std::min(rest_.find_first_of(ends_), rest_.size());
       cell.assign(trimmed(rest_.substr(0, end)));
       rest_.remove_prefix(end);
     }
@@ -115,20 +134,23 @@ class CsvRows {
       cell += '"';
       rest_.remove_prefix(1);
     }
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t"), rest_.size()));
-    if (!rest_.empty() && std::string_view(",\r\n").find(rest_.front()) == std::string_view::npos) {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
+    if (!rest_.empty() && ends_.find(rest_.front()) == std::string::npos) {
       refuse(path_, "row " + std::to_string(row_line_) + " has text after a closing quote");
     }
   }
 
   bool take_end() {
     if (rest_.empty()) return false;
-    const bool comma = rest_.front() == ',';
-    if (!comma) ++next_line_;
+    const bool separated = rest_.front() == separator_;
+    if (!separated) ++next_line_;
     rest_.remove_prefix(rest_.starts_with("\r\n") ? 2 : 1);
-    return comma;
+    return separated;
   }
 
+  char separator_;
+  std::string_view blanks_;  // around cells
+  std::string ends_ = std::string("\r\n") + separator_;
   std::string_view rest_;
   const std::string& path_;
   std::vector<std::string> cells_;
@@ -225,9 +247,10 @@ class CsvTable {
   double feature(std::size_t column) const {
     const std::string& cell = rows_.cells()[column];
     const auto value = number(cell);
+    const bool decimal_comma = cell.find(',') != std::string::npos && rows_.separator() != ',';
     if (!value)
       refuse(path_, place(rows_.line(), column) + (cell.empty() ? " is empty" : " is not a number: " + shown(cell)),
-             "every feature is a number");
+             decimal_comma ? "write decimals with a point" : "every feature is a number");
     return *value;
   }
 

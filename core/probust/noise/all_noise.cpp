@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <numeric>
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
@@ -113,6 +114,12 @@ std::string known_noise() {
 std::string NoiseShape::text(double scale) const { return name() + ":" + shortest_text(scale); }
 
 void NoiseShape::fit(std::int64_t, std::int64_t) const {}
+
+std::vector<std::int64_t> NoiseShape::columns(std::int64_t elements) const {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(elements));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float, const float*, float*) const {
   throw Error{ErrorCode::usage, name(), "is not a function of standard normals", ""};

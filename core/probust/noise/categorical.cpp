@@ -30,6 +30,13 @@ class Categorical final : public SampledNoise {
     }
   }
 
+  std::vector<std::int64_t> columns(std::int64_t) const override {
+    std::vector<std::int64_t> all;
+    for (const Category& category : categories_) all.insert(all.end(), category.columns.begin(), category.columns.end());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
   // A negative scale uses 1 - u where a positive one uses u.
   void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
     const std::size_t count = lanes.points.size();

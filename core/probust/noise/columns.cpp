@@ -54,12 +54,13 @@ class OnColumns : public NoiseShape {
                     "column " + std::to_string(columns.listed.back()) + " does not exist",
                     "the points have columns 0.." + std::to_string(elements - 1)};
       }
-      for (const std::int64_t column : columns.of(elements)) {
-        if (seen.insert(column).second) continue;
-        throw Error{ErrorCode::usage, "noise '" + name() + "'", "column " + std::to_string(column) + " belongs to two parts",
+      const auto given = columns.of(elements);
+      noise.shape->fit(width(given), points);
+      for (const std::int64_t own : noise.shape->columns(width(given))) {
+        if (seen.insert(given[own]).second) continue;
+        throw Error{ErrorCode::usage, "noise '" + name() + "'", "column " + std::to_string(given[own]) + " belongs to two parts",
                     "give each part its own columns, as in gaussian:0.1@0..3+uniform:0.2@4..7"};
       }
-      noise.shape->fit(width(columns.of(elements)), points);
     }
   }
 
@@ -125,9 +126,21 @@ class OnColumns : public NoiseShape {
       std::vector<float> rows = gathered(columns, lanes, variance);
       noise.shape->variances(points, width(columns), rows.data());
       for (float& value : rows) value *= static_cast<float>(noise.scale * noise.scale);
-      scatter(rows, columns, lanes, all.data());
+      // Added, because a part that names its columns itself is given those of other parts, too.
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        for (std::int64_t lane = 0; lane < lanes; ++lane) all[columns[k] * lanes + lane] += rows[k * lanes + lane];
+      }
     }
     std::copy(all.begin(), all.end(), variance);
+  }
+
+  std::vector<std::int64_t> columns(std::int64_t elements) const override {
+    std::set<std::int64_t> all;
+    for (const auto& [noise, listed] : parts_) {
+      const auto given = listed.of(elements);
+      for (const std::int64_t own : noise.shape->columns(width(given))) all.insert(given[own]);
+    }
+    return {all.begin(), all.end()};
   }
 
   GaussianView gaussian() const override {

@@ -100,6 +100,9 @@ class NoiseShape {
   /// The noise per element, if its elements are independent. Empty if they are not, or if devices do not support it.
   virtual std::optional<ElementNoise> by_element() const { return std::nullopt; }
 
+  /// The columns of a point of `elements` elements that it changes, ascending: all, unless the noise itself names some.
+  virtual std::vector<std::int64_t> columns(std::int64_t elements) const;
+
   /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
 };
@@ -198,8 +201,8 @@ struct NoiseSource {
 std::string known_noise();
 
 /// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "uniform:0.1@0..3" (on columns 0 to 3),
-/// "gaussian:0.1@!4+categorical:FILE.json" (disjoint columns). Throws Error{usage} saying what would be right; scales must be
-/// positive and finite.
+/// "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file). Throws Error{usage}
+/// saying what would be right; scales must be positive and finite.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
 }  // namespace probust

@@ -8,16 +8,16 @@
 namespace probust::onnx {
 namespace {
 
-ValueId behind_reshapes(const Graph& graph, ValueId id) {
+ValueId before_reshapes(const Graph& graph, ValueId id) {
   while (graph[id].op == Op::reshape) id = graph[id].inputs[0];
   return id;
 }
 
 // The top_index over a whole vector that determines the output; kNoValue if there is none.
-ValueId argmax_behind(const Graph& graph, ValueId id) {
-  id = behind_reshapes(graph, id);
+ValueId argmax_before(const Graph& graph, ValueId id) {
+  id = before_reshapes(graph, id);
   if (graph[id].op == Op::take && graph[graph[id].inputs[0]].extent == Extent::constant)
-    id = behind_reshapes(graph, graph[id].inputs[1]);
+    id = before_reshapes(graph, graph[id].inputs[1]);
   if (graph[id].op != Op::top_index || element_count(graph[id].shape) != 1) return kNoValue;
   const ValueId compared = graph[id].inputs[0];
   const bool whole =
@@ -27,12 +27,13 @@ ValueId argmax_behind(const Graph& graph, ValueId id) {
 
 // softmax(f) and log_softmax(f) over all classes have the argmax of f, but saturated margins: use f.
 bool strip_softmax(const Graph& graph, FoundLogits& head) {
-  const ValueId id = behind_reshapes(graph, head.logits);
+  const ValueId id = before_reshapes(graph, head.logits);
   const Op op = graph[id].op;
   if (op != Op::softmax && op != Op::log_softmax) return false;
   const std::int64_t axis = std::get<AxisAttribute>(graph[id].attributes).axis;
   if (graph[id].shape[axis] != element_count(graph[id].shape)) return false;
   head.logits = graph[id].inputs[0];
+  head.classifies = true;
   head.notes.push_back(std::string("the final ") + (op == Op::softmax ? "Softmax" : "LogSoftmax") +
                        " is left out: margins need logits");
   return true;
@@ -40,12 +41,12 @@ bool strip_softmax(const Graph& graph, FoundLogits& head) {
 
 // P(second class) = sigmoid(s) is the second entry of softmax([0, s]).
 void strip_sigmoid(Graph& graph, FoundLogits& head, bool two_classes) {
-  const ValueId id = behind_reshapes(graph, head.logits);
+  const ValueId id = before_reshapes(graph, head.logits);
   if (graph[id].op != Op::sigmoid) return;
   if (element_count(graph[id].shape) > 1) {
     head.notes.push_back("the output passes through a Sigmoid, which saturates: margins are those of its values");
   } else if (!two_classes) {
-    head.notes.push_back("the output is one number behind a Sigmoid: estimates take it as two classes whose margin is its logit");
+    head.notes.push_back("the output is one number after a Sigmoid: estimates take it as two classes whose margin is its logit");
   } else {
     const ValueId score = build::reshape(graph, graph[id].inputs[0], {1});
     const ValueId zero = append_constant(graph, Tensor({1}));
@@ -61,12 +62,13 @@ bool is_vector(const Shape& shape) {
          element_count(shape) >= 1;
 }
 
-bool is_argmax(const Graph& graph, ValueId id) { return argmax_behind(graph, id) != kNoValue; }
+bool is_argmax(const Graph& graph, ValueId id) { return argmax_before(graph, id) != kNoValue; }
 
 FoundLogits find_logits(Graph& graph, ValueId output, bool two_classes) {
-  FoundLogits head{output, {}};
-  if (const ValueId argmax = argmax_behind(graph, output); argmax != kNoValue) {
+  FoundLogits head{output};
+  if (const ValueId argmax = argmax_before(graph, output); argmax != kNoValue) {
     head.logits = graph[argmax].inputs[0];
+    head.classifies = true;
     head.notes.emplace_back("the final ArgMax is left out: margins need what it compares");
   }
   if (!strip_softmax(graph, head)) strip_sigmoid(graph, head, two_classes);

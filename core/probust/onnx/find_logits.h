@@ -11,7 +11,8 @@ namespace probust::onnx {
 /// A classifier with its final softmax, sigmoid or argmax removed: the logits, and one sentence for each removal.
 struct FoundLogits {
   ValueId logits;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes{};
+  bool classifies = false;  ///< the last operator was an ArgMax, Softmax or LogSoftmax over all classes
 };
 
 /// True if at most one extent is not 1: [1, C], [C], [1, C, 1, 1].

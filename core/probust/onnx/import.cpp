@@ -147,6 +147,7 @@ class Importer {
     FoundLogits head = find_logits(graph, graph.outputs[0], options_.two_classes_of_one);
     model_.notes.insert(model_.notes.end(), head.notes.begin(), head.notes.end());
     model_.classes = element_count(graph[head.logits].shape);
+    model_.classifies = head.classifies;
     graph.outputs = {build::reshape(graph, head.logits, {model_.classes})};
     graph = simplify(graph);
     return std::move(model_);
