@@ -105,7 +105,8 @@ val load_external(const val& bytes, const val& given) {
                       options.text("output", ""),
                       input,
                       classes,
-                      options.texts("notes", "")};
+                      options.texts("notes", ""),
+                      false};
     const Shape point = point_shape(options, model);
     const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
     ExecutorOptions running = executor_options(options);

@@ -47,8 +47,9 @@ struct Model {
   std::string input_name, output_name;
   Shape input_shape;  ///< at batch one, e.g. [1, 3, 32, 32]
   std::int64_t classes = 0;
-  bool classifies = false;         ///< its last operator was an ArgMax, Softmax or LogSoftmax; without it, it may be a regression
   std::vector<std::string> notes;  ///< decisions made during import, one sentence each
+  /// Its last operator was an ArgMax, Softmax or LogSoftmax; without one, it may be a regression.
+  bool classifies = false;
 };
 
 struct ImportOptions {
