@@ -33,6 +33,8 @@ struct DeviceArguments {
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
+  std::string run;         ///< a run (.sqlite) that is read
+  bool force_new = false;  ///< replace the run that --output names
   Shape input_shape;
   DataArguments data;
   DeviceArguments device;

@@ -111,9 +111,16 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   estimate->add_flag("--calibrate", arguments.calibrate,
                      "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
   estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
-  estimate->add_option("-o,--output", arguments.output, "write rows to this .csv or .jsonl file");
+  estimate->add_option("-o,--output", arguments.output,
+                       "write rows to this .csv, .jsonl or .sqlite file; if a .sqlite run exists, go on with it");
+  estimate->add_flag("--force-new", arguments.force_new, "replace the run that -o names");
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   estimate->add_flag("--quiet", arguments.quiet, "do not print accuracy and progress on stderr");
+
+  CLI::App* exported = add_command(app, "export", "the rows of a run as .csv or .jsonl", run_export, chosen);
+  exported->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
+  exported->add_option("-o,--output", arguments.output, "the .csv or .jsonl file to write (default: stdout)");
+  exported->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
 
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
@@ -132,7 +139,8 @@ constexpr const char* kExitStatuses =
     "  4    an operator is not supported\n"
     "  5    device, memory, or output that cannot be written\n"
     "  6    no row could be computed\n"
-    "  130  interrupted";
+    "  7    a run that another process writes, or with another configuration\n"
+    "  130  interrupted; a run goes on if the command is repeated";
 
 int report(const Error& error) {
   say("probust: {}\n", error.message(as_flag));

@@ -2,15 +2,15 @@
 // probust estimate: from files to rows. Predictions for all points come first, because a wrong mean or layout shows at once in
 // the clean accuracy. Then blocks of points go through every noise model and estimator, and their rows are written.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <system_error>
 
 #include "cli/commands.h"
+#include "cli/destination.h"
 #include "cli/events.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
@@ -18,10 +18,10 @@
 #include "cli/noise_files.h"
 #include "cli/options.h"
 #include "cli/progress_line.h"
-#include "cli/row_writer.h"
 #include "probust/analysis/calibration.h"
 #include "probust/analysis/curve.h"
 #include "probust/base/text.h"
+#include "probust/estimators/estimate_run.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/pooling.h"
 #include "probust/estimators/schedule.h"
@@ -35,6 +35,8 @@ struct Plan {
   std::int64_t total = 0;  // forwards that `auto` shares among all points and noise models; 0: a budget per point
 
   bool shares(const EstimatorSpec& estimator) const { return total > 0 && estimator.definition->name == "auto"; }
+
+  std::int64_t rows_a_point() const { return std::ssize(noises) * std::ssize(estimators); }
 
   std::string text(const EstimatorSpec& estimator) const { return shares(estimator) ? "auto" : estimator.text(); }
 
@@ -90,53 +92,42 @@ Plan parse_plan(const Arguments& arguments) {
   return plan;
 }
 
-// Where rows go: stdout, or a file whose name determines the format.
-class Destination {
- public:
-  // `classes`: of rows with probabilities per class, else 0.
-  Destination(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes) {
-    std::string format = arguments.format;
-    if (!arguments.output.empty()) {
-      const std::size_t dot = arguments.output.rfind('.');
-      const std::string ending = dot == std::string::npos ? "" : arguments.output.substr(dot + 1);
-      if (ending != "csv" && ending != "jsonl") {
-        throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv or .jsonl",
-                    "name for example rows.jsonl"};
-      }
-      if (format.empty()) format = ending;
-      file_ = std::fopen(arguments.output.c_str(), "w");
-      if (file_ == nullptr)
-        throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' cannot be written",
-                    "give a path in a folder that exists"};
-    }
-    if (format.empty()) format = isatty(STDOUT_FILENO) != 0 ? "table" : "jsonl";
-    writer_ = make_row_writer(format, file_, class_names, classes);
-  }
-  ~Destination() {
-    if (file_ != stdout) std::fclose(file_);
-  }
-  Destination(const Destination&) = delete;
-  Destination& operator=(const Destination&) = delete;
-
-  void write(const Row& row) {
-    try {
-      writer_->write(row);
-    } catch (const std::system_error&) {
-      refuse();
-    }
-  }
-  void flush() {
-    if (std::fflush(file_) != 0) refuse();
-  }
-
- private:
-  [[noreturn]] static void refuse() {
-    throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
-  }
-
-  std::FILE* file_ = stdout;
-  std::unique_ptr<RowWriter> writer_;
-};
+// Everything that the rows depend on, apart from the device.
+store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
+  const DataArguments& data = arguments.data;
+  const auto checksum = [](const std::string& path) { return path.empty() ? "" : store::file_checksum(path); };
+  const auto number = [](const std::optional<double>& value) { return value ? shortest_text(*value) : ""; };
+  const auto list = [](const auto& values) { return fmt::format("{}", fmt::join(values, ",")); };
+  std::vector<std::string> noises, estimators;
+  for (const Noise& noise : plan.noises) noises.push_back(noise.text());
+  for (const EstimatorSpec& estimator : plan.estimators) estimators.push_back(plan.text(estimator));
+  return {{"version", PROBUST_VERSION},
+          {"model", checksum(arguments.model)},
+          {"output_name", arguments.output_name},
+          {"input_shape", list(arguments.input_shape)},
+          {"data", checksum(data.path)},
+          {"labels", checksum(data.labels)},
+          {"label_column", data.label_column},
+          {"scale", number(data.scale)},
+          {"mean", list(data.mean)},
+          {"std", list(data.std)},
+          {"layout", data.layout},
+          {"cifar100", data.cifar100 ? "yes" : "no"},
+          {"offset", std::to_string(data.offset)},
+          {"limit", std::to_string(data.limit)},
+          {"noise", join(noises)},
+          {"estimator", join(estimators)},
+          {"total_budget", number(arguments.total_budget)},
+          {"target", arguments.target},
+          {"groups", arguments.groups},
+          {"per_class", arguments.per_class ? "yes" : "no"},
+          {"top", std::to_string(arguments.top)},
+          {"tolerance", number(arguments.tolerance)},
+          {"smooth", arguments.smooth ? "yes" : "no"},
+          {"calibrate", arguments.calibrate ? "yes" : "no"},
+          {"seed", std::to_string(arguments.seed)},
+          {"precision", arguments.device.precision}};
+}
 
 // What to look at if almost no answer is right.
 void hint_at_accuracy(const Dataset& data, std::int64_t correct, std::int64_t classes) {
@@ -184,7 +175,8 @@ class Run {
         arguments_(problem_.arguments),
         data_(problem_.data),
         executor_(*problem_.executor),
-        destination_(arguments_, data_.class_names, arguments_.per_class ? executor_.classes() : 0) {}
+        destination_(make_destination(arguments_, configuration_of(arguments_, plan_), data_.class_names, plan_.rows_a_point(),
+                                      arguments_.per_class ? executor_.classes() : 0)) {}
 
   int go() {
     if (!arguments_.tolerance) report_large_noise(data_.x, plan_.noises, arguments_.quiet);
@@ -196,10 +188,16 @@ class Run {
     const std::int64_t n = logits_.shape[0];
     const ProgressLine line("estimating", executor_.progress.passes, plan_.passes(n, executor_.classes()), arguments_.quiet);
     if (plan_.total > 0) schedule();
-    for (std::int64_t first = 0; first < n; first += kBlock) {
+    for (std::int64_t first = 0, count = 0; first < n; first += count) {
       stop_if_asked(&executor_.progress.stop);
-      block(first, std::min(kBlock, n - first));
+      count = std::min(n - first, next_count(first));
+      if (destination_->has(arguments_.data.offset + first, count)) {
+        skip(count);
+      } else {
+        timed_block(first, count);
+      }
     }
+    if (skipped_ > 0 && !arguments_.quiet) say("{} points were done before\n", skipped_);
     if (arguments_.calibrate) calibrate_all();
     if (computed_ == 0 && !refused_.empty()) throw refused_.begin()->second;
     return computed_ > 0 ? 0 : static_cast<int>(ErrorCode::numerical);
@@ -222,6 +220,31 @@ class Run {
     const auto shares = [this](const EstimatorSpec& estimator) { return plan_.shares(estimator); };
     const EstimatorSpec& sharing = *std::find_if(plan_.estimators.begin(), plan_.estimators.end(), shares);
     scheduled_.assign(problem_.noises.size(), answered(sharing, estimates.error(), points_.size()));
+  }
+
+  // Whole blocks if an estimator borrows from other points; else as many points as take about two seconds, so that little is lost
+  // if the run is cut.
+  std::int64_t next_count(std::int64_t first) const {
+    constexpr double kSeconds = 2;
+    constexpr std::int64_t kFirst = 16, kLeast = 4;
+    if (arguments_.smooth || block_size(plan_.estimators) == kBlock)
+      return points_in_block(arguments_.data.offset + first, kBlock);
+    if (pace_ == 0) return kFirst;
+    return static_cast<std::int64_t>(std::clamp(kSeconds / pace_, double{kLeast}, double{kBlock}));
+  }
+
+  void timed_block(std::int64_t first, std::int64_t count) {
+    const auto begin = std::chrono::steady_clock::now();
+    block(first, count);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    pace_ = std::max(1e-9, taken.count()) / static_cast<double>(count);
+  }
+
+  // A block that an earlier attempt wrote.
+  void skip(std::int64_t count) {
+    skipped_ += count;
+    computed_ += count * plan_.rows_a_point();
+    executor_.progress.passes += plan_.passes(count, executor_.classes());
   }
 
   // Estimates one block and writes its rows, or with --calibrate keeps it until all are done.
@@ -306,7 +329,7 @@ class Run {
   void write_points(std::int64_t first, const Columns& columns) {
     const auto count = static_cast<std::int64_t>(columns[0].size());
     for (std::int64_t i = 0; i < count; ++i) write_point(first + i, i, columns);
-    destination_.flush();
+    destination_->flush();
   }
 
   void write_point(std::int64_t i, std::int64_t in_block, const Columns& columns) {
@@ -317,7 +340,7 @@ class Run {
         if (!data_.labels.empty()) row.label = data_.labels[i];
         const bool answered = !std::isnan(row.estimate.p) || row.estimate.status == Status::degenerate;
         computed_ += answered ? 1 : 0;
-        destination_.write(row);
+        destination_->write(row);
         ++written_;
       }
     }
@@ -328,14 +351,15 @@ class Run {
   const Arguments& arguments_;
   Dataset& data_;  // its x is moved into the points
   Executor& executor_;
-  Destination destination_;
+  std::unique_ptr<Destination> destination_;
   Tensor logits_;
   Points points_;
   Event event_;
   Columns scheduled_;                     // [noise][point], with a total budget
   Columns waiting_;                       // of all points, to be calibrated
   std::map<std::string, Error> refused_;  // by estimator: why it cannot answer
-  std::int64_t computed_ = 0, written_ = 0;
+  std::int64_t computed_ = 0, written_ = 0, skipped_ = 0;
+  double pace_ = 0;  // seconds per point in the last block
 };
 
 }  // namespace

@@ -90,13 +90,12 @@ std::string readable(double p) {
   return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
 }
 
-// The probability of failure, or "<0.034" if the estimate's own error hides it: a model of a few copies may say 1e-300 where the
-// copies themselves allow 0.034.
+// The probability of failure, with the digits that the estimate's error leaves: one if it is far smaller than the error, as the
+// model of a few copies may say, and "<0.034" if a model says 1e-300 where its copies allow 0.034.
 std::string readable_failure(const Estimate& e) {
-  constexpr double kHidden = 0.01;
   const double error = e.ci_low ? 1 - *e.ci_low : 2 * e.std_error.value_or(0);
-  return e.p_fail < kHidden * error ? "<" + (error < 1e-3 ? fmt::format("{:.1e}", error) : fmt::format("{:.2g}", error))
-                                    : readable(e.p_fail);
+  if (e.p_fail < 1e-6 * error) return "<" + (error < 1e-3 ? fmt::format("{:.1e}", error) : fmt::format("{:.2g}", error));
+  return e.p_fail < 0.01 * error && e.p_fail < 1e-3 ? fmt::format("{:.0e}", e.p_fail) : readable(e.p_fail);
 }
 
 // The 95% interval, or else the standard error.

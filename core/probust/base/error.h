@@ -16,6 +16,7 @@ enum class ErrorCode {
   unsupported = 4,    ///< the model uses something that probust does not do
   resources = 5,      ///< not enough memory, or no such device
   numerical = 6,      ///< no number could be computed
+  conflict = 7,       ///< a run is written by another process, or was started with another configuration
   internal = 70,      ///< an error in probust
   interrupted = 130,  ///< the caller asked for a stop, or the time given to a step is over
 };

@@ -56,7 +56,7 @@ void EstimateRun::find_logits() {
 }
 
 void EstimateRun::begin_block() {
-  const std::int64_t count = std::min(block_, size() - first_);
+  const std::int64_t count = std::min(points_in_block(request_.offset + first_, block_), size() - first_);
   if (count > 0)
     evaluation_ = std::make_unique<Evaluation>(executor(), slice(points_, first_, count), probust::rows(logits_, first_, count));
 }

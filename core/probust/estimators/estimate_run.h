@@ -13,6 +13,10 @@ namespace probust {
 /// How many points to estimate together: kBlock if an estimator pools over points, else few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 
+/// How many points, from this position of the data on, are estimated together: blocks of `size` begin at multiples of it, so that
+/// estimates that borrow from other points do not depend on where a run begins or was cut.
+inline std::int64_t points_in_block(std::int64_t position, std::int64_t size) { return size - position % size; }
+
 /// What to estimate: every point under every noise model by every estimator.
 struct EstimateRequest {
   Tensor x;                           ///< [N, ...] in the natural space

@@ -41,4 +41,12 @@ std::string_view word(Status status) {
   return "";
 }
 
+std::optional<Status> status_of(std::string_view word) {
+  for (int i = 0; i <= static_cast<int>(Status::numerical); ++i) {
+    const auto status = static_cast<Status>(i);
+    if (probust::word(status) == word) return status;
+  }
+  return std::nullopt;
+}
+
 }  // namespace probust

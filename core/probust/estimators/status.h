@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace probust {
@@ -28,5 +29,8 @@ enum class Status : std::uint8_t {
 
 /// The word in rows: "ok". Scripts and pages rely on these words: do not change them.
 std::string_view word(Status status);
+
+/// The status with this word, if there is one.
+std::optional<Status> status_of(std::string_view word);
 
 }  // namespace probust

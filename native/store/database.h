@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace probust::store {
+
+/// A SQLite connection. All functions throw Error named after the file: unreadable (not a database, or damaged), resources (the
+/// disk is full, or the file cannot be written).
+class Database {
+ public:
+  /// Opens or, if it may be written, creates the file.
+  Database(std::string path, bool writable);
+
+  /// Runs statements without parameters and results.
+  void execute(const std::string& statements);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class Statement;
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  [[noreturn]] void refuse() const;
+
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+/// A prepared statement. Parameters and columns count from 0. Texts are copied.
+class Statement {
+ public:
+  Statement(Database& database, std::string_view text);
+
+  void bind(int parameter, std::int64_t value);
+  void bind(int parameter, std::optional<double> value);  ///< none or not finite: NULL
+  void bind(int parameter, std::string_view value);
+  void bind(int parameter, std::span<const double> value);  ///< as a blob; empty: NULL
+  void bind_null(int parameter);
+
+  /// The next row of the result; false after the last one, and then the statement can be run again.
+  bool step();
+
+  std::int64_t integer(int column) const;
+  std::optional<double> real(int column) const;
+  std::string text(int column) const;
+  bool null(int column) const;
+  std::span<const double> doubles(int column) const;  ///< valid until the next step
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  void check(int result) const;
+
+  Database& database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+}  // namespace probust::store
