@@ -163,7 +163,7 @@ int run(int argc, char** argv) {
   Arguments arguments;
   Command chosen = nullptr;
   CLI::App app("probust: the probability that a classifier's answer survives noise");
-  app.formatter(wrapped_help(terminal_width()));
+  app.formatter(wrapped_help());
   app.footer(kExitStatuses);
   app.set_version_flag("--version", PROBUST_VERSION);
   app.require_subcommand(1);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "cli/messages.h"
 #include "cli/row_writer.h"
 #include "probust/base/error.h"
 
@@ -37,18 +38,14 @@ class Text final : public Destination {
     try {
       writer_->write(row);
     } catch (const std::system_error&) {
-      refuse();
+      throw write_error();
     }
   }
   void flush() override {
-    if (std::fflush(file_) != 0) refuse();
+    if (std::fflush(file_) != 0) throw write_error();
   }
 
  private:
-  [[noreturn]] static void refuse() {
-    throw Error{ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"};
-  }
-
   std::FILE* file_ = stdout;
   std::unique_ptr<RowWriter> writer_;
 };
@@ -72,16 +69,12 @@ class Stored final : public Destination {
 
 }  // namespace
 
-std::unique_ptr<Destination> make_destination(const Arguments& arguments, const store::Configuration& configuration,
-                                              const std::vector<std::string>& class_names, std::int64_t rows_a_point,
+bool names_run(const Arguments& arguments) { return ending_of(arguments.output) == "sqlite"; }
+
+std::unique_ptr<Destination> text_destination(const Arguments& arguments, const std::vector<std::string>& class_names,
                                               std::int64_t classes) {
-  const std::string ending = ending_of(arguments.output);
-  if (ending == "sqlite" && !arguments.format.empty())
-    throw Error{ErrorCode::usage, "--format", "is for text, and --output names a run",
-                "leave it out; probust export writes text"};
-  if (ending == "sqlite")
-    return std::make_unique<Stored>(store::RunFile::open(arguments.output, configuration, arguments.force_new), rows_a_point);
   if (arguments.force_new) throw Error{ErrorCode::usage, "--force-new", "replaces a run", "give it with -o RUN.sqlite"};
+  const std::string ending = ending_of(arguments.output);
   if (!arguments.output.empty() && ending != "csv" && ending != "jsonl") {
     throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv, .jsonl or .sqlite",
                 "name for example rows.jsonl"};
@@ -90,6 +83,14 @@ std::unique_ptr<Destination> make_destination(const Arguments& arguments, const 
   if (format.empty()) format = ending;
   if (format.empty()) format = isatty(STDOUT_FILENO) != 0 ? "table" : "jsonl";
   return std::make_unique<Text>(arguments.output, format, class_names, classes);
+}
+
+std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration,
+                                             std::int64_t rows_a_point) {
+  if (!arguments.format.empty())
+    throw Error{ErrorCode::usage, "--format", "is for text, and --output names a run",
+                "leave it out; probust export writes text"};
+  return std::make_unique<Stored>(store::RunFile::open(arguments.output, configuration, arguments.force_new), rows_a_point);
 }
 
 }  // namespace probust::cli

@@ -24,11 +24,17 @@ class Destination {
   virtual void flush() = 0;
 };
 
-/// stdout or, by the ending of --output, a .csv, .jsonl or .sqlite file. With a run (.sqlite) that is there, `configuration` has
-/// to be the same. `rows_a_point`: how many rows each point has; `classes`: of rows with probabilities per class, else 0. Throws
-/// Error: usage, resources, conflict.
-std::unique_ptr<Destination> make_destination(const Arguments& arguments, const store::Configuration& configuration,
-                                              const std::vector<std::string>& class_names, std::int64_t rows_a_point,
+/// Whether --output names a run, a .sqlite file.
+bool names_run(const Arguments& arguments);
+
+/// stdout, or the .csv or .jsonl file that --output names. `classes`: of rows with probabilities per class, else 0. Throws
+/// Error{usage}.
+std::unique_ptr<Destination> text_destination(const Arguments& arguments, const std::vector<std::string>& class_names,
                                               std::int64_t classes);
+
+/// The run that --output names. If it is there, `configuration` has to be the same. `rows_a_point`: how many rows each point has.
+/// Throws Error: usage, and what RunFile::open throws.
+std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration,
+                                             std::int64_t rows_a_point);
 
 }  // namespace probust::cli

@@ -175,8 +175,9 @@ class Run {
         arguments_(problem_.arguments),
         data_(problem_.data),
         executor_(*problem_.executor),
-        destination_(make_destination(arguments_, configuration_of(arguments_, plan_), data_.class_names, plan_.rows_a_point(),
-                                      arguments_.per_class ? executor_.classes() : 0)) {}
+        destination_(names_run(arguments_)
+                         ? run_destination(arguments_, configuration_of(arguments_, plan_), plan_.rows_a_point())
+                         : text_destination(arguments_, data_.class_names, arguments_.per_class ? executor_.classes() : 0)) {}
 
   int go() {
     if (!arguments_.tolerance) report_large_noise(data_.x, plan_.noises, arguments_.quiet);

@@ -7,10 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
+#include <utility>
 #include <vector>
 
-#include "cli/messages.h"
 #include "probust/base/text.h"
 
 namespace probust::cli {
@@ -35,6 +36,16 @@ std::string wrapped_line(std::string line, std::size_t width) {
   return text + line;
 }
 
+// The text with line breaks, so that no line is longer than `width` if words allow it. Breaks in the text stay.
+std::string wrapped(std::string_view text, int width) {
+  std::vector<std::string> lines = split(std::string(text), '\n');
+  std::string result;
+  for (std::string& line : lines) result += wrapped_line(std::move(line), static_cast<std::size_t>(width)) + "\n";
+  result.pop_back();
+  return result;
+}
+
+// CLI11's help in lines no longer than `width`.
 class WrappedHelp final : public CLI::Formatter {
  public:
   explicit WrappedHelp(int width) : width_(width) {}
@@ -59,13 +70,7 @@ class WrappedHelp final : public CLI::Formatter {
   int width_;
 };
 
-std::string did_you_mean(std::string_view typed, const std::vector<std::string>& known) {
-  const std::vector<std::string> similar = similar_words(typed, known);
-  return similar.empty() ? "" : "did you mean " + join(similar, " or ") + "?";
-}
-
-}  // namespace
-
+// Columns of the terminal: $COLUMNS, or what the terminal says, or 100. At least 40.
 int terminal_width() {
   constexpr int kDefault = 100, kLeast = 40;
   const char* columns = std::getenv("COLUMNS");
@@ -75,15 +80,43 @@ int terminal_width() {
   return std::max(kLeast, static_cast<int>(given.value_or(terminal ? size.ws_col : kDefault)));
 }
 
-std::string wrapped(std::string_view text, int width) {
-  std::vector<std::string> lines = split(std::string(text), '\n');
-  std::string result;
-  for (std::string& line : lines) result += wrapped_line(std::move(line), static_cast<std::size_t>(width)) + "\n";
-  result.pop_back();
-  return result;
+// The least number of letters to insert, remove or replace, or neighbours to exchange (optimal string alignment).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0U);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
 }
 
-std::shared_ptr<CLI::Formatter> wrapped_help(int width) { return std::make_shared<WrappedHelp>(width); }
+// The words that are the most like a mistyped one, best first: at most three, none that is too different.
+std::vector<std::string> similar_words(std::string_view typed, const std::vector<std::string>& words) {
+  std::vector<std::pair<std::size_t, std::string>> candidates;
+  for (const std::string& word : words) {
+    const std::size_t errors = word.starts_with(typed) && typed.size() >= 3 ? 1 : distance(typed, word);
+    if (errors <= std::max<std::size_t>(1, typed.size() / 3)) candidates.emplace_back(errors, word);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> similar;
+  for (std::size_t i = 0; i < std::min(kMost, candidates.size()); ++i) similar.push_back(candidates[i].second);
+  return similar;
+}
+
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& known) {
+  const std::vector<std::string> similar = similar_words(typed, known);
+  return similar.empty() ? "" : "did you mean " + join(similar, " or ") + "?";
+}
+
+}  // namespace
+
+std::shared_ptr<CLI::Formatter> wrapped_help() { return std::make_shared<WrappedHelp>(terminal_width()); }
 
 std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
   std::string hint;

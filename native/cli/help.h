@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace CLI {
 class App;
@@ -12,15 +11,9 @@ class Formatter;
 
 namespace probust::cli {
 
-/// Columns of the terminal: $COLUMNS, or what the terminal says, or 100. At least 40.
-int terminal_width();
-
-/// The text with line breaks, so that no line is longer than `width` if words allow it. Breaks in the text stay. A continued line
-/// is indented to the second column, if the line has one (after two spaces or more), or else as the line is.
-std::string wrapped(std::string_view text, int width);
-
-/// CLI11's help in lines no longer than `width`.
-std::shared_ptr<CLI::Formatter> wrapped_help(int width);
+/// CLI11's help in lines no longer than the terminal ($COLUMNS, or what it says, or 100 columns; at least 40). A continued line
+/// is indented to the second column, if the line has one, or else as the line is.
+std::shared_ptr<CLI::Formatter> wrapped_help();
 
 /// What someone may have meant who gave words that `app` does not know: "did you mean --sigma?", or "see probust --help".
 std::string suggestion(const CLI::App& app, int argc, const char* const* argv);

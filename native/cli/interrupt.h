@@ -8,7 +8,7 @@
 
 namespace probust::cli {
 
-/// From now on, SIGINT and SIGTERM end the program with the status kInterrupted.
+/// From now on, SIGINT, SIGTERM and, unless it is ignored, SIGHUP end the program with the status kInterrupted.
 void end_on_signals();
 
 /// The exit status that `work` returns. Meanwhile, SIGINT, SIGTERM and SIGHUP set `stop` instead of ending the program at once. A

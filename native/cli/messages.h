@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "probust/base/error.h"
 
 namespace probust::cli {
 
@@ -18,10 +18,10 @@ void say(fmt::format_string<T...> format, T&&... values) {
   say(std::string_view(fmt::format(format, std::forward<T>(values)...)));
 }
 
-/// Flushes stdout. Returns `status`, or after a failed write, which it reports, the status of ErrorCode::resources.
-int end_output(int status);
+/// The error of output that could not be written.
+Error write_error();
 
-/// The words that are the most like a mistyped one, best first: at most three, none that is too different.
-std::vector<std::string> similar_words(std::string_view typed, const std::vector<std::string>& words);
+/// Flushes stdout. Returns `status`, or after a failed write, which it reports, that of write_error().
+int end_output(int status);
 
 }  // namespace probust::cli

@@ -19,8 +19,6 @@
 namespace probust::store {
 namespace {
 
-constexpr std::string_view kFormat = "1";  // raised when older programs cannot read the tables
-
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS configuration (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS estimates (
@@ -142,9 +140,7 @@ RunFile RunFile::open(const std::string& path, const Configuration& configuratio
   const Configuration before = run.configuration();
   if (before.empty()) {
     Statement insert(database, "INSERT INTO configuration (name, value) VALUES (?, ?)");
-    Configuration all{{"format", std::string(kFormat)}};
-    all.insert(all.end(), configuration.begin(), configuration.end());
-    for (const auto& [name, value] : all) {
+    for (const auto& [name, value] : configuration) {
       insert.bind(0, std::string_view(name));
       insert.bind(1, std::string_view(value));
       insert.step();
