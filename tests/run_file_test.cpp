@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Runs in SQLite files: rows come back as they were, and a run that is cut goes on.
+// Runs in SQLite files: what is stored comes back as it was.
 #include "store/run_file.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <random>
+#include <functional>
 
-#include "datasets/npy.h"
 #include "probust/base/error.h"
 #include "store/database.h"
 #include "support/command.h"
-#include "support/evaluate.h"
 
 namespace probust {
 namespace {
 
 using store::Configuration;
 using store::RunFile;
-using test::Finished;
+using Mode = RunFile::Mode;
 using test::Folder;
-using test::kDigits;
-using test::lines_of;
 
 Row row_with(std::int64_t index, const std::string& estimator) {
   Row row{.index = index,
@@ -69,11 +61,17 @@ TEST(RunFile, RowsComeBackAsTheyWere) {
   failed.estimate.method = parse_estimator("probit:5");
   failed.estimate.note.clear();
   {
-    RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, false);
+    RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, Mode::resume);
     run.append(std::vector<Row>{plain, failed});
     run.append(std::vector<Row>{row_with(2, "mc:10"), row_with(2, "auto:5")});
     EXPECT_EQ(run.rows(), 4);
-    EXPECT_EQ(run.rows(2, 5), 2);
+    const auto rows = [&](const std::string& model, const std::string& estimator, std::int64_t first, std::int64_t count) {
+      return run.rows({.model = model, .noise = "gaussian:0.1", .estimator = estimator, .first = first, .count = count});
+    };
+    EXPECT_EQ(rows("", "mc:10", 2, 5), 1);
+    EXPECT_EQ(rows("", "mc:10", 2, 6), 2);
+    EXPECT_EQ(rows("", "mc:11", 2, 6), 0);
+    EXPECT_EQ(rows("other", "mc:10", 2, 6), 0);
   }
   const RunFile run = RunFile::read(folder / "r.sqlite");
   const std::vector<Row> rows = all_rows(run);
@@ -99,92 +97,80 @@ TEST(RunFile, OneConfigurationAndOneWriter) {
   const std::string path = folder / "r.sqlite";
   const Configuration one{{"seed", "0"}, {"noise", "gaussian:0.1"}}, other{{"seed", "0"}, {"noise", "gaussian:0.2"}};
   {
-    RunFile run = RunFile::open(path, one, false);
+    RunFile run = RunFile::open(path, one, Mode::resume);
     run.append(std::vector<Row>{row_with(1, "mc:10")});
-    EXPECT_EQ(code_of([&] { RunFile::open(path, one, false); }), ErrorCode::conflict);
+    EXPECT_EQ(code_of([&] { RunFile::open(path, one, Mode::resume); }), ErrorCode::conflict);
     EXPECT_EQ(RunFile::read(path).rows(), 1);  // reading is allowed meanwhile
   }
-  EXPECT_EQ(RunFile::open(path, one, false).rows(), 1);
+  EXPECT_EQ(RunFile::open(path, one, Mode::resume).rows(), 1);
   try {
-    RunFile::open(path, other, false);
+    RunFile::open(path, other, Mode::resume);
     ADD_FAILURE() << "another configuration was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::conflict);
     EXPECT_NE(error.problem.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << error.problem;
   }
-  EXPECT_EQ(RunFile::open(path, other, true).rows(), 0);
-  EXPECT_EQ(code_of([&] { RunFile::open(path, one, false); }), ErrorCode::conflict);
+  EXPECT_EQ(RunFile::open(path, other, Mode::replace).rows(), 0);
+  EXPECT_EQ(code_of([&] { RunFile::open(path, one, Mode::resume); }), ErrorCode::conflict);
 }
 
 TEST(RunFile, OtherFilesAreRefused) {
   const Folder folder;
   const std::string text = folder.write("t.sqlite", std::string(5000, 'x'));
-  EXPECT_EQ(code_of([&] { RunFile::open(text, {}, false); }), ErrorCode::unreadable);
+  EXPECT_EQ(code_of([&] { RunFile::open(text, {}, Mode::resume); }), ErrorCode::unreadable);
   EXPECT_EQ(code_of([&] { RunFile::read(text); }), ErrorCode::unreadable);
   EXPECT_EQ(code_of([&] { RunFile::read(folder / "none.sqlite"); }), ErrorCode::unreadable);
-  EXPECT_EQ(code_of([&] { RunFile::open(folder / "no/such/folder.sqlite", {}, false); }), ErrorCode::resources);
+  EXPECT_EQ(code_of([&] { RunFile::open(folder / "no/such/folder.sqlite", {}, Mode::resume); }), ErrorCode::resources);
   EXPECT_EQ(test::read_whole(text), std::string(5000, 'x'));
   const std::string foreign = folder / "foreign.sqlite";
   store::Database(foreign, true).execute("CREATE TABLE contacts (name TEXT)");
-  EXPECT_EQ(code_of([&] { RunFile::open(foreign, {}, false); }), ErrorCode::unreadable);
+  EXPECT_EQ(code_of([&] { RunFile::open(foreign, {}, Mode::resume); }), ErrorCode::unreadable);
   EXPECT_EQ(code_of([&] { RunFile::read(foreign); }), ErrorCode::unreadable);
 }
 
-// Ends a run at a random moment, again and again, until it is done.
-TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
+TEST(RunFile, ExtendAllowsMoreButNotOther) {
   const Folder folder;
-  const std::string options = kDigits + " --sigma 0.2,0.4 --estimator mc:20000,taylor --threads 1 --quiet";
-  const Finished whole = test::probust("estimate " + options + " --format csv");
-  ASSERT_EQ(whole.status, 0) << whole.err;
-  const std::string run = folder / "run.sqlite";
-  std::mt19937 random(1);
-  int kills = 0, status = -1;
-  while (kills < 20 && status != 0) {
-    const pid_t child = fork();
-    if (child == 0) {
-      const std::string command =
-          std::string("exec ") + PROBUST_PROGRAM + " estimate " + options + " -o '" + run + "' 2>/dev/null";
-      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      _exit(127);
-    }
-    usleep(std::uniform_int_distribution<useconds_t>(1'000, 400'000)(random));
-    if (kill(child, SIGKILL) == 0) ++kills;
-    int raw = 0;
-    waitpid(child, &raw, 0);
-    status = WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
-  }
-  EXPECT_GE(kills, 1);
-  const Finished last = test::probust("estimate " + options + " -o " + run);
-  EXPECT_EQ(last.status, 0) << last.err;
-  EXPECT_EQ(test::probust("export " + run + " --format csv").out, whole.out);
+  const std::string path = folder / "r.sqlite";
+  const Configuration before{{"noise", "gaussian:0.1"}, {"seed", "0"}},
+      more{{"noise", "gaussian:0.1, gaussian:0.2"}, {"seed", "0"}};
+  const Configuration other{{"noise", "gaussian:0.1"}, {"seed", "1"}};
+  RunFile::open(path, before, Mode::resume).append(std::vector<Row>{row_with(1, "mc:10")});
+  EXPECT_EQ(code_of([&] { RunFile::open(path, more, Mode::resume); }), ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { RunFile::open(path, other, Mode::extend); }), ErrorCode::conflict);
+  EXPECT_EQ(RunFile::open(path, more, Mode::extend).rows(), 1);
+  EXPECT_EQ(store::value_of(RunFile::read(path).configuration(), "noise"), "gaussian:0.1, gaussian:0.2");
 }
 
-TEST(CliRuns, AnotherConfigurationIsRefused) {
+TEST(RunFile, PointsAndInformationComeBack) {
   const Folder folder;
-  const std::string run = folder / "run.sqlite", command = "estimate " + kDigits + " --limit 20 --estimator taylor -o " + run;
-  EXPECT_EQ(test::probust(command + " --sigma 0.1").status, 0);
-  EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were done before"), std::string::npos);
-  const Finished refused = test::probust(command + " --sigma 0.2");
-  EXPECT_EQ(refused.status, 7);
-  EXPECT_NE(refused.err.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("--force-new"), std::string::npos) << refused.err;
-  EXPECT_EQ(test::probust(command + " --sigma 0.2 --force-new").status, 0);
-  EXPECT_EQ(lines_of(test::probust("export " + run).out).size(), 20U);
-  EXPECT_EQ(test::probust("export " + run + " -o " + run).status, 2);
+  RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, Mode::resume);
+  Row of_b = row_with(4, "mc:10");
+  of_b.model = "b.onnx";
+  const PointRecord one{"a.onnx", 4, std::nullopt, 2, {0.5F, -1.25F}}, two{"b.onnx", 4, 1, 0, {}};
+  run.append(std::vector<Row>{of_b}, std::vector<PointRecord>{two, one});
+  run.set_information({{"command", "probust"}, {"points", "3"}});
+  run.set_information({{"points", "4"}});
+  const Results results = run.results();
+  ASSERT_EQ(results.points.size(), 2U);
+  EXPECT_EQ(results.points[0].model, "a.onnx");
+  EXPECT_EQ(results.points[0].label, std::nullopt);
+  EXPECT_EQ(results.points[0].logits, one.logits);
+  EXPECT_EQ(results.points[1].label, 1);
+  EXPECT_TRUE(results.points[1].logits.empty());
+  EXPECT_EQ(results.rows[0].model, "b.onnx");
+  EXPECT_EQ(store::value_of(run.information(), "command"), "probust");
+  EXPECT_EQ(store::value_of(run.information(), "points"), "4");
 }
 
-// Estimates that borrow from other points are the same wherever a run begins, at multiples of the block.
-TEST(CliRuns, BlocksStandAtFixedPositions) {
+TEST(Checksum, OfAFolderFollowsItsFiles) {
   const Folder folder;
-  std::mt19937 random(1);
-  write_npy(folder / "x.npy", test::random_tensor({256, 1, 16, 16}, random, 0, 1));
-  const std::string run =
-      "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --sigma 0.4 --estimator auto:20 --quiet ";
-  const std::vector<std::string> whole = lines_of(test::probust(run + "--limit 256").out);
-  const std::vector<std::string> later = lines_of(test::probust(run + "--offset 100 --limit 156").out);
-  ASSERT_EQ(whole.size(), 256U);
-  ASSERT_EQ(later.size(), 156U);
-  EXPECT_TRUE(std::equal(later.begin() + 28, later.end(), whole.begin() + 128));
+  folder.write("a", "12");
+  const std::string before = store::checksum(folder / "."), file = store::checksum(folder / "a");
+  EXPECT_EQ(store::checksum(folder / "."), before);
+  folder.write("a", "21");
+  EXPECT_NE(store::checksum(folder / "a"), file);
+  folder.write("b", "1");
+  EXPECT_NE(store::checksum(folder / "."), before);
 }
 
 }  // namespace

@@ -33,8 +33,14 @@ struct DeviceArguments {
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
-  std::string run;         ///< a run (.sqlite) that is read
-  bool force_new = false;  ///< replace the run that --output names
+  std::vector<std::string> more_models;  ///< other models for the same data
+  std::string run;                       ///< a run (.sqlite) that is read
+  std::vector<std::string> runs;         ///< several
+  bool force_new = false;                ///< replace what --output names
+  bool extend = false;                   ///< add to the run that --output names
+  bool plan = false;                     ///< say what the command would cost, without doing it
+  std::string shard;                     ///< "2/4": the second of four parts of the data; empty: all
+  std::string command;                   ///< the command as it was typed
   Shape input_shape;
   DataArguments data;
   DeviceArguments device;

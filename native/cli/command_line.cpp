@@ -13,8 +13,6 @@
 #include "cli/options.h"
 #include "datasets/dataset.h"
 #include "probust/base/error.h"
-#include "probust/estimators/estimator.h"
-#include "probust/noise/noise.h"
 
 namespace probust::cli {
 namespace {
@@ -22,14 +20,6 @@ namespace {
 void add_data(CLI::App& command, Arguments& arguments) {
   command.add_option("DATA", arguments.data.path, known_formats())->required();
   add_data_options(command, arguments);
-}
-
-// The list of estimators below the options of `estimate`.
-std::string estimators_explained() {
-  std::string text = "Estimators:\n";
-  for (const EstimatorDefinition& definition : all_estimators())
-    text += fmt::format("  {:<26} {}\n", form(definition), definition.summary);
-  return text;
 }
 
 using Command = int (*)(const Arguments&);
@@ -82,38 +72,15 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_model(*estimate, arguments);
   add_data(*estimate, arguments);
   add_device_options(*estimate, arguments);
+  add_question_options(*estimate, arguments);
   one_argument_each(
-      {estimate->add_option("--sigma", arguments.sigma,
-                            "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 in geometric progression"),
-       estimate->add_option("--noise", arguments.noise,
-                            "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
-       estimate->add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
-  estimate->footer(estimators_explained);
-  estimate->add_option("--clip", arguments.clip, "clip noisy copies to this range: 0,1")->delimiter(',')->expected(2);
-  estimate->add_option("--levels", arguments.levels,
-                       "round noisy copies to this many evenly spaced values of the range (default range 0,1): 256");
-  estimate->add_option("--budget", arguments.budget, "for auto: forwards per point")->check(CLI::Range(2.0, 1e9));
-  estimate
-      ->add_option("--total-budget", arguments.total_budget,
-                   "for auto: forwards for all points and noise models together, spent where they reduce error most")
-      ->check(CLI::Range(2.0, 1e15));
-  estimate->add_option("--target", arguments.target, "the class that has to survive: predicted, label, a number or a name")
-      ->capture_default_str();
-  estimate->add_option("--groups", arguments.groups, "classes that count as one, by number or name: 0,1/2,3,4");
-  estimate->add_flag("--per-class", arguments.per_class,
-                     "also the probability of every class to win: `classes` in JSON, p_class_0, p_class_1, ... in CSV");
-  estimate->add_option("--top", arguments.top, "the class has to stay among the K largest logits (mc and auto only)")
-      ->check(at_least(1));
-  estimate->add_option("--tolerance", arguments.tolerance,
-                       "for regression models: the probability that no output changes by this much or more");
-  estimate->add_flag("--smooth", arguments.smooth,
-                     "fit a smooth curve to each sweep of three scales or more: 40% less error for the same passes");
-  estimate->add_flag("--calibrate", arguments.calibrate,
-                     "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
-  estimate->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+      {estimate->add_option("--model", arguments.more_models, "another model for the same data, in rows of its own")});
   estimate->add_option("-o,--output", arguments.output,
-                       "write rows to this .csv, .jsonl or .sqlite file; if a .sqlite run exists, go on with it");
-  estimate->add_flag("--force-new", arguments.force_new, "replace the run that -o names");
+                       "write rows to this .csv, .jsonl or .sqlite file; if it is not complete, go on with it");
+  estimate->add_flag("--force-new", arguments.force_new, "replace what -o names");
+  estimate->add_flag("--extend", arguments.extend, "add noise models, estimators or points to the run that -o names");
+  estimate->add_option("--shard", arguments.shard, "only part i of n of the points, as 1/4; probust merge puts them together");
+  estimate->add_flag("--plan", arguments.plan, "print what the command would cost in passes, time and memory, and end");
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   estimate->add_flag("--quiet", arguments.quiet, "do not print accuracy and progress on stderr");
 
@@ -121,6 +88,11 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   exported->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
   exported->add_option("-o,--output", arguments.output, "the .csv or .jsonl file to write (default: stdout)");
   exported->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
+
+  CLI::App* merge = add_command(app, "merge", "the shards of a run as one run", run_merge, chosen);
+  merge->add_option("RUN", arguments.runs, "the .sqlite files of all shards")->required();
+  merge->add_option("-o,--output", arguments.output, "the .sqlite file to write")->required();
+  merge->add_flag("--force-new", arguments.force_new, "replace it if it is there");
 
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
@@ -141,6 +113,23 @@ constexpr const char* kExitStatuses =
     "  6    no row could be computed\n"
     "  7    a run that another process writes, or with another configuration\n"
     "  130  interrupted; a run goes on if the command is repeated";
+
+// The command as it could be typed again.
+std::string typed(int argc, char** argv) {
+  std::string text = "probust";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#!~") == std::string::npos;
+    if (plain) {
+      text += " " + word;
+    } else {
+      text += " '";
+      for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+      text += "'";
+    }
+  }
+  return text;
+}
 
 int report(const Error& error) {
   say("probust: {}\n", error.message(as_flag));
@@ -168,6 +157,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", PROBUST_VERSION);
   app.require_subcommand(1);
   describe_commands(app, arguments, chosen);
+  arguments.command = typed(argc, argv);
   try {
     app.parse(argc, argv);
     refuse_overwriting(arguments);

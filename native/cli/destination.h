@@ -7,34 +7,65 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "probust/estimators/row.h"
-#include "store/run_file.h"
+#include "cli/plan.h"
+#include "cli/row_writer.h"
+#include "probust/analysis/results.h"
+#include "store/configuration.h"
 
 namespace probust::cli {
 
-/// Where rows go.
+/// Points of one model that are written together: positions [first, first + count) of the data.
+struct Block {
+  std::string model;  ///< its name in rows
+  std::int64_t first = 0, count = 0;
+};
+
+/// Where results go: stdout, a text file, or a run. All functions throw Error{resources} if nothing more can be written.
 class Destination {
  public:
   virtual ~Destination() = default;
 
-  /// Whether the rows of the points [first, first + count) of the data are there from an earlier attempt.
-  virtual bool has(std::int64_t first, std::int64_t count) const = 0;
-  virtual void write(const Row& row) = 0;
-  /// Makes what was written last: with a run, all of it at once. Throws Error{resources}.
-  virtual void flush() = 0;
+  /// Which of the plan's questions an earlier attempt has answered for all points of the block.
+  virtual std::vector<bool> answered(const Block& block, const Plan& plan) = 0;
+
+  /// All results of a block, at once.
+  virtual void write(const Block& block, const Results& results) = 0;
+
+  /// How many points the whole run has, and other entries of store::RunFile::information.
+  virtual void inform(const store::Configuration& /*entries*/) {}
+
+  /// Nothing more will come.
+  virtual void finish() = 0;
 };
 
 /// Whether --output names a run, a .sqlite file.
 bool names_run(const Arguments& arguments);
 
-/// stdout, or the .csv or .jsonl file that --output names. `classes`: of rows with probabilities per class, else 0. Throws
-/// Error{usage}.
-std::unique_ptr<Destination> text_destination(const Arguments& arguments, const std::vector<std::string>& class_names,
-                                              std::int64_t classes);
+/// --format, or what the name of --output says, or what suits stdout. Throws Error{usage}.
+std::string format_of(const Arguments& arguments);
 
-/// The run that --output names. If it is there, `configuration` has to be the same. `rows_a_point`: how many rows each point has.
-/// Throws Error: usage, and what RunFile::open throws.
-std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration,
-                                             std::int64_t rows_a_point);
+/// stdout, or a new text file, without a record of what is done.
+std::unique_ptr<Destination> text_destination(const Arguments& arguments, const TextForm& form);
+
+/// The text file that --output names. If an earlier attempt with the same configuration was cut, it goes on. Throws Error: usage,
+/// and what store::Journal throws.
+std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const TextForm& form,
+                                            const store::Configuration& configuration);
+
+/// The run that --output names. If it is there, `configuration` has to be the same. Throws Error: usage, and what
+/// store::RunFile::open throws.
+std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration);
+
+/// Keeps everything.
+class Collected final : public Destination {
+ public:
+  std::vector<bool> answered(const Block&, const Plan& plan) override { return std::vector<bool>(plan.questions().size()); }
+  void write(const Block& block, const Results& results) override;
+  void inform(const store::Configuration& entries) override;
+  void finish() override {}
+
+  Results results;
+  store::Configuration information;
+};
 
 }  // namespace probust::cli

@@ -15,10 +15,16 @@ std::span<const std::byte> FilesBeside::operator()(const std::string& location) 
     if (leads_out)
       throw Error{ErrorCode::unreadable, "'" + location + "'",
                   "is named by the model for its weights, but lies outside its folder", ""};
-    const std::string hint = "the model keeps weights there; put it beside the model";
+    const std::string hint = "the model keeps weights there; put it next to the model";
     found = files_.emplace(location, datasets::map_regular_file((folder_ / path).string(), hint, hint)).first;
   }
   return std::as_bytes(found->second.bytes);
+}
+
+std::vector<std::string> FilesBeside::paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [location, buffer] : files_) paths.push_back((folder_ / location).string());
+  return paths;
 }
 
 }  // namespace probust::cli

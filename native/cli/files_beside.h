@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "datasets/bytes.h"
 
@@ -18,6 +19,9 @@ class FilesBeside {
 
   /// The bytes of the file at `location`, which must lie inside the model's folder. Throws Error{unreadable}.
   std::span<const std::byte> operator()(const std::string& location);
+
+  /// The paths of the files that were asked for.
+  std::vector<std::string> paths() const;
 
  private:
   std::filesystem::path folder_;

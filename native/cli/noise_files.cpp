@@ -42,4 +42,14 @@ std::vector<Category> read_categories(const std::string& path) {
 
 NoiseSource noise_files() { return {read_array, read_categories}; }
 
+NoiseSource noise_files(std::vector<std::string>& paths) {
+  const auto noting = [&paths](const auto& read) {
+    return [&paths, read](const std::string& path) {
+      paths.push_back(path);
+      return read(path);
+    };
+  };
+  return {noting(read_array), noting(read_categories)};
+}
+
 }  // namespace probust::cli

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/devices.h"
 #include "probust/base/error.h"
+#include "probust/base/text.h"
+#include "probust/estimators/estimator.h"
+#include "probust/noise/noise.h"
 
 namespace probust::cli {
+namespace {
+
+// The list of estimators below the options of `estimate`.
+std::string estimators_explained() {
+  std::string text = "Estimators:\n";
+  for (const EstimatorDefinition& definition : all_estimators())
+    text += fmt::format("  {:<26} {}\n", form(definition), definition.summary);
+  return text;
+}
+
+}  // namespace
 
 std::string as_flag(std::string_view field) {
   std::string flag = "--" + std::string(field);
@@ -62,6 +78,75 @@ void add_device_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
   command.add_option("--memory", arguments.device.memory,
                      "for weights, activations, gradients and algebra, e.g. 512M (default: 2G in addition to the weights)");
+}
+
+void add_question_options(CLI::App& command, Arguments& arguments) {
+  one_argument_each(
+      {command.add_option("--sigma", arguments.sigma,
+                          "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 in geometric progression"),
+       command.add_option("--noise", arguments.noise,
+                          "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
+       command.add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
+  command.footer(estimators_explained);
+  command.add_option("--clip", arguments.clip, "clip noisy copies to this range: 0,1")->delimiter(',')->expected(2);
+  command.add_option("--levels", arguments.levels,
+                     "round noisy copies to this many evenly spaced values of the range (default range 0,1): 256");
+  command.add_option("--budget", arguments.budget, "for auto: forwards per point")->check(CLI::Range(2.0, 1e9));
+  command
+      .add_option("--total-budget", arguments.total_budget,
+                  "for auto: forwards for all points and noise models together, spent where they reduce error most")
+      ->check(CLI::Range(2.0, 1e15));
+  command.add_option("--target", arguments.target, "the class that has to survive: predicted, label, a number or a name")
+      ->capture_default_str();
+  command.add_option("--groups", arguments.groups, "classes that count as one, by number or name: 0,1/2,3,4");
+  command.add_flag("--per-class", arguments.per_class,
+                   "also the probability of every class to win: `classes` in JSON, p_class_0, p_class_1, ... in CSV");
+  command.add_option("--top", arguments.top, "the class has to stay among the K largest logits (mc and auto only)")
+      ->check(at_least(1));
+  command.add_option("--tolerance", arguments.tolerance,
+                     "for regression models: the probability that no output changes by this much or more");
+  command.add_flag("--smooth", arguments.smooth,
+                   "fit a smooth curve to each sweep of three scales or more: 40% less error for the same passes");
+  command.add_flag("--calibrate", arguments.calibrate,
+                   "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
+  command.add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+}
+
+std::string data_options_text(const DataArguments& data) {
+  std::string text;
+  const auto add = [&text](const char* flag, const std::string& value) {
+    if (!value.empty()) text += (text.empty() ? "" : " ") + std::string(flag) + " \"" + value + "\"";
+  };
+  const auto list = [](const std::vector<double>& values) {
+    std::vector<std::string> texts(values.size());
+    std::transform(values.begin(), values.end(), texts.begin(), shortest_text);
+    return fmt::format("{}", fmt::join(texts, ","));
+  };
+  add("--labels", data.labels);
+  add("--classes", data.classes);
+  add("--label-column", data.label_column);
+  if (data.scale) add("--scale", shortest_text(*data.scale));
+  add("--mean", list(data.mean));
+  add("--std", list(data.std));
+  add("--layout", data.layout);
+  if (data.cifar100) text += " --cifar100";
+  if (data.limit >= 0) add("--limit", std::to_string(data.limit));
+  add("--offset", std::to_string(data.offset));
+  return text;
+}
+
+DataArguments parse_data_options(const std::string& path, const std::string& text) {
+  Arguments arguments;
+  arguments.data.path = path;
+  CLI::App app;
+  add_data_options(app, arguments);
+  try {
+    app.parse(text);
+  } catch (const CLI::ParseError& error) {
+    throw Error{ErrorCode::unreadable, path, std::string("cannot be read as the run says: ") + error.what(),
+                "give the data again"};
+  }
+  return arguments.data;
 }
 
 Arguments parse_problem(const std::string& line, const std::string& where, const Arguments& defaults) {

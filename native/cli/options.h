@@ -31,6 +31,13 @@ void add_model(CLI::App& command, Arguments& arguments);
 void add_data_options(CLI::App& command, Arguments& arguments);
 void add_device_options(CLI::App& command, Arguments& arguments);
 
+/// What `estimate` asks: noise, estimators, budget, target. Sets the footer that explains the estimators.
+void add_question_options(CLI::App& command, Arguments& arguments);
+
+/// The data options as they would be typed, and the options that such a text says: a run remembers how to read its data.
+std::string data_options_text(const DataArguments& data);
+DataArguments parse_data_options(const std::string& path, const std::string& text);
+
 /// "MODEL DATA [data options] --sigma S[,S...]": one line of a list of problems; options it omits come from `defaults`. Throws
 /// Error{usage} naming `where`.
 Arguments parse_problem(const std::string& line, const std::string& where, const Arguments& defaults);

@@ -33,14 +33,19 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
-ProgressLine::ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet)
+ProgressLine::ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet,
+                           PointCount points)
     : title_(std::move(title)),
       done_(done),
       start_(done),
       total_(std::max<std::int64_t>(1, total)),
+      points_(points),
       terminal_(isatty(STDERR_FILENO) != 0) {
   if (!quiet) thread_ = std::thread([this] { watch(); });
 }
+
+ProgressLine::ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet)
+    : ProgressLine(std::move(title), done, total, quiet, PointCount()) {}
 
 ProgressLine::~ProgressLine() {
   if (!thread_.joinable()) return;
@@ -64,7 +69,8 @@ void ProgressLine::watch() {
 
 void ProgressLine::show(double seconds) const {
   const double share = std::min(1.0, static_cast<double>(done_ - start_) / static_cast<double>(total_));
-  const std::string left = share > 0.01 ? duration_text(seconds / share - seconds) + " left" : "";
+  std::string left = share > 0.01 ? duration_text(seconds / share - seconds) + " left" : "";
+  if (points_.done != nullptr) left = fmt::format("{} of {} points, {}", points_.done->load(), points_.total, left);
   if (terminal_) {
     const std::string painted = colour() ? "\033[36m" + bar(share) + "\033[0m" : bar(share);
     say("\r{} {} {:3.0f}%  {}\033[K", title_, painted, 100 * share, left);

@@ -15,8 +15,15 @@ namespace probust::cli {
 /// clears its bar, when it goes out of scope.
 class ProgressLine {
  public:
-  /// The caller counts `done` up to `total`.
+  /// Points, which are also shown, if there are any.
+  struct PointCount {
+    const std::atomic<std::int64_t>* done = nullptr;
+    std::int64_t total = 0;
+  };
+
+  /// The caller counts `done` up to `total`, and the points.
   ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet);
+  ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet, PointCount points);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -28,6 +35,7 @@ class ProgressLine {
   std::string title_;
   const std::atomic<std::int64_t>& done_;
   std::int64_t start_, total_;
+  PointCount points_;
   bool terminal_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -43,6 +43,7 @@ class JsonLines final : public RowWriter {
     json["status"] = word(row.estimate.status);
     json["method"] = row.method();
     json["note"] = row.estimate.note.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.estimate.note);
+    if (!row.model.empty()) json["model"] = row.model;
     if (!row.estimate.classes.empty()) json["classes"] = row.estimate.classes;
     fmt::print(file_, "{}\n", json.dump());
   }
@@ -61,10 +62,12 @@ std::string field(const std::string& text) {
 
 class Csv final : public RowWriter {
  public:
-  Csv(std::FILE* file, std::int64_t classes) : file_(file), classes_(classes) {
+  Csv(const TextForm& form, std::FILE* file, bool goes_on) : file_(file), classes_(form.classes), models_(form.several_models) {
+    if (goes_on) return;
     fmt::print(file_,
                "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status,"
-               "method,note");
+               "method,note{}",
+               models_ ? ",model" : "");
     for (std::int64_t c = 0; c < classes_; ++c) fmt::print(file_, ",p_class_{}", c);
     fmt::print(file_, "\n");
   }
@@ -74,6 +77,7 @@ class Csv final : public RowWriter {
                row.label ? std::to_string(*row.label) : "", row.predicted, row.target, field(row.noise), or_empty(row.sigma),
                field(row.estimator), or_empty(e.p), or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low),
                or_empty(e.ci_high), e.forwards, e.backwards, word(e.status), field(row.method()), field(e.note));
+    if (models_) fmt::print(file_, ",{}", field(row.model));
     for (std::int64_t c = 0; c < classes_; ++c)  // none if the estimate has none
       fmt::print(file_, ",{}", e.classes.empty() ? "" : or_empty(e.classes[static_cast<std::size_t>(c)]));
     fmt::print(file_, "\n");
@@ -82,6 +86,7 @@ class Csv final : public RowWriter {
  private:
   std::FILE* file_;
   std::int64_t classes_;
+  bool models_;
 };
 
 // Small probabilities in scientific notation, others with four decimals.
@@ -116,7 +121,8 @@ std::string explained(const Row& row) {
 // For people, on a terminal of 100 columns; .csv and .jsonl have all columns and digits.
 class Table final : public RowWriter {
  public:
-  Table(std::FILE* file, const std::vector<std::string>& class_names) : file_(file), class_names_(class_names) {
+  Table(const TextForm& form, std::FILE* file, bool goes_on) : file_(file), class_names_(form.class_names) {
+    if (goes_on) return;
     fmt::print(file_, kColumns, "index", "label", "predicted", "noise", "estimator", "p", "p_fail", "95% or +- s.e.", "passes",
                "status");
   }
@@ -124,7 +130,8 @@ class Table final : public RowWriter {
     const Estimate& e = row.estimate;
     const std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
     fmt::print(file_, kColumns, row.index, row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator,
-               readable(e.p), readable_failure(e), uncertainty(e), e.forwards + e.backwards, explained(row) + target);
+               readable(e.p), readable_failure(e), uncertainty(e), e.forwards + e.backwards,
+               explained(row) + target + (row.model.empty() ? "" : ", " + row.model));
     if (!e.classes.empty()) fmt::print(file_, "{:>8}{}\n", "", likeliest(e.classes));
   }
 
@@ -154,12 +161,11 @@ class Table final : public RowWriter {
 
 }  // namespace
 
-std::unique_ptr<RowWriter> make_row_writer(const std::string& format, std::FILE* file,
-                                           const std::vector<std::string>& class_names, std::int64_t classes) {
-  if (format == "jsonl") return std::make_unique<JsonLines>(file);
-  if (format == "csv") return std::make_unique<Csv>(file, classes);
-  if (format == "table") return std::make_unique<Table>(file, class_names);
-  throw Error{ErrorCode::usage, "--format", "'" + format + "' is not known", "use table, csv or jsonl"};
+std::unique_ptr<RowWriter> make_row_writer(const TextForm& form, std::FILE* file, bool goes_on) {
+  if (form.format == "jsonl") return std::make_unique<JsonLines>(file);
+  if (form.format == "csv") return std::make_unique<Csv>(form, file, goes_on);
+  if (form.format == "table") return std::make_unique<Table>(form, file, goes_on);
+  throw Error{ErrorCode::usage, "--format", "'" + form.format + "' is not known", "use table, csv or jsonl"};
 }
 
 }  // namespace probust::cli

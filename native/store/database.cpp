@@ -61,9 +61,12 @@ void Statement::bind(int parameter, std::string_view value) {
   check(sqlite3_bind_text(statement_.get(), parameter + 1, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
 }
 
-void Statement::bind(int parameter, std::span<const double> value) {
+void Statement::bind(int parameter, std::span<const double> value) { bind_bytes(parameter, std::as_bytes(value)); }
+void Statement::bind(int parameter, std::span<const float> value) { bind_bytes(parameter, std::as_bytes(value)); }
+
+void Statement::bind_bytes(int parameter, std::span<const std::byte> value) {
   if (value.empty()) return bind_null(parameter);
-  check(sqlite3_bind_blob64(statement_.get(), parameter + 1, value.data(), value.size_bytes(), SQLITE_TRANSIENT));
+  check(sqlite3_bind_blob64(statement_.get(), parameter + 1, value.data(), value.size(), SQLITE_TRANSIENT));
 }
 
 void Statement::bind_null(int parameter) { check(sqlite3_bind_null(statement_.get(), parameter + 1)); }
@@ -89,10 +92,14 @@ std::string Statement::text(int column) const {
 
 bool Statement::null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
-std::span<const double> Statement::doubles(int column) const {
-  const auto* values = static_cast<const double*>(sqlite3_column_blob(statement_.get(), column));
+template <typename T>
+std::span<const T> Statement::numbers(int column) const {
+  const auto* values = static_cast<const T*>(sqlite3_column_blob(statement_.get(), column));
   const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-  return {values, values == nullptr ? 0 : bytes / sizeof(double)};
+  return {values, values == nullptr ? 0 : bytes / sizeof(T)};
 }
+
+std::span<const double> Statement::doubles(int column) const { return numbers<double>(column); }
+std::span<const float> Statement::floats(int column) const { return numbers<float>(column); }
 
 }  // namespace probust::store

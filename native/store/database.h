@@ -46,6 +46,7 @@ class Statement {
   void bind(int parameter, std::optional<double> value);  ///< none or not finite: NULL
   void bind(int parameter, std::string_view value);
   void bind(int parameter, std::span<const double> value);  ///< as a blob; empty: NULL
+  void bind(int parameter, std::span<const float> value);   ///< likewise
   void bind_null(int parameter);
 
   /// The next row of the result; false after the last one, and then the statement can be run again.
@@ -56,12 +57,16 @@ class Statement {
   std::string text(int column) const;
   bool null(int column) const;
   std::span<const double> doubles(int column) const;  ///< valid until the next step
+  std::span<const float> floats(int column) const;    ///< likewise
 
  private:
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
   void check(int result) const;
+  void bind_bytes(int parameter, std::span<const std::byte> value);
+  template <typename T>
+  std::span<const T> numbers(int column) const;
 
   Database& database_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;

@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_file.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
-#include <zlib.h>
-
-#include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "probust/base/error.h"
 #include "store/database.h"
+#include "store/write_lock.h"
 
 namespace probust::store {
 namespace {
 
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS configuration (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS estimates (
-  "index" INTEGER NOT NULL, position INTEGER NOT NULL, label INTEGER, predicted INTEGER NOT NULL, target INTEGER NOT NULL,
-  noise TEXT NOT NULL, sigma REAL, estimator TEXT NOT NULL, p REAL, p_fail REAL, std_error REAL, ci_low REAL, ci_high REAL,
+CREATE TABLE IF NOT EXISTS information (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS questions (id INTEGER PRIMARY KEY, noise TEXT NOT NULL, sigma REAL, estimator TEXT NOT NULL,
+  UNIQUE (noise, estimator));
+CREATE TABLE IF NOT EXISTS points (model TEXT NOT NULL, "index" INTEGER NOT NULL, label INTEGER, predicted INTEGER NOT NULL,
+  logits BLOB, PRIMARY KEY (model, "index")) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answers (
+  model TEXT NOT NULL, "index" INTEGER NOT NULL, question INTEGER NOT NULL REFERENCES questions, label INTEGER,
+  predicted INTEGER NOT NULL, target INTEGER NOT NULL, p REAL, p_fail REAL, std_error REAL, ci_low REAL, ci_high REAL,
   forwards INTEGER NOT NULL, backwards INTEGER NOT NULL, status TEXT NOT NULL, method TEXT NOT NULL, note TEXT, classes BLOB,
-  PRIMARY KEY ("index", position)) WITHOUT ROWID;
+  PRIMARY KEY (model, "index", question)) WITHOUT ROWID;
+CREATE VIEW IF NOT EXISTS estimates AS SELECT "index", label, predicted, target, noise, sigma, estimator, p, p_fail, std_error,
+  ci_low, ci_high, forwards, backwards, status, method, note, classes, model FROM answers JOIN questions ON question = id
+  ORDER BY model, "index", question;
 )";
-
-// Whether this process is the only one that writes `path`. The lock ends with the process, however it ends. It is a file of its
-// own, because SQLite drops its locks when any descriptor of the database is closed.
-class WriteLock {
- public:
-  explicit WriteLock(const std::string& path)
-      : descriptor_(::open((path + "-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (descriptor_ < 0)
-      throw Error{ErrorCode::resources, path, "cannot be written", "give a file in a folder that exists and can be written"};
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    close(descriptor_);
-    throw Error{ErrorCode::conflict, path, "is being written by another process", "wait for it, or name another file"};
-  }
-  ~WriteLock() { close(descriptor_); }
-  WriteLock(const WriteLock&) = delete;
-  WriteLock& operator=(const WriteLock&) = delete;
-
- private:
-  int descriptor_;
-};
 
 void remove_run(const std::string& path) {
   for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(path + part);
@@ -56,7 +37,7 @@ enum class Content { none, run, other };
 
 Content content_of(Database& database) {
   Statement tables(database,
-                   "SELECT count(*), total(name IN ('configuration', 'estimates')) FROM sqlite_master WHERE type = 'table'");
+                   "SELECT count(*), total(name IN ('configuration', 'answers')) FROM sqlite_master WHERE type = 'table'");
   tables.step();
   if (tables.integer(0) == 0) return Content::none;
   return tables.integer(1) == 2 ? Content::run : Content::other;
@@ -66,57 +47,132 @@ Content content_of(Database& database) {
   throw Error{ErrorCode::unreadable, path, "is not a run", "give a file that estimate -o wrote"};
 }
 
-void compare(const std::string& path, const Configuration& now, const Configuration& before) {
-  const std::map<std::string, std::string> known(before.begin(), before.end());
-  for (const auto& [name, value] : now) {
-    const auto entry = known.find(name);
-    const std::string was = entry == known.end() ? "nothing" : fmt::format("'{}'", entry->second);
-    if (entry != known.end() && entry->second == value) continue;
-    throw Error{ErrorCode::conflict, path,
-                fmt::format("holds a run with another configuration: {} was {}, now '{}'", name, was, value),
-                "repeat its command, name another file, or replace it with " + option("force_new")};
-  }
-}
-
+// A row of the view `estimates`.
 Row row_at(const Statement& columns) {
   Row row{.index = columns.integer(0),
-          .label = columns.null(2) ? std::nullopt : std::optional(columns.integer(2)),
-          .predicted = columns.integer(3),
-          .target = columns.integer(4),
-          .noise = columns.text(5),
-          .sigma = columns.real(6),
-          .estimator = columns.text(7),
-          .estimate = {}};
+          .label = columns.null(1) ? std::nullopt : std::optional(columns.integer(1)),
+          .predicted = columns.integer(2),
+          .target = columns.integer(3),
+          .noise = columns.text(4),
+          .sigma = columns.real(5),
+          .estimator = columns.text(6),
+          .estimate = {},
+          .model = columns.text(18)};
   Estimate& estimate = row.estimate;
-  estimate.p = columns.real(8).value_or(NAN);
-  estimate.p_fail = columns.real(9).value_or(NAN);
-  estimate.std_error = columns.real(10);
-  estimate.ci_low = columns.real(11);
-  estimate.ci_high = columns.real(12);
-  estimate.forwards = columns.integer(13);
-  estimate.backwards = columns.integer(14);
-  estimate.status = status_of(columns.text(15)).value_or(Status::ok);
-  if (const std::string method = columns.text(16); method != row.estimator) estimate.method = parse_estimator(method);
-  estimate.note = columns.text(17);
-  const std::span<const double> classes = columns.doubles(18);
+  estimate.p = columns.real(7).value_or(NAN);
+  estimate.p_fail = columns.real(8).value_or(NAN);
+  estimate.std_error = columns.real(9);
+  estimate.ci_low = columns.real(10);
+  estimate.ci_high = columns.real(11);
+  estimate.forwards = columns.integer(12);
+  estimate.backwards = columns.integer(13);
+  estimate.status = status_of(columns.text(14)).value_or(Status::ok);
+  if (const std::string method = columns.text(15); method != row.estimator) estimate.method = parse_estimator(method);
+  estimate.note = columns.text(16);
+  const std::span<const double> classes = columns.doubles(17);
   estimate.classes.assign(classes.begin(), classes.end());
   return row;
 }
 
-}  // namespace
-
-std::string file_checksum(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error{ErrorCode::unreadable, path, "cannot be opened", "give the path of a file that exists"};
-  std::array<char, 1 << 16> part{};
-  uLong sum = crc32(0, nullptr, 0);
-  std::uint64_t size = 0;
-  while (file.read(part.data(), part.size()), file.gcount() > 0) {
-    sum = crc32(sum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(file.gcount()));
-    size += static_cast<std::uint64_t>(file.gcount());
-  }
-  return fmt::format("crc32 {:08x}, {} bytes", sum, size);
+Configuration entries_of(Database& database, const std::string& table) {
+  Statement all(database, "SELECT name, value FROM " + table + " ORDER BY position");
+  Configuration result;
+  while (all.step()) result.emplace_back(all.text(0), all.text(1));
+  return result;
 }
+
+void set_entries(Database& database, const std::string& table, const Configuration& entries) {
+  Statement insert(
+      database, "INSERT INTO " + table + " (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
+  for (const auto& [name, value] : entries) {
+    insert.bind(0, std::string_view(name));
+    insert.bind(1, std::string_view(value));
+    insert.step();
+  }
+}
+
+// The ids of pairs of noise and estimator, which are given when they are first seen.
+class Questions {
+ public:
+  explicit Questions(Database& database)
+      : insert_(database, "INSERT OR IGNORE INTO questions (noise, sigma, estimator) VALUES (?, ?, ?)"),
+        find_(database, "SELECT id FROM questions WHERE noise = ? AND estimator = ?") {}
+
+  std::int64_t id(const Row& row) {
+    auto [entry, added] = ids_.try_emplace({row.noise, row.estimator}, 0);
+    if (!added) return entry->second;
+    insert_.bind(0, std::string_view(row.noise));
+    insert_.bind(1, row.sigma);
+    insert_.bind(2, std::string_view(row.estimator));
+    insert_.step();
+    find_.bind(0, std::string_view(row.noise));
+    find_.bind(1, std::string_view(row.estimator));
+    find_.step();
+    entry->second = find_.integer(0);
+    find_.step();  // to its end
+    return entry->second;
+  }
+
+ private:
+  Statement insert_, find_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> ids_;
+};
+
+void bind_label(Statement& statement, int parameter, std::optional<std::int64_t> label) {
+  label ? statement.bind(parameter, *label) : statement.bind_null(parameter);
+}
+
+void insert_rows(Database& database, std::span<const Row> rows) {
+  Questions questions(database);
+  Statement insert(database, "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const Row& row : rows) {
+    const Estimate& e = row.estimate;
+    insert.bind(0, std::string_view(row.model));
+    insert.bind(1, row.index);
+    insert.bind(2, questions.id(row));
+    bind_label(insert, 3, row.label);
+    insert.bind(4, row.predicted);
+    insert.bind(5, row.target);
+    const std::optional<double> numbers[] = {e.p, e.p_fail, e.std_error, e.ci_low, e.ci_high};
+    for (int k = 0; k < 5; ++k) insert.bind(6 + k, numbers[k]);
+    insert.bind(11, e.forwards);
+    insert.bind(12, e.backwards);
+    insert.bind(13, word(e.status));
+    insert.bind(14, std::string_view(row.method()));
+    e.note.empty() ? insert.bind_null(15) : insert.bind(15, std::string_view(e.note));
+    insert.bind(16, std::span<const double>(e.classes));
+    insert.step();
+  }
+}
+
+void insert_points(Database& database, std::span<const PointRecord> points) {
+  Statement insert(database, "INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?, ?)");
+  for (const PointRecord& point : points) {
+    insert.bind(0, std::string_view(point.model));
+    insert.bind(1, point.index);
+    bind_label(insert, 2, point.label);
+    insert.bind(3, point.predicted);
+    insert.bind(4, std::span<const float>(point.logits));
+    insert.step();
+  }
+}
+
+// Calls `changes` in one transaction: all of them are made, or none.
+void transact(Database& database, const std::function<void()>& changes) {
+  database.execute("BEGIN IMMEDIATE;");
+  try {
+    changes();
+    database.execute("COMMIT;");
+  } catch (const Error&) {
+    try {
+      database.execute("ROLLBACK;");
+    } catch (const Error&) {  // SQLite has rolled back by itself
+    }
+    throw;
+  }
+}
+
+}  // namespace
 
 struct RunFile::State {
   State(std::unique_ptr<WriteLock> writing, Database opened) : lock(std::move(writing)), database(std::move(opened)) {}
@@ -129,26 +185,19 @@ RunFile::RunFile(RunFile&&) noexcept = default;
 RunFile& RunFile::operator=(RunFile&&) noexcept = default;
 RunFile::~RunFile() = default;
 
-RunFile RunFile::open(const std::string& path, const Configuration& configuration, bool force_new) {
+RunFile RunFile::open(const std::string& path, const Configuration& configuration, Mode mode) {
   auto lock = std::make_unique<WriteLock>(path);
-  if (force_new) remove_run(path);
+  if (mode == Mode::replace) remove_run(path);
   RunFile run(std::make_unique<State>(std::move(lock), Database(path, true)));
   Database& database = run.state_->database;
   if (content_of(database) == Content::other) refuse_other(path);
   database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
-  database.execute(std::string("BEGIN;") + kTables);
-  const Configuration before = run.configuration();
-  if (before.empty()) {
-    Statement insert(database, "INSERT INTO configuration (name, value) VALUES (?, ?)");
-    for (const auto& [name, value] : configuration) {
-      insert.bind(0, std::string_view(name));
-      insert.bind(1, std::string_view(value));
-      insert.step();
-    }
-  } else {
-    compare(path, configuration, before);
-  }
-  database.execute("COMMIT;");
+  transact(database, [&] {
+    database.execute(kTables);
+    const Configuration before = run.configuration();
+    if (!before.empty()) require_same(path, configuration, before, mode == Mode::extend);
+    set_entries(database, "configuration", configuration);
+  });
   return run;
 }
 
@@ -161,68 +210,64 @@ RunFile RunFile::read(const std::string& path) {
 }
 
 std::int64_t RunFile::rows() const {
-  Statement count(state_->database, "SELECT count(*) FROM estimates");
+  Statement count(state_->database, "SELECT count(*) FROM answers");
   count.step();
   return count.integer(0);
 }
 
-std::int64_t RunFile::rows(std::int64_t first, std::int64_t count) const {
-  Statement within(state_->database, R"(SELECT count(*) FROM estimates WHERE "index" >= ? AND "index" < ?)");
-  within.bind(0, first);
-  within.bind(1, first + count);
+std::int64_t RunFile::rows(const Range& range) const {
+  Statement within(state_->database, R"(SELECT count(*) FROM answers JOIN questions ON question = id
+    WHERE model = ? AND "index" >= ? AND "index" < ? AND noise = ? AND estimator = ?)");
+  within.bind(0, std::string_view(range.model));
+  within.bind(1, range.first);
+  within.bind(2, range.first + range.count);
+  within.bind(3, std::string_view(range.noise));
+  within.bind(4, std::string_view(range.estimator));
   within.step();
   return within.integer(0);
 }
 
-void RunFile::append(std::span<const Row> rows) {
+void RunFile::append(std::span<const Row> rows, std::span<const PointRecord> points) {
   Database& database = state_->database;
-  database.execute("BEGIN IMMEDIATE;");
+  transact(database, [&] {
+    insert_rows(database, rows);
+    insert_points(database, points);
+  });
+}
+
+void RunFile::rest() {
   try {
-    Statement insert(database,
-                     "INSERT OR REPLACE INTO estimates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    std::int64_t position = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Row& row = rows[i];
-      const Estimate& e = row.estimate;
-      position = i > 0 && rows[i - 1].index == row.index ? position + 1 : 0;
-      insert.bind(0, row.index);
-      insert.bind(1, position);
-      row.label ? insert.bind(2, *row.label) : insert.bind_null(2);
-      insert.bind(3, row.predicted);
-      insert.bind(4, row.target);
-      insert.bind(5, std::string_view(row.noise));
-      insert.bind(6, row.sigma);
-      insert.bind(7, std::string_view(row.estimator));
-      const std::optional<double> numbers[] = {e.p, e.p_fail, e.std_error, e.ci_low, e.ci_high};
-      for (int k = 0; k < 5; ++k) insert.bind(8 + k, numbers[k]);
-      insert.bind(13, e.forwards);
-      insert.bind(14, e.backwards);
-      insert.bind(15, word(e.status));
-      insert.bind(16, std::string_view(row.method()));
-      e.note.empty() ? insert.bind_null(17) : insert.bind(17, std::string_view(e.note));
-      insert.bind(18, std::span<const double>(e.classes));
-      insert.step();
-    }
-    database.execute("COMMIT;");
-  } catch (const Error&) {
-    try {
-      database.execute("ROLLBACK;");
-    } catch (const Error&) {  // SQLite has rolled back by itself
-    }
-    throw;
+    state_->database.execute("PRAGMA journal_mode=DELETE;");
+  } catch (const Error&) {  // another process reads it just now
   }
 }
 
 void RunFile::for_each(const std::function<void(const Row&)>& use) const {
-  Statement all(state_->database, R"(SELECT * FROM estimates ORDER BY "index", position)");
+  Statement all(state_->database, "SELECT * FROM estimates");
   while (all.step()) use(row_at(all));
 }
 
-Configuration RunFile::configuration() const {
-  Statement all(state_->database, "SELECT name, value FROM configuration ORDER BY position");
-  Configuration result;
-  while (all.step()) result.emplace_back(all.text(0), all.text(1));
-  return result;
+Results RunFile::results() const {
+  Results results;
+  for_each([&](const Row& row) { results.rows.push_back(row); });
+  Statement all(state_->database, R"(SELECT model, "index", label, predicted, logits FROM points ORDER BY model, "index")");
+  while (all.step()) {
+    const std::span<const float> logits = all.floats(4);
+    results.points.push_back({.model = all.text(0),
+                              .index = all.integer(1),
+                              .label = all.null(2) ? std::nullopt : std::optional(all.integer(2)),
+                              .predicted = all.integer(3),
+                              .logits = {logits.begin(), logits.end()}});
+  }
+  return results;
+}
+
+Configuration RunFile::configuration() const { return entries_of(state_->database, "configuration"); }
+
+Configuration RunFile::information() const { return entries_of(state_->database, "information"); }
+
+void RunFile::set_information(const Configuration& entries) {
+  transact(state_->database, [&] { set_entries(state_->database, "information", entries); });
 }
 
 }  // namespace probust::store

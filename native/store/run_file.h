@@ -6,27 +6,26 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "probust/estimators/row.h"
+#include "probust/analysis/results.h"
+#include "store/configuration.h"
 
 namespace probust::store {
-
-/// What determines the rows of a run, as names and values: {"estimator", "mc:100"}, {"seed", "0"}.
-using Configuration = std::vector<std::pair<std::string, std::string>>;
-
-/// "crc32 1a2b3c4d, 5120 bytes": tells a file from a changed one. Throws Error{unreadable}.
-std::string file_checksum(const std::string& path);
 
 /// A run in a SQLite file: its configuration, and the rows of the points that are done. What is appended at once is in the file
 /// wholly or not at all, whenever the process is killed. All functions throw Error: unreadable (the file is not a run), resources
 /// (it cannot be written), conflict (below).
 class RunFile {
  public:
-  /// Begins a run, or goes on with the run of the same configuration in the file. With `force_new`, a run that is there is
-  /// replaced. Throws Error{conflict} if its configuration differs, naming the first difference, or if another process writes it.
-  static RunFile open(const std::string& path, const Configuration& configuration, bool force_new);
+  enum class Mode {
+    resume,  ///< begin a run, or go on with the run of the same configuration
+    extend,  ///< the same, but extensible entries of the configuration may differ; they are replaced
+    replace  ///< begin a run; one that is there is removed
+  };
+
+  /// Opens a run to write it. Throws Error{conflict} if the configuration differs, naming the first difference, or if another
+  /// process writes the run.
+  static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
 
   /// Opens a run to read it. Another process may be writing it.
   static RunFile read(const std::string& path);
@@ -35,18 +34,35 @@ class RunFile {
   RunFile& operator=(RunFile&&) noexcept;
   ~RunFile();
 
-  /// The rows so far, of all points, and of the points at positions [first, first + count) of the data.
+  /// What rows are counted: those of one model (its name, or ""), noise and estimator, of the points at positions
+  /// [first, first + count) of the data.
+  struct Range {
+    std::string model, noise, estimator;
+    std::int64_t first = 0, count = 0;
+  };
+  std::int64_t rows(const Range& range) const;
+
+  /// All rows so far.
   std::int64_t rows() const;
-  std::int64_t rows(std::int64_t first, std::int64_t count) const;
 
-  /// Appends the rows of one or more points: for each, one row per noise and estimator, in order. Rows of these points that are
-  /// there are replaced.
-  void append(std::span<const Row> rows);
+  /// Appends rows and points at once. Those of the same model, point, noise and estimator are replaced.
+  void append(std::span<const Row> rows, std::span<const PointRecord> points = {});
 
-  /// Calls `use` for every row, by point and then in the order in which they were appended.
+  /// Nothing more will be written for now: makes the run one file again.
+  void rest();
+
+  /// Calls `use` for every row, by model, then by point, then in the order in which noises and estimators were first appended.
   void for_each(const std::function<void(const Row&)>& use) const;
 
+  /// Everything, in the same order.
+  Results results() const;
+
   Configuration configuration() const;
+
+  /// What does not determine the rows: {"command", "probust estimate ..."}, {"started", "2026-11-23 08:00:00"}. set_information
+  /// replaces the entries that it names.
+  Configuration information() const;
+  void set_information(const Configuration& entries);
 
  private:
   struct State;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs missing Debian 12 packages. Usage: install.sh build|test. "build" is what the command line needs; "test" adds
-# WebAssembly, linters, and the reference implementations that tests compare with.
+# WebAssembly, linters, MPI, and the reference implementations that tests compare with.
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libsqlite3-dev)
-tests=(libgtest-dev libbenchmark-dev emscripten nodejs npm chromium clang-format clang-tidy python3 python3-numpy)
+tests=(libgtest-dev libbenchmark-dev emscripten nodejs npm chromium clang-format clang-tidy python3 python3-numpy libopenmpi-dev openmpi-bin)
 
 wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")

@@ -8,12 +8,15 @@
 
 namespace probust {
 
-std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
-  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in a batch
-  const bool borrows = std::any_of(estimators.begin(), estimators.end(), [](const EstimatorSpec& estimator) {
+bool borrows(std::span<const EstimatorSpec> estimators) {
+  return std::any_of(estimators.begin(), estimators.end(), [](const EstimatorSpec& estimator) {
     return estimator.definition->scope == EstimatorDefinition::Scope::block;
   });
-  return borrows ? kBlock : kFew;
+}
+
+std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
+  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in a batch
+  return borrows(estimators) ? kBlock : kFew;
 }
 
 EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external)

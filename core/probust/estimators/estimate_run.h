@@ -10,6 +10,9 @@
 
 namespace probust {
 
+/// Whether one of them pools over points, so that an estimate depends on the points of its block.
+bool borrows(std::span<const EstimatorSpec> estimators);
+
 /// How many points to estimate together: kBlock if an estimator pools over points, else few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 

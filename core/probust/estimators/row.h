@@ -20,6 +20,7 @@ struct Row {
   std::optional<double> sigma;
   std::string estimator;
   Estimate estimate;
+  std::string model{};  ///< its name, if a run has several; else empty
 
   /// The estimator that gave the answer: `estimator` itself, or what it chose.
   std::string method() const { return estimate.method ? estimate.method->text() : estimator; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "cli/events.h"
+#include "cli/problem.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -28,13 +29,11 @@ void refuse_beside_tolerance(const Arguments& arguments) {
 
 void ask_for_tolerance(Problem& problem, const Graph& regression) {
   Arguments& arguments = problem.arguments;
-  Dataset& data = problem.data;
-  const auto model = make_device(regression, arguments);
-  const std::int64_t d = element_count(model->point_shape()), outputs = model->classes();
-  data.x = with_outputs(data.x, model->logits(data.x).value());
-  data.labels.clear();  // regression targets, irrelevant to the change caused by noise
-  data.class_names.clear();
-  if (outputs == 1) data.class_names = {"below", "above", "within"};
+  problem.regression = make_device(regression, arguments);
+  const std::int64_t d = element_count(problem.regression->point_shape()), outputs = problem.regression->classes();
+  problem.data.labels.clear();  // regression targets, irrelevant to the change caused by noise
+  problem.class_names.clear();
+  if (outputs == 1) problem.class_names = {"below", "above", "within"};
   arguments.target = std::to_string(2 * outputs);
   for (Noise& noise : problem.noises) noise.shape = on_inputs(noise.shape, d, outputs);
   problem.executor = make_device(within_tolerance(regression, *arguments.tolerance), arguments);
@@ -45,11 +44,37 @@ std::optional<std::int64_t> class_number(const std::string& text, const std::vec
   return name == names.end() ? parse_integer(text) : std::optional<std::int64_t>(name - names.begin());
 }
 
+// The class whose survival is estimated, per point.
+std::vector<std::int64_t> targets_of(const Problem& problem, const std::vector<std::int64_t>& labels, const Tensor& logits) {
+  const std::string& target = problem.arguments.target;
+  const std::int64_t classes = logits.shape[1];
+  std::vector<std::int64_t> result = predicted_classes(logits);
+  if (target == "predicted") return result;
+  if (target == "label") {
+    if (labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
+    result = labels;
+  } else {
+    const auto fixed = class_number(target, problem.class_names);
+    if (!fixed)
+      throw Error{ErrorCode::usage, "--target", "'" + target + "' is not known",
+                  "use predicted, label, a class number" + std::string(problem.class_names.empty() ? "" : " or a class name")};
+    std::fill(result.begin(), result.end(), *fixed);
+  }
+  for (const std::int64_t c : result) {
+    if (c < 0 || c >= classes) {
+      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(c) + " does not exist",
+                  "the model has classes 0.." + std::to_string(classes - 1)};
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
   if (arguments.tolerance) refuse_beside_tolerance(arguments);
-  Problem problem{arguments, load_data(arguments.data), nullptr, noises};
+  Problem problem{arguments, load_data(arguments.data), {}, nullptr, nullptr, noises};
+  problem.class_names = problem.data.class_names;
   const Shape shape = point_shape(problem.data.x);
   const Model model = load_model(arguments, shape, !arguments.tolerance);
   if (arguments.tolerance && model.classifies)
@@ -65,27 +90,25 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
   return problem;
 }
 
-std::vector<std::int64_t> targets(const Arguments& arguments, const Dataset& data, const Tensor& logits) {
-  const std::int64_t classes = logits.shape[1];
-  std::vector<std::int64_t> result = predicted_classes(logits);
-  if (arguments.target == "predicted") return result;
-  if (arguments.target == "label") {
-    if (data.labels.empty()) throw Error{ErrorCode::usage, "--target label", "the data have no labels", "give --labels FILE"};
-    result = data.labels;
-  } else {
-    const auto fixed = class_number(arguments.target, data.class_names);
-    if (!fixed)
-      throw Error{ErrorCode::usage, "--target", "'" + arguments.target + "' is not known",
-                  "use predicted, label, a class number" + std::string(data.class_names.empty() ? "" : " or a class name")};
-    std::fill(result.begin(), result.end(), *fixed);
-  }
-  for (const std::int64_t target : result) {
-    if (target < 0 || target >= classes) {
-      throw Error{ErrorCode::usage, "--target", "class " + std::to_string(target) + " does not exist",
-                  "the model has classes 0.." + std::to_string(classes - 1)};
-    }
-  }
-  return result;
+std::int64_t first_position(const Problem& problem) { return problem.arguments.data.offset; }
+
+std::int64_t point_count(const Problem& problem) { return problem.data.x.shape[0]; }
+
+PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count) {
+  PointBlock block;
+  const std::int64_t begin = first - first_position(problem);
+  block.x = rows(problem.data.x, begin, count);
+  if (problem.regression) block.x = with_outputs(block.x, problem.regression->logits(block.x).value());
+  block.index.resize(static_cast<std::size_t>(count));
+  std::iota(block.index.begin(), block.index.end(), first);
+  const std::vector<std::int64_t>& labels = problem.data.labels;
+  if (!labels.empty()) block.labels.assign(labels.begin() + begin, labels.begin() + begin + count);
+  return block;
+}
+
+Points points_of(const Problem& problem, PointBlock block, const Tensor& logits) {
+  std::vector<std::int64_t> targets = targets_of(problem, block.labels, logits);
+  return {std::move(block.x), std::move(block.index), std::move(targets), problem.arguments.seed};
 }
 
 Event parse_event(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// The results of a run, as all functions of this directory that work on rows take them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/estimators/row.h"
+
+namespace probust {
+
+/// What a model says of a point without noise.
+struct PointRecord {
+  std::string model{};  ///< as in Row
+  std::int64_t index = 0;
+  std::optional<std::int64_t> label{};
+  std::int64_t predicted = 0;
+  std::vector<float> logits{};  ///< [C]
+};
+
+/// Rows and points are in ascending order of model and index. There may be rows of points that are not recorded.
+struct Results {
+  std::vector<Row> rows;
+  std::vector<PointRecord> points;
+};
+
+}  // namespace probust

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "datasets/dataset.h"
+#include "probust/estimators/estimator.h"
+
+namespace probust::cli {
+
+/// The input of `estimate` for one model: question, points and noise.
+struct Problem {
+  Arguments arguments;
+  Dataset data;
+  std::vector<std::string> class_names;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Executor> regression;  ///< with --tolerance: the model itself, whose outputs at the points are part of them
+  std::vector<Noise> noises;             ///< fitted to the executor's points, in the order requested
+};
+
+/// Some of a problem's points, as the executor takes them.
+struct PointBlock {
+  Tensor x;                          ///< [N, ...]
+  std::vector<std::int64_t> index;   ///< [N] positions in the data
+  std::vector<std::int64_t> labels;  ///< [N] or none
+};
+
+/// The model and data of `arguments`; with --tolerance, the classifier whose last class is "within tolerance" of a regression
+/// model (estimators/tolerance.h), and that class as the target. Throws Error, also if the noise does not fit the points.
+Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises);
+
+/// The first position of the data that is read, and how many there are from there on.
+std::int64_t first_position(const Problem& problem);
+std::int64_t point_count(const Problem& problem);
+
+/// The points at positions [first, first + count) of the data, without bad ones that are skipped.
+PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);
+
+/// The points with their targets, given their logits [N, C]. Throws Error{usage} if a target is not a class.
+Points points_of(const Problem& problem, PointBlock block, const Tensor& logits);
+
+/// The event that must survive: --groups "0,1/Shirt,Coat", --per-class and --top. Throws Error{usage}.
+Event parse_event(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes);
+
+}  // namespace probust::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// `mpirun -n 4 probust estimate ...`: rank 0 keeps the ledger and writes; all ranks estimate blocks, which they ask for one by
+// one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <set>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "cli/ledger.h"
+#include "cluster/cluster.h"
+#include "probust/base/stop.h"
+
+namespace probust::cli {
+
+/// All ranks, as rank 0 sees them.
+struct Ranks {
+  cluster::Cluster& cluster;
+  std::set<int> gone;  ///< those that ended before the work did
+};
+
+/// Gives the blocks of rank 0's ledger to the other ranks and takes their results, in a thread of its own. Meanwhile nothing else
+/// may use the cluster.
+class RankServer {
+ public:
+  /// All must outlive this. `stop` is set if results cannot be written.
+  RankServer(Ranks& ranks, Ledger& ledger, StopToken& stop);
+
+  /// Gives no more blocks and waits for the other ranks.
+  ~RankServer();
+  RankServer(const RankServer&) = delete;
+  RankServer& operator=(const RankServer&) = delete;
+
+  /// Waits until all other ranks know that there are no more blocks. Throws what writing their results threw.
+  void finish();
+
+ private:
+  void serve();
+  void answer(int rank, std::span<const std::byte> request);
+
+  Ranks& ranks_;
+  Ledger& ledger_;
+  StopToken& stop_;
+  std::map<int, Assignment> working_;  // by rank
+  int told_ = 0;                       // ranks that know that there are no more blocks
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+/// The blocks that rank 0 gives to this rank.
+class RemoteAssignments final : public Assignments {
+ public:
+  explicit RemoteAssignments(cluster::Cluster& cluster) : cluster_(cluster) {}
+
+  /// Tells rank 0 if this rank ends before the blocks do; another one then gets its block.
+  ~RemoteAssignments() override;
+  RemoteAssignments(const RemoteAssignments&) = delete;
+  RemoteAssignments& operator=(const RemoteAssignments&) = delete;
+
+  std::optional<Assignment> next(std::int64_t count) override;
+  void deliver(const Assignment& done, Results results) override;
+
+ private:
+  cluster::Cluster& cluster_;
+  bool ended_ = false;
+};
+
+/// Results as bytes, all numbers exactly, and back. Throws Error{internal} for other bytes.
+std::vector<std::byte> packed(const Results& results);
+Results unpacked(std::span<const std::byte> bytes);
+
+}  // namespace probust::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// What the analysis commands work on: a run, or estimates of a model on data that are made at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "probust/analysis/results.h"
+#include "store/run_file.h"
+
+namespace probust::cli {
+
+struct RunResults {
+  Results results;
+  store::Configuration configuration, information;  ///< as in store::RunFile
+  std::vector<std::string> class_names;             ///< may be empty
+};
+
+/// Whether a path ends like one, here and wherever a run may be given.
+bool is_run(const std::string& path);
+
+/// Reads a run. Throws Error{unreadable}; usage if it has no rows.
+RunResults read_results(const std::string& run);
+
+/// Of the commands that take "RUN, or MODEL DATA with estimate's options": reads the run that arguments.model names, or
+/// estimates. Throws Error.
+RunResults results_of(const Arguments& arguments);
+
+}  // namespace probust::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Processes that work on one command together. Nothing else in the project knows MPI.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace probust::cluster {
+
+struct Message {
+  int from = 0;  ///< rank
+  std::vector<std::byte> bytes;
+};
+
+/// The processes ("ranks") that one mpirun started, as seen by one of them. Only one thread at a time may call it.
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Sends to a rank, which receives messages of one sender in their order. Returns when `bytes` may be changed.
+  virtual void send(int to, std::span<const std::byte> bytes) = 0;
+
+  /// A message that has arrived; false if there is none now.
+  virtual bool receive(Message& message) = 0;
+
+ protected:
+  int rank_ = 0, size_ = 1;
+};
+
+/// The ranks that this process was started with, or null if it was started alone. Throws Error{resources} if it was started by
+/// mpirun, and this build has no MPI or MPI does not work.
+std::unique_ptr<Cluster> join();
+
+}  // namespace probust::cluster

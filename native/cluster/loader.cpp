@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// MPI is a separate module, so that the program starts without MPI's libraries and runs on machines without them.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <string>
+
+#include "cluster/cluster.h"
+#include "cluster/module.h"
+#include "probust/base/error.h"
+
+namespace probust::cluster {
+namespace {
+
+// What Open MPI, MPICH and Slurm's PMI set for the processes that they start.
+bool started_by_mpirun() {
+  const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+  return std::any_of(std::begin(names), std::end(names), [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+std::string reason() {
+  const char* text = dlerror();
+  return text == nullptr ? "unknown reason" : text;
+}
+
+}  // namespace
+
+std::unique_ptr<Cluster> join() {
+  if (!started_by_mpirun()) return nullptr;
+  std::error_code problem;
+  const std::filesystem::path module = std::filesystem::read_symlink("/proc/self/exe", problem).parent_path() / kModule;
+  if (!std::filesystem::exists(module)) {
+    throw Error{ErrorCode::resources, "mpirun", "this build has no MPI",
+                "build where Open MPI is, or divide the data with " + option("shard")};
+  }
+  void* const handle = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules look for its symbols
+  void* const found = handle == nullptr ? nullptr : dlsym(handle, kJoin);
+  if (found == nullptr)
+    throw Error{ErrorCode::resources, "mpirun", "MPI cannot be loaded: " + reason(), "install Open MPI's libraries"};
+  std::unique_ptr<Cluster> cluster(reinterpret_cast<Join>(found)());
+  if (!cluster) throw Error{ErrorCode::resources, "mpirun", "MPI cannot be initialised", "see what MPI printed"};
+  return cluster;
+}
+
+}  // namespace probust::cluster

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "store/configuration.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "probust/base/error.h"
+
+namespace probust::store {
+namespace {
+
+// A checksum that grows with what it is given.
+class Checksum {
+ public:
+  void add(std::string_view bytes) {
+    sum_ = crc32(sum_, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
+    size_ += bytes.size();
+  }
+  std::string text() const { return fmt::format("crc32 {:08x}, {} bytes", sum_, size_); }
+
+ private:
+  uLong sum_ = crc32(0, nullptr, 0);
+  std::uint64_t size_ = 0;
+};
+
+// Reading every image would take as long as a short run.
+std::string folder_checksum(const std::string& path) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file())
+      files.push_back(fmt::format("{} {}\n", std::filesystem::relative(entry.path(), path).string(), entry.file_size()));
+  }
+  std::sort(files.begin(), files.end());
+  Checksum sum;
+  for (const std::string& file : files) sum.add(file);
+  return fmt::format("{} files, {}", files.size(), sum.text());
+}
+
+std::string quoted(const Configuration& configuration, const std::string& name) {
+  const bool known =
+      std::any_of(configuration.begin(), configuration.end(), [&](const auto& entry) { return entry.first == name; });
+  return known ? "'" + value_of(configuration, name) + "'" : "nothing";
+}
+
+}  // namespace
+
+std::string value_of(const Configuration& configuration, const std::string& name) {
+  const auto entry =
+      std::find_if(configuration.begin(), configuration.end(), [&](const auto& candidate) { return candidate.first == name; });
+  return entry == configuration.end() ? "" : entry->second;
+}
+
+bool extensible(const std::string& entry) { return entry == "noise" || entry == "estimator" || entry == "limit"; }
+
+void require_same(const std::string& path, const Configuration& now, const Configuration& before, bool extending) {
+  for (const auto& [name, value] : now) {
+    const std::string was = quoted(before, name);
+    if (was == "'" + value + "'" || (extending && extensible(name))) continue;
+    const std::string add = extensible(name) ? "add to a .sqlite run with " + option("extend") + ", " : "";
+    throw Error{ErrorCode::conflict, path,
+                fmt::format("holds a run with another configuration: {} was {}, now '{}'", name, was, value),
+                "repeat its command, name another file, " + add + "or replace it with " + option("force_new")};
+  }
+}
+
+std::string checksum(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return folder_checksum(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error{ErrorCode::unreadable, path, "cannot be opened", "give the path of a file that exists"};
+  std::array<char, 1 << 16> part{};
+  Checksum sum;
+  while (file.read(part.data(), part.size()), file.gcount() > 0) sum.add({part.data(), static_cast<std::size_t>(file.gcount())});
+  return sum.text();
+}
+
+}  // namespace probust::store

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "store/write_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "probust/base/error.h"
+
+namespace probust::store {
+namespace {
+
+// Whether the file at `path` is still the one that was opened. Another process may have removed it in between.
+bool same_file(int descriptor, const std::string& path) {
+  struct stat opened = {}, named = {};
+  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+WriteLock::WriteLock(const std::string& path) : lock_path_(path + "-lock") {
+  for (bool locked = false; !locked;) {
+    descriptor_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0)
+      throw Error{ErrorCode::resources, path, "cannot be written", "give a file in a folder that exists and can be written"};
+    const bool mine = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+    locked = mine && same_file(descriptor_, lock_path_);
+    if (!locked) close(descriptor_);
+    if (!mine) throw Error{ErrorCode::conflict, path, "is being written by another process", "wait for it, or name another file"};
+  }
+}
+
+WriteLock::~WriteLock() {
+  unlink(lock_path_.c_str());
+  close(descriptor_);
+}
+
+}  // namespace probust::store

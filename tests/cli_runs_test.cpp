@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Long runs: what is cut goes on, and parts give the rows of the whole.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "datasets/npy.h"
+#include "store/run_file.h"
+#include "support/command.h"
+#include "support/evaluate.h"
+
+namespace probust {
+namespace {
+
+using test::Finished;
+using test::Folder;
+using test::kDigits;
+using test::lines_of;
+
+// Starts `probust ARGUMENTS` and ends it at a random moment, again and again, until it is done. Returns how often it was killed.
+int killed_again_and_again(const std::string& arguments, int most) {
+  std::mt19937 random(1);
+  for (int kills = 0;; ++kills) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string command = std::string("exec ") + PROBUST_PROGRAM + " " + arguments + " 2>/dev/null";
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    if (kills < most) {
+      usleep(std::uniform_int_distribution<useconds_t>(1'000, 400'000)(random));
+      kill(child, SIGKILL);
+    }
+    int raw = 0;
+    waitpid(child, &raw, 0);
+    if (WIFEXITED(raw)) return kills;
+  }
+}
+
+const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator mc:20000,taylor --threads 1 --quiet";
+
+TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
+  const Folder folder;
+  const std::string run = folder / "run.sqlite", command = "estimate " + kLong + " -o " + run;
+  const Finished whole = test::probust("estimate " + kLong + " --format csv");
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  EXPECT_GE(killed_again_and_again(command, 20), 1);
+  EXPECT_EQ(test::probust(command).status, 0);
+  EXPECT_EQ(test::probust("export " + run + " --format csv").out, whole.out);
+  EXPECT_FALSE(std::filesystem::exists(run + "-wal"));
+}
+
+TEST(CliRuns, AKilledTextOutputGoesOnToTheSameRows) {
+  const Folder folder;
+  for (const std::string ending : {"csv", "jsonl"}) {
+    const std::string file = folder / "rows." + ending;
+    const Finished whole = test::probust("estimate " + kLong + " --format " + ending);
+    EXPECT_GE(killed_again_and_again("estimate " + kLong + " -o " + file, 20), 1);
+    EXPECT_EQ(test::read_whole(file), whole.out);
+    EXPECT_FALSE(std::filesystem::exists(file + "-unfinished"));
+    EXPECT_FALSE(std::filesystem::exists(file + "-lock"));
+  }
+}
+
+TEST(CliRuns, AnUnfinishedTextOutputIsOnlyContinuedByItsCommand) {
+  const Folder folder;
+  const std::string file = folder / "rows.csv", command = "estimate " + kLong + " -o " + file;
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", (std::string("exec ") + PROBUST_PROGRAM + " " + command).c_str(), nullptr);
+    _exit(127);
+  }
+  while (test::read_whole(file).empty()) usleep(1000);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  ASSERT_TRUE(std::filesystem::exists(file + "-unfinished"));
+  const Finished refused = test::probust(command + " --seed 1");
+  EXPECT_EQ(refused.status, 7);
+  EXPECT_NE(refused.err.find("seed was '0', now '1'"), std::string::npos) << refused.err;
+  EXPECT_EQ(test::probust(command + " --seed 1 --force-new").status, 0);
+  EXPECT_EQ(test::probust(command).status, 0) << "a finished output is replaced";
+  EXPECT_EQ(test::read_whole(file), test::probust("estimate " + kLong + " --format csv").out);
+}
+
+TEST(CliRuns, OneProcessWritesAnOutput) {
+  const Folder folder;
+  for (const std::string name : {"r.sqlite", "r.csv"}) {
+    const int lock = open((folder / name + "-lock").c_str(), O_RDWR | O_CREAT, 0644);
+    ASSERT_EQ(flock(lock, LOCK_EX), 0);
+    const Finished refused = test::probust("estimate " + kDigits + " --sigma 0.1 --estimator taylor -o " + folder / name);
+    EXPECT_EQ(refused.status, 7);
+    EXPECT_NE(refused.err.find("another process"), std::string::npos) << refused.err;
+    close(lock);
+  }
+}
+
+TEST(CliRuns, AnotherConfigurationIsRefused) {
+  const Folder folder;
+  const std::string run = folder / "run.sqlite", command = "estimate " + kDigits + " --limit 20 --estimator taylor -o " + run;
+  EXPECT_EQ(test::probust(command + " --sigma 0.1").status, 0);
+  EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were done before"), std::string::npos);
+  const Finished refused = test::probust(command + " --sigma 0.2");
+  EXPECT_EQ(refused.status, 7);
+  EXPECT_NE(refused.err.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("--force-new"), std::string::npos) << refused.err;
+  EXPECT_EQ(test::probust(command + " --sigma 0.2 --force-new").status, 0);
+  EXPECT_EQ(lines_of(test::probust("export " + run).out).size(), 20U);
+  EXPECT_EQ(test::probust("export " + run + " -o " + run).status, 2);
+}
+
+// Estimates that borrow from other points are the same wherever a run begins, at multiples of the block.
+TEST(CliRuns, BlocksStandAtFixedPositions) {
+  const Folder folder;
+  std::mt19937 random(1);
+  write_npy(folder / "x.npy", test::random_tensor({256, 1, 16, 16}, random, 0, 1));
+  const std::string run =
+      "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --sigma 0.4 --estimator auto:20 --quiet ";
+  const std::vector<std::string> whole = lines_of(test::probust(run + "--limit 256").out);
+  const std::vector<std::string> later = lines_of(test::probust(run + "--offset 100 --limit 156").out);
+  ASSERT_EQ(whole.size(), 256U);
+  ASSERT_EQ(later.size(), 156U);
+  EXPECT_TRUE(std::equal(later.begin() + 28, later.end(), whole.begin() + 128));
+}
+
+// All rows of a run, in an order that does not depend on how it came about.
+std::vector<std::string> sorted_rows(const std::string& run) {
+  std::vector<std::string> rows = lines_of(test::probust("export " + run).out);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TEST(CliRuns, ExtendingGivesTheRowsOfOneRun) {
+  const Folder folder;
+  const std::string part = folder / "part.sqlite", whole = folder / "whole.sqlite", command = "estimate " + kDigits + " -o ";
+  ASSERT_EQ(test::probust(command + whole + " --sigma 0.2,0.4 --estimator auto:20,mc:50").status, 0);
+  ASSERT_EQ(test::probust(command + part + " --sigma 0.4 --estimator auto:20 --limit 30").status, 0);
+  EXPECT_EQ(test::probust(command + part + " --sigma 0.2,0.4 --estimator auto:20,mc:50").status, 7);
+  ASSERT_EQ(test::probust(command + part + " --sigma 0.2,0.4 --estimator auto:20,mc:50 --extend").status, 0);
+  EXPECT_EQ(sorted_rows(part), sorted_rows(whole));
+  EXPECT_EQ(sorted_rows(part).size(), 160U);
+  EXPECT_EQ(test::probust(command + part + " --sigma 0.2,0.4 --estimator auto:20,mc:50 --seed 1 --extend").status, 7);
+  EXPECT_EQ(test::probust(command + part + " --sigma 0.2 --estimator auto:20 --smooth --extend").status, 2);
+}
+
+TEST(CliRuns, MergedShardsAreTheWholeRun) {
+  const Folder folder;
+  std::mt19937 random(1);
+  write_npy(folder / "x.npy", test::random_tensor({600, 1, 16, 16}, random, 0, 1));
+  const std::string command =
+      "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --sigma 0.4 --budget 20 --quiet";
+  std::string shards;
+  for (int i = 1; i <= 4; ++i) {
+    const std::string shard = folder / ("s" + std::to_string(i) + ".sqlite");
+    ASSERT_EQ(test::probust(command + " --shard " + std::to_string(i) + "/4 -o " + shard).status, 0);
+    shards += " " + shard;
+  }
+  const std::string merged = folder / "merged.sqlite";
+  ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
+  EXPECT_EQ(test::probust("export " + merged).out, test::probust(command).out);
+  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("600 points were done"),
+            std::string::npos);
+  const std::string first = folder / "s1.sqlite", out = " -o " + folder / "m.sqlite";
+  EXPECT_EQ(test::probust("merge " + first + " " + first + out).status, 2);
+  EXPECT_EQ(test::probust("merge " + first + out).status, 2);
+  EXPECT_EQ(test::probust("merge " + merged + out).status, 2);
+}
+
+TEST(CliRuns, ShardsOptionIsChecked) {
+  for (const std::string wrong : {"0/4", "5/4", "1", "1/2/3", "a/b", "1/0"})
+    EXPECT_EQ(test::probust("estimate " + kDigits + " --sigma 0.2 --shard " + wrong).status, 2) << wrong;
+  EXPECT_EQ(test::probust("estimate " + kDigits + " --sigma 0.2 --shard 1/2 --calibrate --estimator probit:20").status, 2);
+}
+
+TEST(CliRuns, SeveralModels) {
+  const Folder folder;
+  const std::string other = folder / "other.onnx";
+  std::filesystem::copy_file(test::digits("digits.onnx"), other);
+  const std::string command = "estimate " + kDigits + " --sigma 0.2 --estimator taylor --limit 3 --model ";
+  const std::vector<nlohmann::json> rows = test::rows(test::probust(command + other).out);
+  ASSERT_EQ(rows.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(rows[i]["model"], i < 3 ? "digits.onnx" : "other.onnx");
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(rows[i]["p_fail"], rows[i + 3]["p_fail"]);
+  const std::string run = folder / "r.sqlite";
+  ASSERT_EQ(test::probust(command + other + " -o " + run).status, 0);
+  EXPECT_EQ(test::rows(test::probust("export " + run).out), rows);
+  EXPECT_NE(lines_of(test::probust("export " + run + " --format csv").out)[0].find(",note,model"), std::string::npos);
+  EXPECT_EQ(test::probust(command + "'" + test::digits("digits.onnx") + "'").status, 2) << "two models of one name";
+}
+
+TEST(CliRuns, PlanEstimatesNothing) {
+  const Folder folder;
+  const Finished plan =
+      test::probust("estimate " + kDigits + " --sigma 0.2 --estimator taylor,mc:300 --plan -o " + folder / "r.sqlite");
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_NE(plan.out.find("40 points, 80 rows"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find(" 300 "), std::string::npos) << plan.out;
+  EXPECT_FALSE(std::filesystem::exists(folder / "r.sqlite"));
+}
+
+TEST(CliRuns, AFullDiskLosesNothing) {
+  const Folder folder;
+  const std::string disk = folder / "disk";
+  std::filesystem::create_directory(disk);
+  if (std::system(("mount -t tmpfs -o size=64k tmpfs '" + disk + "' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "needs the right to mount";
+  const std::string run = disk + "/r.sqlite";
+  const std::string command =
+      "estimate " + kDigits + " --sigma 0.01..1:40 --estimator mc:5000,taylor --threads 1 --quiet -o " + run;
+  const Finished full = test::probust(command);
+  EXPECT_EQ(full.status, 5) << full.err;
+  EXPECT_NE(full.err.find("disk is full"), std::string::npos) << full.err;
+  ASSERT_EQ(std::system(("mount -o remount,size=8m '" + disk + "'").c_str()), 0);
+  EXPECT_EQ(test::probust(command).status, 0);
+  EXPECT_EQ(lines_of(test::probust("export " + run).out).size(), 40U * 80U);
+  EXPECT_EQ(std::system(("umount '" + disk + "'").c_str()), 0);
+}
+
+}  // namespace
+}  // namespace probust
