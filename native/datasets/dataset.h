@@ -11,11 +11,19 @@
 
 namespace probust {
 
+/// A point that cannot be read.
+struct BadPoint {
+  std::int64_t index;  ///< its position in DATA
+  Error error;         ///< names the file, and the row if it is one
+};
+
 /// Points, with labels and class names if known.
 struct Dataset {
   Tensor x;  ///< [N, ...], channel-first images or [N, d]: stored values times the scale, the natural space
   std::vector<std::int64_t> labels;      ///< one per point, or empty if the data have none
-  std::vector<std::string> class_names;  ///< of text labels, in order of first appearance; else empty
+  std::vector<std::string> class_names;  ///< of text labels, in order of first appearance, or of class folders; else empty
+  std::vector<std::int64_t> index{};     ///< each point's position in DATA
+  std::vector<BadPoint> bad{};           ///< points that were left out (DatasetOptions::skip_bad)
 };
 
 struct DatasetOptions {
@@ -24,6 +32,12 @@ struct DatasetOptions {
   bool cifar100 = false;                ///< CIFAR-100 binary rows have a coarse and a fine label; the fine one is used
   std::string labels_path{};            ///< .npy, IDX or text (a whole number per line) that overrides labels found in the data
   std::int64_t offset = 0, limit = -1;  ///< points [offset, offset + limit) of the file; a negative limit means all
+  bool skip_bad = false;                ///< leave out points that cannot be read, instead of an error
+
+  // For images. A file of another kind is refused with them.
+  std::int64_t resize = 0;    ///< the shorter side after resizing; 0: as stored
+  std::int64_t crop = 0;      ///< the side of the square taken from the centre after that; 0: all
+  std::int64_t channels = 0;  ///< 1 gray, 3 colour; 0: gray if all images are gray
 };
 
 /// Reads points from a file. Its kind is determined from its content first, then from its name: .npy [N, ...]; .npz (arrays x

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "probust/base/error.h"
+#include "probust/base/tensor.h"
+
+namespace probust {
+
+/// Points that lie next to each other in DATA, without those that cannot be read.
+struct PointBlock {
+  Tensor x;                          ///< [n, ...]: stored values times the scale, the natural space; n may be 0
+  std::vector<std::int64_t> index;   ///< the position in DATA of each of the n points, ascending
+  std::vector<std::int64_t> labels;  ///< one per point, or empty if the data have none
+};
+
+/// What is known of the points before they are read. Positions are counted from `offset`.
+struct PointList {
+  std::int64_t offset = 0;               ///< the position in DATA of the first point
+  std::int64_t count = 0;                ///< of points, including those that will turn out to be bad
+  Shape point_shape;                     ///< of one point
+  std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a row whose label cannot be read
+  std::vector<std::string> class_names;  ///< may be empty
+};
+
+/// Points in a file or folder, decoded when they are asked for. Not for use by several threads at once.
+class PointSource {
+ public:
+  static constexpr std::int64_t kNoLabel = INT64_MIN;
+
+  virtual ~PointSource() = default;
+  PointSource(const PointSource&) = delete;
+  PointSource& operator=(const PointSource&) = delete;
+
+  /// How many points there are from the source's offset to its limit, including bad ones: images are counted, not decoded.
+  std::int64_t count() const { return list_.count; }
+  const Shape& point_shape() const { return list_.point_shape; }
+  const std::vector<std::int64_t>& labels() const { return list_.labels; }
+  const std::vector<std::string>& class_names() const { return list_.class_names; }
+
+  /// The smallest and largest label, if there are labels.
+  std::optional<std::pair<std::int64_t, std::int64_t>> label_range() const;
+
+  /// The files that the points and labels are read from, in order.
+  virtual std::vector<std::string> files() const = 0;
+
+  /// The points at positions [first, first + count), counted from the source's offset. A bad point is left out and listed in
+  /// bad() with skip_bad. Throws Error: usage (positions beyond count()), unreadable (a bad point without skip_bad; a file that
+  /// has changed since it was opened), resources.
+  PointBlock read(std::int64_t first, std::int64_t count);
+
+  /// The bad points among all that were read so far, in order of their position.
+  std::vector<BadPoint> bad() const;
+
+ protected:
+  PointSource(PointList list, bool skip_bad) : list_(std::move(list)), skip_bad_(skip_bad) {}
+
+  /// A point that decode() cannot give. Throws its error without skip_bad.
+  void found_bad(std::int64_t position, const Error& error);
+
+ private:
+  /// The points at the positions, without bad ones, which are passed to found_bad.
+  virtual Tensor decode(std::int64_t first, std::int64_t count) = 0;
+
+  PointList list_;
+  bool skip_bad_ = false;
+  std::map<std::int64_t, Error> bad_;  // by position in DATA
+};
+
+/// Opens a file as read_dataset does, or a folder of images (PNG, JPEG), without reading its points if its format allows that:
+/// .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as they are
+/// stored.
+///
+/// A folder has one subfolder per class, numbered in alphabetical order, or only images, with labels from
+/// DatasetOptions::labels_path (a table of file names and labels) or none. Points are in the order of their sorted paths.
+/// Errors: as read_dataset.
+Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options = {});
+
+}  // namespace probust
