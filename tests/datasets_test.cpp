@@ -580,7 +580,7 @@ TEST_F(Datasets, ClassNamesStandOneALine) {
 
 TEST_F(Datasets, WrongFilesAreRefusedByName) {
   expect_refused(at("missing.npy"), "missing.npy: cannot be opened: No such file");
-  expect_refused(folder_.string(), "is a folder");
+  expect_refused(folder_.string(), "is a folder without images");
   expect_refused("/dev/null", "not a regular file");
   for (const std::string name : {"x.npy", "x.npz", "x.csv", "x.bin", "x-idx3-ubyte.gz", "x"}) {
     expect_refused(write(name, ""), "is empty");

@@ -20,6 +20,8 @@ struct DataArguments {
   std::string layout = "auto";
   bool cifar100 = false;
   std::int64_t limit = -1, offset = 0;
+  std::int64_t resize = 0, crop = 0;  ///< of images; 0: not
+  bool skip_bad = false;
 };
 
 /// The device options.

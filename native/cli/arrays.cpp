@@ -9,9 +9,10 @@
 namespace probust::cli {
 namespace {
 
-int write_interruptibly(Executor& executor, const std::string& output, const std::function<void()>& write) {
+int write_interruptibly(Executor& executor, const std::string& output, const Dataset& data, const std::function<void()>& write) {
   const auto work = [&] {
     write();
+    report_bad(data.bad);
     return 0;
   };
   return run_interruptibly(executor.progress.stop, work, [&] { return output + " is not complete"; });
@@ -20,20 +21,21 @@ int write_interruptibly(Executor& executor, const std::string& output, const std
 }  // namespace
 
 int run_logits(const Arguments& arguments) {
-  const Dataset data = load_data(arguments.data);
+  const Dataset data = load_data(arguments);
   const Model model = load_model(arguments, point_shape(data.x));
   const auto executor = load_executor(model, point_shape(data.x), arguments);
-  return write_interruptibly(*executor, arguments.output, [&] { write_npy(arguments.output, executor->logits(data.x).value()); });
+  return write_interruptibly(*executor, arguments.output, data,
+                             [&] { write_npy(arguments.output, executor->logits(data.x).value()); });
 }
 
 int run_jacobian(const Arguments& arguments) {
-  const Dataset data = load_data(arguments.data);
+  const Dataset data = load_data(arguments);
   const Model model = load_model(arguments, point_shape(data.x));
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   const std::int64_t n = data.x.shape[0], classes = executor->classes();
   NpyWriter writer(arguments.output, {n, classes, element_count(executor->point_shape())});
   const ProgressLine line("jacobian", executor->progress.passes, n * (classes + 1), arguments.quiet);
-  return write_interruptibly(*executor, arguments.output, [&] {
+  return write_interruptibly(*executor, arguments.output, data, [&] {
     (void)executor->jacobian(data.x, [&](std::int64_t, std::span<const float> jacobian) { writer.append(jacobian); }).value();
     writer.close();
   });

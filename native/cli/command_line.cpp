@@ -18,7 +18,7 @@ namespace probust::cli {
 namespace {
 
 void add_data(CLI::App& command, Arguments& arguments) {
-  command.add_option("DATA", arguments.data.path, known_formats())->required();
+  command.add_option("DATA", arguments.data.path, known_formats() + ", or a folder of PNG or JPEG images")->required();
   add_data_options(command, arguments);
 }
 

@@ -20,10 +20,10 @@ void AccuracyHint::show(const Problem& problem, std::int64_t correct, std::int64
   constexpr std::int64_t kEnough = 20;
   if (shown_ || labelled == 0 || problem.arguments.quiet) return;
   const std::int64_t classes = problem.executor->classes();
-  const auto [low, high] = std::minmax_element(problem.data.labels.begin(), problem.data.labels.end());
+  const auto [low, high] = problem.data->label_range().value_or(std::pair<std::int64_t, std::int64_t>(0, 0));
   const double chance = static_cast<double>(labelled) / static_cast<double>(classes);
-  if (*low < 0 || *high >= classes) {
-    say("probust: labels run from {} to {}, but the model has classes 0 to {}; give the right ones with --labels\n", *low, *high,
+  if (low < 0 || high >= classes) {
+    say("probust: labels run from {} to {}, but the model has classes 0 to {}; give the right ones with --labels\n", low, high,
         classes - 1);
     shown_ = true;
   } else if (labelled >= kEnough) {

@@ -9,6 +9,8 @@
 
 #include "cli/devices.h"
 #include "cli/files_beside.h"
+#include "cli/messages.h"
+#include "probust/base/text.h"
 #include "probust/onnx/preprocess.h"
 
 namespace probust::cli {
@@ -20,9 +22,25 @@ T named(Result<T> result, const std::string& file) {
   if (result) return std::move(result).value();
   Error error = result.error();
   if (is_option(error.where)) throw error;
-  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data";
+  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data" ||
+                         error.where.starts_with(file + "/");
   error.where = redundant ? file : file + ": " + error.where;
   throw error;
+}
+
+// The channels of images that a model takes: 1 or 3, or 0 if its input does not say.
+std::int64_t image_channels(const Arguments& arguments) {
+  FilesBeside files(arguments.model);
+  Shape shape = arguments.input_shape;
+  if (shape.empty()) {
+    const ModelSummary summary = named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
+    if (!summary.inputs.empty()) shape = summary.inputs[0].shape;
+  }
+  if (shape.size() != 4) return 0;
+  const Layout layout = parse_layout(arguments.data.layout, option("layout"));
+  const bool first = layout == Layout::nchw || (layout == Layout::automatic && (shape[1] == 1 || shape[1] == 3));
+  const std::int64_t channels = first ? shape[1] : layout == Layout::whcn ? shape[2] : shape[3];
+  return channels == 1 || channels == 3 ? channels : 0;
 }
 
 }  // namespace
@@ -58,7 +76,8 @@ Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_
   return named(import_onnx(read_file(arguments.model), options), arguments.model);
 }
 
-Dataset load_data(const DataArguments& data) {
+DatasetOptions dataset_options(const Arguments& arguments) {
+  const DataArguments& data = arguments.data;
   DatasetOptions options;
   options.scale = data.scale;
   options.label_column = data.label_column;
@@ -66,9 +85,36 @@ Dataset load_data(const DataArguments& data) {
   options.labels_path = data.labels;
   options.offset = data.offset;
   options.limit = data.limit;
-  Dataset dataset = named(read_dataset(data.path, options), data.path);
-  if (!data.classes.empty()) dataset.class_names = named(read_class_names(data.classes), data.classes);
+  options.skip_bad = data.skip_bad;
+  options.resize = data.resize;
+  options.crop = data.crop;
+  std::error_code unknown;
+  if (std::filesystem::is_directory(data.path, unknown)) options.channels = image_channels(arguments);
+  return options;
+}
+
+Dataset load_data(const Arguments& arguments) {
+  const DataArguments& data = arguments.data;
+  Dataset dataset = named(read_dataset(data.path, dataset_options(arguments)), data.path);
+  if (!data.classes.empty()) dataset.class_names = load_class_names(data);
   return dataset;
+}
+
+std::unique_ptr<PointSource> open_data(const Arguments& arguments) {
+  return named(open_dataset(arguments.data.path, dataset_options(arguments)), arguments.data.path);
+}
+
+std::vector<std::string> load_class_names(const DataArguments& data) {
+  return named(read_class_names(data.classes), data.classes);
+}
+
+void report_bad(const std::vector<BadPoint>& bad) {
+  constexpr std::size_t kMost = 20;
+  if (bad.empty()) return;
+  say("probust: {} {} left out:\n", bad.size(), bad.size() == 1 ? "point was" : "points were");
+  for (std::size_t i = 0; i < std::min(kMost, bad.size()); ++i)
+    say("  {} {}: {}\n", bad[i].index, printable(bad[i].error.where), printable(bad[i].error.problem));
+  if (bad.size() > kMost) say("  and {} more\n", bad.size() - kMost);
 }
 
 Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }

@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "datasets/dataset.h"
+#include "datasets/point_source.h"
 #include "probust/estimators/row.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/import.h"
@@ -25,8 +26,19 @@ ImportOptions import_options(const Arguments& arguments);
 /// `two_classes_of_one`: see ImportOptions.
 Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_classes_of_one = false);
 
-/// The points, labels and class names that the data options describe.
-Dataset load_data(const DataArguments& data);
+/// How the data options say to read DATA: for open_dataset and read_dataset. Images get the channels that the model takes, if its
+/// input says how many.
+DatasetOptions dataset_options(const Arguments& arguments);
+
+/// The points, labels and class names that the data options describe: all at once, or to be read block by block.
+Dataset load_data(const Arguments& arguments);
+std::unique_ptr<PointSource> open_data(const Arguments& arguments);
+
+/// The class names of --classes.
+std::vector<std::string> load_class_names(const DataArguments& data);
+
+/// Lists points that were left out on stderr: up to 20, and how many more there are.
+void report_bad(const std::vector<BadPoint>& bad);
 
 /// The model as a function in the data's natural units.
 Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments);

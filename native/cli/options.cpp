@@ -54,7 +54,7 @@ void add_model(CLI::App& command, Arguments& arguments) {
 
 void add_data_options(CLI::App& command, Arguments& arguments) {
   DataArguments& data = arguments.data;
-  command.add_option("--labels", data.labels, "labels from this file");
+  command.add_option("--labels", data.labels, "labels from this file; for images, a table of file names and labels");
   command.add_option("--classes", data.classes, "class names, one per line");
   command.add_option("--label-column", data.label_column, "of a .csv: an index, a name, last or none")->capture_default_str();
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
@@ -66,6 +66,9 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
   command.add_option("--limit", data.limit, "at most this many points")->check(at_least(0));
   command.add_option("--offset", data.offset, "skip this many points")->check(at_least(0));
+  command.add_option("--resize", data.resize, "images: the shorter side after resizing, before --crop")->check(at_least(1));
+  command.add_option("--crop", data.crop, "images: the side of the square at the centre that is taken")->check(at_least(1));
+  command.add_flag("--skip-bad", data.skip_bad, "leave out points that cannot be read, and list them");
 }
 
 void add_device_options(CLI::App& command, Arguments& arguments) {

@@ -2,7 +2,6 @@
 #include "cli/problem.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <set>
 
@@ -31,7 +30,7 @@ void ask_for_tolerance(Problem& problem, const Graph& regression) {
   Arguments& arguments = problem.arguments;
   problem.regression = make_device(regression, arguments);
   const std::int64_t d = element_count(problem.regression->point_shape()), outputs = problem.regression->classes();
-  problem.data.labels.clear();  // regression targets, irrelevant to the change caused by noise
+  problem.labels.clear();  // regression targets, irrelevant to the change caused by noise
   problem.class_names.clear();
   if (outputs == 1) problem.class_names = {"below", "above", "within"};
   arguments.target = std::to_string(2 * outputs);
@@ -73,14 +72,16 @@ std::vector<std::int64_t> targets_of(const Problem& problem, const std::vector<s
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
   if (arguments.tolerance) refuse_beside_tolerance(arguments);
-  Problem problem{arguments, load_data(arguments.data), {}, nullptr, nullptr, noises};
-  problem.class_names = problem.data.class_names;
-  const Shape shape = point_shape(problem.data.x);
+  Problem problem{arguments, open_data(arguments), {}, nullptr, nullptr, noises, {}};
+  problem.labels = problem.data->labels();
+  problem.class_names = problem.data->class_names();
+  if (!arguments.data.classes.empty()) problem.class_names = load_class_names(arguments.data);
+  const Shape& shape = problem.data->point_shape();
   const Model model = load_model(arguments, shape, !arguments.tolerance);
   if (arguments.tolerance && model.classifies)
     throw Error{ErrorCode::usage, "--tolerance", "is for regression models, and " + arguments.model + " is a classifier",
                 "leave it out"};
-  for (const Noise& noise : noises) noise.shape->fit(element_count(shape), arguments.data.offset + problem.data.x.shape[0]);
+  for (const Noise& noise : noises) noise.shape->fit(element_count(shape), first_position(problem) + point_count(problem));
   const Graph graph = load_graph(model, shape, arguments);
   if (arguments.tolerance) {
     ask_for_tolerance(problem, graph);
@@ -92,17 +93,12 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
 
 std::int64_t first_position(const Problem& problem) { return problem.arguments.data.offset; }
 
-std::int64_t point_count(const Problem& problem) { return problem.data.x.shape[0]; }
+std::int64_t point_count(const Problem& problem) { return problem.data->count(); }
 
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count) {
-  PointBlock block;
-  const std::int64_t begin = first - first_position(problem);
-  block.x = rows(problem.data.x, begin, count);
-  if (problem.regression) block.x = with_outputs(block.x, problem.regression->logits(block.x).value());
-  block.index.resize(static_cast<std::size_t>(count));
-  std::iota(block.index.begin(), block.index.end(), first);
-  const std::vector<std::int64_t>& labels = problem.data.labels;
-  if (!labels.empty()) block.labels.assign(labels.begin() + begin, labels.begin() + begin + count);
+  PointBlock block = problem.data->read(first - first_position(problem), count);
+  if (problem.labels.empty()) block.labels.clear();
+  if (problem.regression && !block.index.empty()) block.x = with_outputs(block.x, problem.regression->logits(block.x).value());
   return block;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "datasets/dataset.h"
+#include "datasets/point_source.h"
 #include "probust/estimators/estimator.h"
 
 namespace probust::cli {
@@ -15,18 +15,12 @@ namespace probust::cli {
 /// The input of `estimate` for one model: question, points and noise.
 struct Problem {
   Arguments arguments;
-  Dataset data;
-  std::vector<std::string> class_names;
+  std::unique_ptr<PointSource> data;
+  std::vector<std::int64_t> labels;  ///< of all points, or empty; PointSource::kNoLabel for one that cannot be read
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Executor> regression;  ///< with --tolerance: the model itself, whose outputs at the points are part of them
   std::vector<Noise> noises;             ///< fitted to the executor's points, in the order requested
-};
-
-/// Some of a problem's points, as the executor takes them.
-struct PointBlock {
-  Tensor x;                          ///< [N, ...]
-  std::vector<std::int64_t> index;   ///< [N] positions in the data
-  std::vector<std::int64_t> labels;  ///< [N] or none
+  std::vector<std::string> class_names;  ///< may be empty
 };
 
 /// The model and data of `arguments`; with --tolerance, the classifier whose last class is "within tolerance" of a regression
@@ -37,7 +31,7 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
 std::int64_t first_position(const Problem& problem);
 std::int64_t point_count(const Problem& problem);
 
-/// The points at positions [first, first + count) of the data, without bad ones that are skipped.
+/// The points at positions [first, first + count) of the data, as the executor takes them, without bad ones that are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);
 
 /// The points with their targets, given their logits [N, C]. Throws Error{usage} if a target is not a class.

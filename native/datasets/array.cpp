@@ -87,6 +87,61 @@ Shape byte_strides(const Shape& shape, std::int64_t element_bytes, bool column_m
   return strides;
 }
 
+// Rows of an array in memory, with the strides that they have there.
+struct LoadedRows {
+  Shape shape, strides;
+  Buffer buffer;
+
+  // Calls visit(value) for every number in row-major order.
+  template <class T, class Visit>
+  void for_each(const ElementType& type, Visit&& visit) const {
+    const bool swapped = type.order != std::endian::native;
+    for_each_element(shape, strides, buffer.bytes.data(), [&](const std::uint8_t* from) { visit(load<T>(from, swapped)); });
+  }
+};
+
+// Whether each row lies after the one before it.
+bool rows_are_separate(const Array& array) {
+  const auto apart = [&](std::int64_t stride) { return stride <= array.strides[0]; };
+  return array.shape.size() == 1 || std::all_of(array.strides.begin() + 1, array.strides.end(), apart);
+}
+
+// Some rows of a column-major array: for each element of a row, the values of neighbouring rows lie next to each other.
+LoadedRows gather_rows(const Array& array, std::int64_t begin, Shape shape) {
+  Shape strides = byte_strides(shape, array.type.bytes, true);
+  const std::int64_t bytes = array.type.bytes, piece = shape[0] * bytes;
+  std::vector<std::uint8_t> values(static_cast<std::size_t>(element_count(shape) * bytes));
+  for (std::int64_t at = 0; at < std::ssize(values); at += piece) {
+    const std::int64_t column = at / piece * array.shape[0] * bytes;
+    array.stored.read(static_cast<std::uint64_t>(column + begin * bytes),
+                      std::span(values).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(piece)));
+  }
+  return {std::move(shape), std::move(strides), as_buffer(std::move(values))};
+}
+
+LoadedRows load_rows(const Array& array, std::int64_t begin, std::int64_t count) {
+  Shape shape = array.shape;
+  if (shape.empty()) return {shape, {}, array.stored.all()};
+  shape[0] = count;
+  if (element_count(shape) == 0) return {shape, array.strides, {}};
+  if (!array.stored.in_memory() && !rows_are_separate(array)) return gather_rows(array, begin, std::move(shape));
+  std::int64_t bytes = array.type.bytes;  // up to the end of the last value
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) bytes += (shape[axis] - 1) * array.strides[axis];
+  const auto at = static_cast<std::uint64_t>(begin * array.strides[0]);
+  return {std::move(shape), array.strides, array.stored.read(at, static_cast<std::uint64_t>(bytes))};
+}
+
+// Calls visit(rows) for all rows, a few megabytes at a time.
+template <class Visit>
+void for_each_part(const Array& array, Visit&& visit) {
+  constexpr std::int64_t kBytes = std::int64_t{4} << 20;
+  if (array.shape.empty()) return visit(load_rows(array, 0, 1));
+  const std::int64_t n = array.shape[0];
+  const std::int64_t step =
+      rows_are_separate(array) ? std::max<std::int64_t>(1, kBytes / std::max<std::int64_t>(1, array.strides[0])) : n;
+  for (std::int64_t first = 0; first < n; first += step) visit(load_rows(array, first, std::min(step, n - first)));
+}
+
 // A stored number as an integer, or nothing.
 template <class T>
 std::optional<std::int64_t> whole(T value) {
@@ -116,14 +171,14 @@ std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const st
   return count;
 }
 
-Array dense_array(ElementType type, Shape shape, bool column_major, Buffer buffer, std::int64_t header, const std::string& path) {
-  const std::int64_t needed = byte_count(shape, type.bytes, path), found = std::ssize(buffer.bytes);
+Array dense_array(ElementType type, Shape shape, bool column_major, Stored stored, std::int64_t header, const std::string& path) {
+  const std::int64_t needed = byte_count(shape, type.bytes, path), found = static_cast<std::int64_t>(stored.size());
   if (found != needed) {
     refuse(path, std::string(found < needed ? "is truncated" : "is too long") + ": it has " + std::to_string(header + found) +
                      " bytes, and its shape " + to_string(shape) + " needs " + std::to_string(header + needed));
   }
   Shape strides = byte_strides(shape, type.bytes, column_major);
-  return {type, std::move(shape), std::move(strides), std::move(buffer)};
+  return {type, std::move(shape), std::move(strides), std::move(stored)};
 }
 
 Array reshaped(Array array, Shape shape) {
@@ -133,28 +188,20 @@ Array reshaped(Array array, Shape shape) {
 }
 
 Tensor decode_rows(const Array& array, std::int64_t begin, std::int64_t count, double scale) {
-  Shape shape = array.shape;
-  const std::uint8_t* base = array.buffer.bytes.data();
-  if (!shape.empty()) {
-    shape[0] = count;
-    base += begin * array.strides[0];
-  }
-  Tensor tensor(shape);
-  const bool swapped = array.type.order != std::endian::native;
+  const LoadedRows loaded = load_rows(array, begin, count);
+  Tensor tensor(loaded.shape);
   float* out = tensor.data.data();
   with_type(array.type, [&]<class T>() {
-    for_each_element(shape, array.strides, base,
-                     [&](const std::uint8_t* from) { *out++ = static_cast<float>(to_double(load<T>(from, swapped)) * scale); });
+    loaded.for_each<T>(array.type, [&](T value) { *out++ = static_cast<float>(to_double(value) * scale); });
   });
   return tensor;
 }
 
 std::vector<double> decode_doubles(const Array& array) {
   std::vector<double> values;
-  const bool swapped = array.type.order != std::endian::native;
-  with_type(array.type, [&]<class T>() {
-    for_each_element(array.shape, array.strides, array.buffer.bytes.data(),
-                     [&](const std::uint8_t* from) { values.push_back(to_double(load<T>(from, swapped))); });
+  for_each_part(array, [&](const LoadedRows& loaded) {
+    with_type(array.type,
+              [&]<class T>() { loaded.for_each<T>(array.type, [&](T value) { values.push_back(to_double(value)); }); });
   });
   return values;
 }
@@ -165,12 +212,13 @@ std::vector<std::int64_t> decode_labels(const Array& array, const std::string& p
     refuse(path, "has shape " + to_string(array.shape) + " where labels [N] were expected", hint);
   }
   std::vector<std::int64_t> labels;
-  labels.reserve(static_cast<std::size_t>(array.shape[0]));
-  with_type(array.type, [&]<class T>() {
-    for_each_element(array.shape, array.strides, array.buffer.bytes.data(), [&](const std::uint8_t* from) {
-      const auto label = whole(load<T>(from, array.type.order != std::endian::native));
-      if (!label) refuse(path, "label " + std::to_string(labels.size()) + " is not a whole number", hint);
-      labels.push_back(*label);
+  for_each_part(array, [&](const LoadedRows& loaded) {
+    with_type(array.type, [&]<class T>() {
+      loaded.for_each<T>(array.type, [&](T value) {
+        const auto label = whole(value);
+        if (!label) refuse(path, "label " + std::to_string(labels.size()) + " is not a whole number", hint);
+        labels.push_back(*label);
+      });
     });
   });
   return labels;

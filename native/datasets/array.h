@@ -23,27 +23,28 @@ struct ElementType {
   bool is_byte() const { return kind == NumberKind::unsigned_integer && bytes == 1; }
 };
 
-/// Numbers of any stored type, in place. `strides` are the distances in bytes between neighbours along each axis, so one type
-/// describes row-major, column-major and record-wise (CIFAR) files.
+/// Numbers of any stored type, in memory or in a file. `strides` are the distances in bytes between neighbours along each axis,
+/// so one type describes row-major, column-major and record-wise (CIFAR) files.
 struct Array {
   ElementType type;
   Shape shape;
   Shape strides;
-  Buffer buffer;
+  Stored stored;
 };
 
 /// Elements of `shape` times `element_bytes`. Throws Error{unreadable} if an extent is negative or the product exceeds 2^62.
 std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path);
 
-/// All of `buffer` as an array, row-major or column-major. Throws Error{unreadable} unless buffer holds exactly the bytes of
+/// All of `stored` as an array, row-major or column-major. Throws Error{unreadable} unless it holds exactly the bytes of
 /// `shape`; `header` is the number of bytes of the file before it.
-Array dense_array(ElementType type, Shape shape, bool column_major, Buffer buffer, std::int64_t header, const std::string& path);
+Array dense_array(ElementType type, Shape shape, bool column_major, Stored stored, std::int64_t header, const std::string& path);
 
 /// The same numbers with another shape; both are row-major with equally many elements.
 Array reshaped(Array array, Shape shape);
 
 /// Rows [begin, begin + count) as a tensor [count, shape[1:]], each value multiplied by `scale` (in double, rounded once).
-/// An array without axes gives a scalar. Throws Error{resources} above kMaxElements.
+/// An array without axes gives a scalar. Of a file, only these rows are read. Throws Error{resources} above kMaxElements, and
+/// Error{unreadable} if the file has changed.
 Tensor decode_rows(const Array& array, std::int64_t begin, std::int64_t count, double scale);
 
 /// All values in row-major order.

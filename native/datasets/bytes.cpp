@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "datasets/dataset.h"
+
 namespace probust::datasets {
 namespace {
 
@@ -29,7 +31,46 @@ class Descriptor {
   int fd_;
 };
 
+bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
 }  // namespace
+
+// A regular file as it was when it was opened.
+class DataFile {
+ public:
+  explicit DataFile(const std::string& path) : path_(path), file_(path) {
+    if (file_.get() < 0 || fstat(file_.get(), &status_) != 0) {
+      refuse(path, std::string("cannot be opened: ") + std::strerror(errno));
+    }
+    if (!S_ISREG(status_.st_mode)) refuse(path, "is not a regular file", "save the data in a file first");
+  }
+
+  std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
+
+  void read(std::uint64_t at, std::span<std::uint8_t> out) const {
+    check_unchanged();
+    while (!out.empty()) {
+      const ssize_t count = pread(file_.get(), out.data(), out.size(), static_cast<off_t>(at));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) refuse(path_, std::string("cannot be read: ") + std::strerror(errno));
+      if (count == 0) check_unchanged(true);
+      out = out.subspan(static_cast<std::size_t>(count));
+      at += static_cast<std::uint64_t>(count);
+    }
+  }
+
+ private:
+  void check_unchanged(bool ends_early = false) const {
+    struct stat now {};
+    const bool same = fstat(file_.get(), &now) == 0 && now.st_size == status_.st_size && same_time(now.st_mtim, status_.st_mtim);
+    if (same && !ends_early) return;
+    refuse(path_, "has changed since it was opened", "start again when nothing writes to it");
+  }
+
+  std::string path_;
+  Descriptor file_;
+  struct stat status_ {};
+};
 
 void refuse(const std::string& path, const std::string& what, const std::string& hint) {
   throw Error{ErrorCode::unreadable, path, what, hint};
@@ -50,21 +91,64 @@ Buffer map_regular_file(const std::string& path, const std::string& hint_missing
   return {Bytes(static_cast<const std::uint8_t*>(address), size), std::move(owner)};
 }
 
-Buffer map_file(const std::string& path) {
-  const std::string formats = "give a .npy, .npz, IDX, CIFAR .bin or .csv file";
+Stored Stored::from(std::uint64_t at, std::uint64_t count) const {
+  Stored piece = *this;
+  const std::uint64_t skipped = std::min(at, size_);
+  piece.size_ = std::min(count, size_ - skipped);
+  piece.begin_ += skipped;
+  if (in_memory()) {
+    piece.begin_ = 0;
+    piece.memory_.bytes = memory_.bytes.subspan(skipped, piece.size_);
+  }
+  return piece;
+}
+
+void Stored::read(std::uint64_t at, std::span<std::uint8_t> out) const {
+  if (out.empty()) return;
+  if (in_memory()) {
+    std::memcpy(out.data(), memory_.bytes.data() + at, out.size());
+  } else {
+    file_->read(begin_ + at, out);
+  }
+}
+
+Buffer Stored::read(std::uint64_t at, std::uint64_t count) const {
+  if (in_memory()) return {memory_.bytes.subspan(at, count), memory_.owner};
+  std::vector<std::uint8_t> bytes(count);
+  read(at, bytes);
+  return as_buffer(std::move(bytes));
+}
+
+Stored open_file(const std::string& path) {
+  Stored stored;
+  stored.file_ = std::make_shared<const DataFile>(path);
+  stored.size_ = stored.file_->size();
+  return stored;
+}
+
+Stored open_data_file(const std::string& path) {
+  const std::string formats = "give a " + known_formats() + " file";
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) refuse(path, "is a folder, and folders of images are not read", formats);
-  Buffer file = map_regular_file(path, "", "save the data in a file first");
-  if (file.bytes.empty()) refuse(path, "is empty", formats);
-  return file;
+  if (std::filesystem::is_directory(path, unknown)) refuse(path, "is a folder", formats);
+  Stored stored = open_file(path);
+  if (stored.size() == 0) refuse(path, "is empty", formats);
+  return stored;
+}
+
+void check_part(std::uint64_t size, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what) {
+  if (at <= size && count <= size - at) return;
+  const std::string needed = count > UINT64_MAX - at ? "more than 2^64" : std::to_string(at + count);
+  refuse(path, "is truncated: it has " + std::to_string(size) + " bytes and " + what + " needs " + needed);
 }
 
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what) {
-  if (at > bytes.size() || count > bytes.size() - at) {
-    const std::string needed = count > UINT64_MAX - at ? "more than 2^64" : std::to_string(at + count);
-    refuse(path, "is truncated: it has " + std::to_string(bytes.size()) + " bytes and " + what + " needs " + needed);
-  }
+  check_part(bytes.size(), at, count, path, what);
   return bytes.subspan(at, count);
+}
+
+Buffer part(const Stored& stored, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what) {
+  check_part(stored.size(), at, count, path, what);
+  return stored.read(at, count);
 }
 
 std::uint64_t little_endian(Bytes bytes) {

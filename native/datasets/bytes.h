@@ -5,6 +5,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "probust/base/error.h"
 
@@ -25,12 +28,56 @@ struct Buffer {
 /// file cannot be opened and `hint_kind` if it is not a regular file.
 Buffer map_regular_file(const std::string& path, const std::string& hint_missing, const std::string& hint_kind);
 
-/// The bytes of a data file, so that a large file costs only the rows that are read.
-/// Throws Error{unreadable} if the file is missing, empty, a folder, not a regular file or not readable.
-Buffer map_file(const std::string& path);
+class DataFile;
 
-/// bytes[at, at + count). Throws Error{unreadable} that names `what` and gives the actual and expected number of bytes.
+/// Bytes in memory, or in a file, of which a part is read when it is asked for: a file is not mapped, because a file that shrinks
+/// would then end the process. Copies share.
+class Stored {
+ public:
+  Stored() = default;
+  Stored(Buffer memory) : size_(memory.bytes.size()), memory_(std::move(memory)) {}  // NOLINT(google-explicit-constructor)
+
+  std::uint64_t size() const { return size_; }
+  bool in_memory() const { return file_ == nullptr; }
+
+  /// Bytes from `at`, at most `count`, without reading them.
+  Stored from(std::uint64_t at, std::uint64_t count = UINT64_MAX) const;
+
+  /// The bytes [at, at + out.size()), which must exist. Throws Error{unreadable} if the file has changed since it was opened.
+  void read(std::uint64_t at, std::span<std::uint8_t> out) const;
+
+  /// The bytes [at, at + count), which must exist; a copy only if they are in a file. Throws as the other read does.
+  Buffer read(std::uint64_t at, std::uint64_t count) const;
+
+  Buffer all() const { return read(0, size_); }
+
+ private:
+  friend Stored open_file(const std::string& path);
+
+  std::uint64_t begin_ = 0, size_ = 0;
+  Buffer memory_;
+  std::shared_ptr<const DataFile> file_;
+};
+
+/// A file. Throws Error{unreadable} if it is missing, not a regular file or not readable.
+Stored open_file(const std::string& path);
+
+/// The same, and throws Error{unreadable} that names the known formats if it is a folder or empty.
+Stored open_data_file(const std::string& path);
+
+/// The first bytes of a file, which tell its kind, and the size of all of it.
+struct Head {
+  Bytes bytes;
+  std::uint64_t size = 0;
+};
+
+/// Throws Error{unreadable} if [at, at + count) is not within `size` bytes; it names `what` and gives the actual and expected
+/// size.
+void check_part(std::uint64_t size, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
+
+/// bytes[at, at + count). Throws as check_part does.
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
+Buffer part(const Stored& stored, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 
 /// The unsigned number in 1 to 8 bytes, least significant first.
 std::uint64_t little_endian(Bytes bytes);
@@ -43,6 +90,13 @@ bool starts_with(Bytes bytes, std::string_view magic);
 /// The first `count` bytes of an unpacked raw deflate stream (a zip member); it must end there. At most `count` bytes are
 /// unpacked, and a count that the packed bytes cannot hold is refused before allocating. Throws Error{unreadable}.
 Buffer inflate_member(Bytes packed, std::uint64_t count, const std::string& path);
+
+/// Values as bytes that they keep alive.
+template <class T>
+Buffer as_buffer(std::vector<T> values) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  return {Bytes(reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size() * sizeof(T)), owner};
+}
 
 /// At most the first `count` bytes of a gzip file.
 Buffer gunzip_prefix(Bytes packed, std::uint64_t count, const std::string& path);

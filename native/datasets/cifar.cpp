@@ -31,11 +31,11 @@ void check_labels(const std::vector<std::int64_t>& labels, std::int64_t classes,
 
 }  // namespace
 
-Contents read_cifar_bytes(const Buffer& file, bool hundred, const std::string& path) {
+Contents read_cifar(const Stored& file, bool hundred, const std::string& path) {
   const std::int64_t label_bytes = hundred ? 2 : 1, row = kPixels + label_bytes;
-  check_size(file.bytes.size(), row, hundred, path);
-  const std::int64_t rows = std::ssize(file.bytes) / row;
-  const auto column = [&](std::int64_t at) { return Buffer{file.bytes.subspan(static_cast<std::size_t>(at)), file.owner}; };
+  check_size(file.size(), row, hundred, path);
+  const std::int64_t rows = static_cast<std::int64_t>(file.size()) / row;
+  const auto column = [&](std::int64_t at) { return file.from(static_cast<std::uint64_t>(at)); };
   Contents contents;
   contents.x = {{}, {rows, 3, 32, 32}, {row, 32 * 32, 32, 1}, column(label_bytes)};
   contents.labels = decode_labels({{}, {rows}, {row}, column(label_bytes - 1)}, path);  // the fine label comes last

@@ -2,7 +2,6 @@
 #include "datasets/dataset.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -13,8 +12,8 @@ namespace datasets {
 namespace {
 
 std::vector<std::int64_t> read_labels(const std::string& path) {
-  const Buffer file = map_file(path);
-  return format_of(file.bytes, path).labels(file, path);
+  const Stored file = open_data_file(path);
+  return format_of(file, path).labels(file, path);
 }
 
 // The labels file in the same folder as IDX images, or nothing: "images-idx3" in the name becomes "labels-idx1", gzipped or not.
@@ -34,8 +33,8 @@ std::string labels_beside(const std::string& images) {
 }
 
 Contents read_contents(const std::string& path, const DatasetOptions& options) {
-  const Buffer file = map_file(path);
-  return format_of(file.bytes, path).read(file, options, path);
+  const Stored file = open_data_file(path);
+  return format_of(file, path).read(file, options, path);
 }
 
 void check_points(const Array& x, const std::string& path) {
@@ -46,20 +45,21 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
-// Uses the labels of a file if one is named or found with the data, and compares the counts.
-void settle_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
+// Uses the labels of a file if one is named or found with the data, and compares the counts. Returns the file, or nothing.
+std::string settle_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
   const std::string source = options.labels_path.empty() ? labels_beside(path) : options.labels_path;
   const bool from_file = !source.empty() && (!options.labels_path.empty() || contents.labels.empty());
   if (from_file) {
     contents.labels = read_labels(source);
     contents.class_names.clear();
   }
-  if (contents.labels.empty() && !from_file) return;
+  if (contents.labels.empty() && !from_file) return "";
   if (std::ssize(contents.labels) != contents.x.shape[0]) {
     refuse(from_file ? source : path,
            "has " + std::to_string(contents.labels.size()) + " labels for " + std::to_string(contents.x.shape[0]) + " points",
            "give one label per point");
   }
+  return from_file ? source : "";
 }
 
 void check_options(const DatasetOptions& options) {
@@ -68,51 +68,107 @@ void check_options(const DatasetOptions& options) {
   }
   if (options.offset < 0) throw Error{ErrorCode::usage, option("offset"), "is negative", "give 0 or more"};
   if (options.limit == 0) throw Error{ErrorCode::usage, option("limit"), "is zero", "give 1 or more"};
+  constexpr std::int64_t kMostSide = 16384;
+  for (const auto& [name, side] : {std::pair{"resize", options.resize}, std::pair{"crop", options.crop}}) {
+    if (side < 0 || side > kMostSide)
+      throw Error{ErrorCode::usage, option(name), "is not a number of pixels from 1 to " + std::to_string(kMostSide), "give 224"};
+  }
+  if (options.resize > 0 && options.crop > options.resize) {
+    throw Error{ErrorCode::usage, option("crop"),
+                "is larger than the resized images' shorter side, " + std::to_string(options.resize), "give at most that"};
+  }
 }
 
-Dataset select(const Contents& contents, const std::string& path, const DatasetOptions& options) {
-  const std::int64_t rows = contents.x.shape[0];
+// The points of an array, which is in memory or in a file.
+class ArraySource final : public PointSource {
+ public:
+  ArraySource(PointList list, bool skip_bad, Contents contents, double scale, std::vector<std::string> files)
+      : PointSource(std::move(list), skip_bad), contents_(std::move(contents)), scale_(scale), files_(std::move(files)) {}
+
+  std::vector<std::string> files() const override { return files_; }
+
+ private:
+  Tensor decode(std::int64_t first, std::int64_t count) override {
+    const std::int64_t begin = offset() + first;
+    std::vector<std::int64_t> good;
+    const auto row = [](const BadPoint& point, std::int64_t index) { return point.index < index; };
+    auto bad = std::lower_bound(contents_.bad.begin(), contents_.bad.end(), begin, row);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (bad == contents_.bad.end() || bad->index != begin + i) {
+        good.push_back(i);
+      } else {
+        found_bad(first + i, bad++->error);
+      }
+    }
+    Tensor x = decode_rows(contents_.x, begin, count, scale_);
+    return std::ssize(good) == count ? x : rows(x, good);
+  }
+
+  Contents contents_;
+  double scale_;
+  std::vector<std::string> files_;
+};
+
+std::unique_ptr<PointSource> open_array(const std::string& path, const DatasetOptions& options) {
+  for (const auto& [name, given] : {std::pair{"resize", options.resize}, std::pair{"crop", options.crop}}) {
+    if (given != 0) throw Error{ErrorCode::usage, option(name), "is for folders of images", "leave it out"};
+  }
+  Contents contents = read_contents(path, options);
+  check_points(contents.x, path);
+  std::vector<std::string> files{path};
+  const std::string labels = settle_labels(contents, path, options);
+  if (!labels.empty()) files.push_back(labels);
+  PointList list = chosen(contents.x.shape[0], path, options);
+  list.point_shape.assign(contents.x.shape.begin() + 1, contents.x.shape.end());
+  list.labels = chosen_labels(contents.labels, list);
+  list.class_names = contents.class_names;
+  // In double, so that a byte becomes exactly the float32 quotient byte / 255.
+  const double scale = options.scale.value_or(contents.x.type.is_byte() ? 1.0 / 255.0 : 1.0);
+  return std::make_unique<ArraySource>(std::move(list), options.skip_bad, std::move(contents), scale, std::move(files));
+}
+
+}  // namespace
+
+PointList chosen(std::int64_t rows, const std::string& path, const DatasetOptions& options) {
   if (options.offset >= rows) {
     refuse(path,
            "has " + std::to_string(rows) + " rows, and " + option("offset") + " " + std::to_string(options.offset) +
                " is beyond them",
            "give an offset from 0 to " + std::to_string(rows - 1));
   }
-  const std::int64_t count = options.limit < 0 ? rows - options.offset : std::min(options.limit, rows - options.offset);
-  // In double, so that a byte becomes exactly the float32 quotient byte / 255.
-  const double scale = options.scale.value_or(contents.x.type.is_byte() ? 1.0 / 255.0 : 1.0);
-  Dataset dataset{decode_rows(contents.x, options.offset, count, scale), {}, contents.class_names};
-  if (!contents.labels.empty()) {
-    const auto first = contents.labels.begin() + options.offset;
-    dataset.labels.assign(first, first + count);
-  }
-  return dataset;
+  PointList list;
+  list.offset = options.offset;
+  list.count = options.limit < 0 ? rows - options.offset : std::min(options.limit, rows - options.offset);
+  return list;
 }
 
-}  // namespace
+std::vector<std::int64_t> chosen_labels(const std::vector<std::int64_t>& labels, const PointList& list) {
+  if (labels.empty()) return {};
+  const auto first = labels.begin() + list.offset;
+  return {first, first + list.count};
+}
+
+std::unique_ptr<PointSource> open_points(const std::string& path, const DatasetOptions& options) {
+  check_options(options);
+  std::error_code unknown;
+  const bool folder = std::filesystem::is_directory(path, unknown);
+  return folder ? open_image_folder(path, options) : open_array(path, options);
+}
+
 }  // namespace datasets
-
-Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options) {
-  return guarded(path, [&] {
-    datasets::check_options(options);
-    datasets::Contents contents = datasets::read_contents(path, options);
-    datasets::check_points(contents.x, path);
-    datasets::settle_labels(contents, path, options);
-    return datasets::select(contents, path, options);
-  });
-}
 
 Result<Numbers> read_numbers(const std::string& path) {
   return guarded(path, [&] {
     DatasetOptions options;
     options.label_column = "none";
-    const datasets::Array array = datasets::read_contents(path, options).x;
-    return Numbers{array.shape, datasets::decode_doubles(array)};
+    const datasets::Contents contents = datasets::read_contents(path, options);
+    if (!contents.bad.empty()) throw contents.bad.front().error;
+    return Numbers{contents.x.shape, datasets::decode_doubles(contents.x)};
   });
 }
 
 Result<std::vector<std::string>> read_class_names(const std::string& path) {
-  return guarded(path, [&] { return datasets::read_name_lines(datasets::map_file(path).bytes, path); });
+  return guarded(path, [&] { return datasets::read_name_lines(datasets::open_data_file(path), path); });
 }
 
 }  // namespace probust

@@ -36,10 +36,8 @@ std::string extension(const std::string& path) {
   return text;
 }
 
-bool looks_like_text(Bytes file) {
-  constexpr std::size_t kSample = 4096;
-  const Bytes sample = file.first(std::min(file.size(), kSample));
-  return std::none_of(sample.begin(), sample.end(),
+bool looks_like_text(const Head& file) {
+  return std::none_of(file.bytes.begin(), file.bytes.end(),
                       [](std::uint8_t c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
 }
 
@@ -52,44 +50,44 @@ Array with_channel(Array x, const std::string& path) {
 }
 
 // What a reader of labels says of files that hold points.
-[[noreturn]] std::vector<std::int64_t> no_labels(const Buffer&, const std::string& path) {
+[[noreturn]] std::vector<std::int64_t> no_labels(const Stored&, const std::string& path) {
   refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number per line");
 }
 
-bool never(Bytes) { return false; }
+bool never(const Head&) { return false; }
 
 // The list of formats; the README says how to add one.
 constexpr Format kFormats[] = {
-    {".npy", [](Bytes file) { return starts_with(file, "\x93NUMPY"); },
-     [](const std::string& path, Bytes) { return extension(path) == ".npy"; },
-     [](const Buffer& file, const DatasetOptions&, const std::string& path) -> Contents {
-       return {read_npy_bytes(file, path), {}, {}};
+    {".npy", [](const Head& file) { return starts_with(file.bytes, "\x93NUMPY"); },
+     [](const std::string& path, const Head&) { return extension(path) == ".npy"; },
+     [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents {
+       return {read_npy_array(file, path), {}, {}, {}};
      },
-     [](const Buffer& file, const std::string& path) { return decode_labels(read_npy_bytes(file, path), path); }},
-    {".npz", [](Bytes file) { return starts_with(file, "PK\x03\x04") || starts_with(file, "PK\x05\x06"); },
-     [](const std::string& path, Bytes) { return extension(path) == ".npz"; },
-     [](const Buffer& file, const DatasetOptions&, const std::string& path) { return read_npz_bytes(file, path); }, no_labels},
-    {"CIFAR .bin", never, [](const std::string& path, Bytes) { return extension(path) == ".bin"; },
-     [](const Buffer& file, const DatasetOptions& options, const std::string& path) {
-       return read_cifar_bytes(file, options.cifar100, path);
+     [](const Stored& file, const std::string& path) { return decode_labels(read_npy_array(file, path), path); }},
+    {".npz", [](const Head& file) { return starts_with(file.bytes, "PK\x03\x04") || starts_with(file.bytes, "PK\x05\x06"); },
+     [](const std::string& path, const Head&) { return extension(path) == ".npz"; },
+     [](const Stored& file, const DatasetOptions&, const std::string& path) { return read_npz(file, path); }, no_labels},
+    {"CIFAR .bin", never, [](const std::string& path, const Head&) { return extension(path) == ".bin"; },
+     [](const Stored& file, const DatasetOptions& options, const std::string& path) {
+       return read_cifar(file, options.cifar100, path);
      },
      no_labels},
-    {"IDX (.gz too)", [](Bytes file) { return starts_with(file, "\x1f\x8b") || is_idx(file); },
-     [](const std::string& path, Bytes) {
+    {"IDX (.gz too)", [](const Head& file) { return starts_with(file.bytes, "\x1f\x8b") || is_idx(file); },
+     [](const std::string& path, const Head&) {
        return path.find("-ubyte") != std::string::npos || extension(path) == ".gz" || extension(path) == ".idx";
      },
-     [](const Buffer& file, const DatasetOptions&, const std::string& path) -> Contents {
-       return {with_channel(read_idx_bytes(file, path), path), {}, {}};
+     [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents {
+       return {with_channel(read_idx(file, path), path), {}, {}, {}};
      },
-     [](const Buffer& file, const std::string& path) { return decode_labels(read_idx_bytes(file, path), path); }},
+     [](const Stored& file, const std::string& path) { return decode_labels(read_idx(file, path), path); }},
     {".csv", never,
-     [](const std::string& path, Bytes file) {
+     [](const std::string& path, const Head& file) {
        return extension(path) == ".csv" || extension(path) == ".txt" || looks_like_text(file);
      },
-     [](const Buffer& file, const DatasetOptions& options, const std::string& path) {
-       return read_csv_bytes(file, options.label_column, path);
+     [](const Stored& file, const DatasetOptions& options, const std::string& path) {
+       return read_csv(file, options.label_column, path);
      },
-     [](const Buffer& file, const std::string& path) { return read_label_lines(file.bytes, path); }},
+     [](const Stored& file, const std::string& path) { return read_label_lines(file, path); }},
 };
 
 void refuse_foreign(Bytes file, const std::string& path) {
@@ -101,15 +99,18 @@ void refuse_foreign(Bytes file, const std::string& path) {
 
 }  // namespace
 
-const Format& format_of(Bytes file, const std::string& path) {
+const Format& format_of(const Stored& file, const std::string& path) {
+  constexpr std::uint64_t kSample = 4096;
+  const Buffer begin = file.from(0, kSample).all();
+  const Head head{begin.bytes, file.size()};
   for (const Format& format : kFormats) {
-    if (format.begins(file)) return format;
+    if (format.begins(head)) return format;
   }
-  refuse_foreign(file, path);
+  refuse_foreign(head.bytes, path);
   for (const Format& format : kFormats) {
-    if (format.named(path, file)) return format;
+    if (format.named(path, head)) return format;
   }
-  refuse(path, "is of no known kind", "give a " + known_formats() + " file");
+  refuse(path, "is of no known kind", "give a " + known_formats() + " file, or a folder of images");
 }
 
 }  // namespace datasets

@@ -26,6 +26,7 @@ std::optional<ElementType> type_of(std::uint8_t code) {
   return found->second;
 }
 
+// The header of a file that begins with `bytes`, which are all of it or longer than any header.
 IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);
@@ -42,34 +43,36 @@ IdxHeader read_header(Bytes bytes, const std::string& path) {
 }
 
 // The unpacked file. The header is read first: it gives the size.
-Buffer unpacked(const Buffer& file, const std::string& path) {
-  if (!starts_with(file.bytes, "\x1f\x8b")) return file;
-  const Buffer begin = gunzip_prefix(file.bytes, kLongestHeader, path);
+Stored unpacked(const Stored& file, const std::string& path) {
+  if (!starts_with(file.from(0, 2).all().bytes, "\x1f\x8b")) return file;
+  const Buffer packed = file.all();
+  const Buffer begin = gunzip_prefix(packed.bytes, kLongestHeader, path);
   if (begin.bytes.size() < 4)
-    refuse(path, "is truncated: its " + std::to_string(file.bytes.size()) + " packed bytes hold no IDX header");
+    refuse(path, "is truncated: its " + std::to_string(file.size()) + " packed bytes hold no IDX header");
   const IdxHeader header = read_header(begin.bytes, path);
   const auto values = static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, path));
-  return gunzip(file.bytes, header.bytes + values, path);
+  return gunzip(packed.bytes, header.bytes + values, path);
 }
 
 }  // namespace
 
-bool is_idx(Bytes file) {
-  if (file.size() < 4 || file[0] != 0 || file[1] != 0 || !type_of(file[2]) || file[3] == 0 || file[3] > kMostAxes) return false;
-  if (file.size() < 4 + 4 * std::size_t{file[3]}) return false;
+bool is_idx(const Head& file) {
+  const Bytes bytes = file.bytes;
+  if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0 || !type_of(bytes[2]) || bytes[3] == 0 || bytes[3] > kMostAxes)
+    return false;
+  if (bytes.size() < 4 + 4 * std::size_t{bytes[3]}) return false;
   try {
-    const IdxHeader header = read_header(file, "");
-    return header.bytes + static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, "")) == file.size();
+    const IdxHeader header = read_header(bytes, "");
+    return header.bytes + static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, "")) == file.size;
   } catch (const Error&) {
     return false;
   }
 }
 
-Array read_idx_bytes(const Buffer& file, const std::string& path) {
-  const Buffer plain = unpacked(file, path);
-  const IdxHeader header = read_header(plain.bytes, path);
-  return dense_array(header.type, header.shape, false, {plain.bytes.subspan(header.bytes), plain.owner},
-                     static_cast<std::int64_t>(header.bytes), path);
+Array read_idx(const Stored& file, const std::string& path) {
+  const Stored plain = unpacked(file, path);
+  const IdxHeader header = read_header(plain.from(0, kLongestHeader).all().bytes, path);
+  return dense_array(header.type, header.shape, false, plain.from(header.bytes), static_cast<std::int64_t>(header.bytes), path);
 }
 
 }  // namespace probust::datasets

@@ -67,11 +67,6 @@ class Stream {
   bool ended_ = false;
 };
 
-Buffer as_buffer(std::vector<std::uint8_t> values) {
-  auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(values));
-  return {Bytes(*owner), owner};
-}
-
 // Exactly `count` bytes, after which the stream must end.
 Buffer unpack(Bytes packed, std::uint64_t count, int window_bits, const std::string& path) {
   if (count / kLargestRatio > packed.size()) {

@@ -124,28 +124,27 @@ class HeaderText {
 
 }  // namespace
 
-Array read_npy_bytes(const Buffer& file, const std::string& path) {
-  if (!starts_with(file.bytes, kMagic) && !kMagic.starts_with(std::string_view(reinterpret_cast<const char*>(file.bytes.data()),
-                                                                               std::min(file.bytes.size(), kMagic.size())))) {
+Array read_npy_array(const Stored& file, const std::string& path) {
+  const Buffer begin = file.read(0, std::min<std::uint64_t>(file.size(), kMagic.size()));
+  if (!kMagic.starts_with(std::string_view(reinterpret_cast<const char*>(begin.bytes.data()), begin.bytes.size()))) {
     refuse(path, "is not a .npy file: it does not begin with \\x93NUMPY", "write it with numpy.save");
   }
-  const std::uint8_t version = part(file.bytes, 6, 2, path, "a .npy header")[0];
+  const std::uint8_t version = part(file, 6, 2, path, "a .npy header").bytes[0];
   if (version < 1 || version > 3)
     refuse(path, "is of .npy format version " + std::to_string(version), "versions 1 to 3 are read");
   const std::uint64_t width = version == 1 ? 2 : 4;
-  const std::uint64_t length = little_endian(part(file.bytes, 8, width, path, "a .npy header"));
-  const Bytes text = part(file.bytes, 8 + width, length, path, "its .npy header");
-  const NpyHeader header = HeaderText({reinterpret_cast<const char*>(text.data()), text.size()}, path).parse();
-  const std::uint64_t begin = 8 + width + length;
-  return dense_array(header.type, header.shape, header.column_major, {file.bytes.subspan(begin), file.owner},
-                     static_cast<std::int64_t>(begin), path);
+  const std::uint64_t length = little_endian(part(file, 8, width, path, "a .npy header").bytes);
+  const Buffer text = part(file, 8 + width, length, path, "its .npy header");
+  const NpyHeader header = HeaderText({reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()}, path).parse();
+  const std::uint64_t values = 8 + width + length;
+  return dense_array(header.type, header.shape, header.column_major, file.from(values), static_cast<std::int64_t>(values), path);
 }
 
 }  // namespace datasets
 
 Result<Tensor> read_npy(const std::string& path) {
   return guarded(path, [&] {
-    const datasets::Array array = datasets::read_npy_bytes(datasets::map_file(path), path);
+    const datasets::Array array = datasets::read_npy_array(datasets::open_data_file(path), path);
     return datasets::decode_rows(array, 0, array.shape.empty() ? 1 : array.shape[0], 1.0);
   });
 }

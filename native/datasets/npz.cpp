@@ -27,30 +27,31 @@ struct Directory {
 // A little-endian field of a record.
 std::uint64_t field(Bytes record, std::size_t at, std::size_t width) { return little_endian(record.subspan(at, width)); }
 
-// The last position of an end record whose comment extends exactly to the end of the file.
-std::optional<std::uint64_t> find_end(Bytes file) {
-  if (file.size() < kEndBytes) return std::nullopt;
-  const std::uint64_t last = file.size() - kEndBytes, first = last > kLongestComment ? last - kLongestComment : 0;
-  for (std::uint64_t at = last + 1; at-- > first;) {
-    const Bytes record = file.subspan(at);
+// The last position in `tail` of an end record whose comment extends exactly to its end.
+std::optional<std::uint64_t> find_end(Bytes tail) {
+  if (tail.size() < kEndBytes) return std::nullopt;
+  for (std::uint64_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
+    const Bytes record = tail.subspan(at);
     if (starts_with(record, kEndMagic) && field(record, 20, 2) == record.size() - kEndBytes) return at;
   }
   return std::nullopt;
 }
 
-Directory find_directory(Bytes file, const std::string& path) {
-  const auto end = find_end(file);
+Directory find_directory(const Stored& file, const std::string& path) {
+  const std::uint64_t size = std::min(file.size(), kEndBytes + kLongestComment + kLocatorBytes);
+  const Buffer tail = file.read(file.size() - size, size);
+  const auto end = find_end(tail.bytes);
   if (!end) {
     refuse(path, "is truncated: its " + std::to_string(file.size()) + " bytes do not end with a zip directory", "copy it again");
   }
-  const Bytes record = file.subspan(*end, kEndBytes);
+  const Bytes record = tail.bytes.subspan(*end, kEndBytes);
   Directory directory{field(record, 10, 2), field(record, 16, 4)};
   if (directory.begin != 0xffffffff && directory.members != 0xffff) return directory;
-  if (*end < kLocatorBytes || !starts_with(file.subspan(*end - kLocatorBytes), kLocator64Magic)) return directory;
-  const std::uint64_t at = field(file.subspan(*end - kLocatorBytes), 8, 8);
-  const Bytes large = part(file, at, 56, path, "its zip directory");
-  if (!starts_with(large, kEnd64Magic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");
-  return {field(large, 32, 8), field(large, 48, 8)};
+  if (*end < kLocatorBytes || !starts_with(tail.bytes.subspan(*end - kLocatorBytes), kLocator64Magic)) return directory;
+  const std::uint64_t at = field(tail.bytes.subspan(*end - kLocatorBytes), 8, 8);
+  const Buffer large = part(file, at, 56, path, "its zip directory");
+  if (!starts_with(large.bytes, kEnd64Magic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");
+  return {field(large.bytes, 32, 8), field(large.bytes, 48, 8)};
 }
 
 // Sizes that do not fit into 32 bits are stored in extra field 1, in this order.
@@ -69,25 +70,26 @@ void read_extra64(Bytes extra, Member& member, const std::string& path) {
 }
 
 // Reads the member described at `at`, and moves `at` past it.
-Member read_member(Bytes file, std::uint64_t& at, const std::string& path) {
-  const Bytes record = part(file, at, 46, path, "its zip directory");
+Member read_member(const Stored& file, std::uint64_t& at, const std::string& path) {
+  const Buffer fixed = part(file, at, 46, path, "its zip directory");
+  const Bytes record = fixed.bytes;
   if (!starts_with(record, kDirectoryMagic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");
   const std::uint64_t name_bytes = field(record, 28, 2), extra_bytes = field(record, 30, 2), comment_bytes = field(record, 32, 2);
-  const Bytes name = part(file, at + 46, name_bytes, path, "its zip directory");
+  const Buffer name = part(file, at + 46, name_bytes, path, "its zip directory");
   Member member;
-  member.name.assign(name.begin(), name.end());
+  member.name.assign(name.bytes.begin(), name.bytes.end());
   member.flags = field(record, 8, 2);
   member.method = field(record, 10, 2);
   member.checksum = field(record, 16, 4);
   member.packed_bytes = field(record, 20, 4);
   member.bytes = field(record, 24, 4);
   member.local_header = field(record, 42, 4);
-  read_extra64(part(file, at + 46 + name_bytes, extra_bytes, path, "its zip directory"), member, path);
+  read_extra64(part(file, at + 46 + name_bytes, extra_bytes, path, "its zip directory").bytes, member, path);
   at += 46 + name_bytes + extra_bytes + comment_bytes;
   return member;
 }
 
-std::vector<Member> read_directory(Bytes file, const std::string& path) {
+std::vector<Member> read_directory(const Stored& file, const std::string& path) {
   const Directory directory = find_directory(file, path);
   std::vector<Member> members;
   std::uint64_t at = directory.begin;
@@ -95,34 +97,43 @@ std::vector<Member> read_directory(Bytes file, const std::string& path) {
   return members;
 }
 
-std::uint32_t checksum_of(Bytes bytes) {
-  return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size()));
+std::uint32_t checksum_of(const Stored& stored) {
+  constexpr std::uint64_t kPart = std::uint64_t{1} << 20;
+  uLong checksum = crc32_z(0, nullptr, 0);
+  for (std::uint64_t at = 0; at < stored.size(); at += kPart) {
+    const Buffer piece = stored.from(at, kPart).all();
+    checksum = crc32_z(checksum, piece.bytes.data(), piece.bytes.size());
+  }
+  return static_cast<std::uint32_t>(checksum);
 }
 
-Buffer extract(const Buffer& file, const Member& member, const std::string& path) {
-  const Bytes local = part(file.bytes, member.local_header, 30, path, "member " + member.name);
-  if (!starts_with(local, kLocalMagic)) refuse(path, "has no zip member where its directory says", "write it with numpy.savez");
+// The bytes of a member: in the file if they are stored as they are, else unpacked into memory.
+Stored extract(const Stored& file, const Member& member, const std::string& path) {
+  const Buffer local = part(file, member.local_header, 30, path, "member " + member.name);
+  if (!starts_with(local.bytes, kLocalMagic))
+    refuse(path, "has no zip member where its directory says", "write it with numpy.savez");
   if (member.flags & 1) refuse(path, "is encrypted", "save it without a password");
   if (member.method != 0 && member.method != 8) {
     refuse(path, "is packed by zip method " + std::to_string(member.method),
            "write it with numpy.savez or numpy.savez_compressed");
   }
-  const std::uint64_t begin = member.local_header + 30 + field(local, 26, 2) + field(local, 28, 2);
-  const Bytes packed = part(file.bytes, begin, member.packed_bytes, path, "member " + member.name);
+  const std::uint64_t begin = member.local_header + 30 + field(local.bytes, 26, 2) + field(local.bytes, 28, 2);
+  check_part(file.size(), begin, member.packed_bytes, path, "member " + member.name);
+  const Stored packed = file.from(begin, member.packed_bytes);
   if (member.method == 0 && packed.size() != member.bytes) refuse(path, "gives two sizes for member " + member.name);
-  Buffer buffer = member.method == 0 ? Buffer{packed, file.owner} : inflate_member(packed, member.bytes, path);
-  if (checksum_of(buffer.bytes) != member.checksum)
+  const Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
+  if (checksum_of(stored) != member.checksum)
     refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
-  return buffer;
+  return stored;
 }
 
 // The array called `name`, or nothing.
-std::optional<Array> find_array(const Buffer& file, const std::vector<Member>& members, const std::string& name,
+std::optional<Array> find_array(const Stored& file, const std::vector<Member>& members, const std::string& name,
                                 const std::string& path) {
   const auto member =
       std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name + ".npy" || m.name == name; });
   if (member == members.end()) return std::nullopt;
-  return read_npy_bytes(extract(file, *member, path), path + ": array " + name);
+  return read_npy_array(extract(file, *member, path), path + ": array " + name);
 }
 
 std::string names_of(const std::vector<Member>& members) {
@@ -134,15 +145,15 @@ std::string names_of(const std::vector<Member>& members) {
 
 }  // namespace
 
-Contents read_npz_bytes(const Buffer& file, const std::string& path) {
-  const std::vector<Member> members = read_directory(file.bytes, path);
+Contents read_npz(const Stored& file, const std::string& path) {
+  const std::vector<Member> members = read_directory(file, path);
   const auto x = find_array(file, members, "x", path);
   if (!x) {
     refuse(path, "has no array x" + (members.empty() ? "" : " (it has " + names_of(members) + ")"),
            "write it with numpy.savez(path, x=points, y=labels)");
   }
   const auto y = find_array(file, members, "y", path);
-  return {*x, y ? decode_labels(*y, path + ": array y") : std::vector<std::int64_t>{}, {}};
+  return {*x, y ? decode_labels(*y, path + ": array y") : std::vector<std::int64_t>{}, {}, {}};
 }
 
 }  // namespace probust::datasets

@@ -27,7 +27,7 @@ struct PointList {
   std::int64_t offset = 0;               ///< the position in DATA of the first point
   std::int64_t count = 0;                ///< of points, including those that will turn out to be bad
   Shape point_shape;                     ///< of one point
-  std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a row whose label cannot be read
+  std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a bad row of a table
   std::vector<std::string> class_names;  ///< may be empty
 };
 
@@ -42,6 +42,8 @@ class PointSource {
 
   /// How many points there are from the source's offset to its limit, including bad ones: images are counted, not decoded.
   std::int64_t count() const { return list_.count; }
+  /// The position in DATA of the first of them.
+  std::int64_t offset() const { return list_.offset; }
   const Shape& point_shape() const { return list_.point_shape; }
   const std::vector<std::int64_t>& labels() const { return list_.labels; }
   const std::vector<std::string>& class_names() const { return list_.class_names; }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "datasets/csv_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace probust::datasets {
+namespace {
+
+constexpr std::uint64_t kCsvPart = std::uint64_t{1} << 20;
+
+// The separator, by the first row that is not blank: a semicolon if there is one outside quotes (the row's commas are then
+// decimal marks), else a comma, else a tab.
+char separator_of(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  bool quoted = false, comma = false, tab = false;
+  for (const char c : text) {
+    quoted = quoted != (c == '"');
+    if (quoted) continue;
+    if (c == ';') return ';';
+    if (c == '\r' || c == '\n') break;
+    comma = comma || c == ',';
+    tab = tab || c == '\t';
+  }
+  return !comma && tab ? '\t' : ',';
+}
+
+}  // namespace
+
+std::optional<double> csv_number(std::string_view cell) {
+  if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> csv_integer(std::string_view cell) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error == std::errc() && end == cell.data() + cell.size()) return value;
+  const auto general = csv_number(cell);
+  if (!general || !(std::fabs(*general) <= 0x1p53) || *general != std::floor(*general)) return std::nullopt;
+  return static_cast<std::int64_t>(*general);
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::string shown(std::string_view cell) {
+  constexpr std::size_t kLongest = 32;
+  return cell.size() <= kLongest ? "'" + std::string(cell) + "'" : "'" + std::string(cell.substr(0, kLongest)) + "...'";
+}
+
+std::string_view as_text(Bytes file, const std::string& path) {
+  const auto foreign = [](std::uint8_t c) { return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f; };
+  if (std::any_of(file.begin(), file.end(), foreign))
+    refuse(path, "is not text", "give comma-separated numbers in UTF-8 or ASCII");
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  return text.substr(text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+}
+
+std::string csv_place(std::size_t line, std::size_t column) {
+  return "row " + std::to_string(line) + ", column " + std::to_string(column + 1);
+}
+
+CsvRows::CsvRows(Stored file, std::string path) : file_(std::move(file)), path_(std::move(path)) {
+  take_more();
+  rest_ = as_text({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()}, path_);
+  separator_ = separator_of(rest_);
+  blanks_ = separator_ == '\t' ? " " : " \t";
+  ends_ = std::string("\r\n") + separator_;
+}
+
+bool CsvRows::next() {
+  while (!rest_.empty() || !all_in_memory()) {
+    read_row();
+    if (cells_.size() > 1 || !cells_[0].empty()) return true;
+  }
+  return false;
+}
+
+// Keeps what has not been read, and adds at least as much: so a long row costs time in proportion to its length.
+void CsvRows::take_more() {
+  text_.erase(0, text_.size() - rest_.size());
+  const std::uint64_t begin = text_.size(), more = std::min(file_.size() - taken_, std::max(kCsvPart, begin));
+  text_.resize(begin + more);
+  const std::span<std::uint8_t> added(reinterpret_cast<std::uint8_t*>(text_.data()) + begin, more);
+  file_.read(taken_, added);
+  if (taken_ > 0) as_text(added, path_);
+  taken_ += more;
+  rest_ = text_;
+}
+
+// A row that ends where the text in memory ends may go on in the file: then it is read again with more of it.
+void CsvRows::read_row() {
+  row_line_ = next_line_;
+  while (true) {
+    const std::string_view row = rest_;
+    read_cells();
+    if (!rest_.empty() || all_in_memory()) return;
+    rest_ = row;
+    next_line_ = row_line_;
+    take_more();
+  }
+}
+
+void CsvRows::read_cells() {
+  std::size_t count = 0;
+  bool more = true;
+  while (more) {
+    if (count == cells_.size()) cells_.emplace_back();
+    more = read_cell(cells_[count++]);
+  }
+  cells_.resize(count);
+}
+
+// Reads one cell and what ends it; true if that is a separator.
+bool CsvRows::read_cell(std::string& cell) {
+  std::size_t blanks = rest_.find_first_not_of(blanks_);
+  blanks = blanks == std::string_view::npos ? rest_.size() : blanks;
+  if (blanks < rest_.size() && rest_[blanks] == '"') {
+    rest_.remove_prefix(blanks + 1);
+    read_quoted(cell);
+  } else {
+    const std::size_t end = std::min(rest_.find_first_of(ends_), rest_.size());
+    cell.assign(trimmed(rest_.substr(0, end)));
+    rest_.remove_prefix(end);
+  }
+  return take_end();
+}
+
+// The rest of a cell after its opening quote, up to the closing quote; doubled quotes become one.
+void CsvRows::read_quoted(std::string& cell) {
+  cell.clear();
+  while (true) {
+    const std::size_t quote = rest_.find('"');
+    if (quote == std::string_view::npos) {
+      if (all_in_memory()) refuse(path_, "row " + std::to_string(row_line_) + " has a quote that is never closed");
+      rest_ = {};
+      return;
+    }
+    cell.append(rest_.substr(0, quote));
+    next_line_ += static_cast<std::size_t>(std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(quote), '\n'));
+    rest_.remove_prefix(quote + 1);
+    if (!rest_.starts_with('"')) break;
+    cell += '"';
+    rest_.remove_prefix(1);
+  }
+  rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
+  if (!rest_.empty() && ends_.find(rest_.front()) == std::string::npos) {
+    refuse(path_, "row " + std::to_string(row_line_) + " has text after a closing quote");
+  }
+}
+
+bool CsvRows::take_end() {
+  if (rest_.empty()) return false;
+  const bool separated = rest_.front() == separator_;
+  if (!separated) ++next_line_;
+  rest_.remove_prefix(rest_.starts_with("\r\n") ? 2 : 1);
+  return separated;
+}
+
+}  // namespace probust::datasets

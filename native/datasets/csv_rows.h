@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/bytes.h"
+
+namespace probust::datasets {
+
+/// A cell as a number; "nan" and "inf" are numbers.
+std::optional<double> csv_number(std::string_view cell);
+
+/// A cell as a whole number ("3", "-1", "2.0").
+std::optional<std::int64_t> csv_integer(std::string_view cell);
+
+/// The cell for an error message: quoted and shortened.
+std::string shown(std::string_view cell);
+
+/// "row 3, column 2", both counted from 1; the row is a line of the file, and `column` is counted from 0.
+std::string csv_place(std::size_t line, std::size_t column);
+
+/// Without blanks at its ends.
+std::string_view trimmed(std::string_view text);
+
+/// The bytes as text, without a byte order mark. Throws Error{unreadable} if there are control characters.
+std::string_view as_text(Bytes bytes, const std::string& path);
+
+/// Iterates over the rows of cells of a text, of which it keeps about a megabyte in memory (RFC 4180, and separators as in
+/// csv.cpp).
+class CsvRows {
+ public:
+  /// Throws Error{unreadable}, as next() does, if the file is not text.
+  CsvRows(Stored file, std::string path);
+  CsvRows(const CsvRows&) = delete;
+  CsvRows& operator=(const CsvRows&) = delete;
+
+  char separator() const { return separator_; }
+
+  /// Reads the next row that is not blank into cells(); false at the end. Throws Error{unreadable} at a quote that is never
+  /// closed or is followed by text.
+  bool next();
+
+  const std::vector<std::string>& cells() const { return cells_; }
+
+  /// The line of the file on which the row begins, counted from 1.
+  std::size_t line() const { return row_line_; }
+
+ private:
+  bool all_in_memory() const { return taken_ == file_.size(); }
+  void take_more();
+  void read_row();
+  void read_cells();
+  bool read_cell(std::string& cell);
+  void read_quoted(std::string& cell);
+  bool take_end();
+
+  Stored file_;
+  std::string path_;
+  std::string text_;         // a part of the file
+  std::uint64_t taken_ = 0;  // bytes of the file up to the end of text_
+  std::string_view rest_;    // the part of text_ that has not been read
+  char separator_ = ',';
+  std::string_view blanks_;  // around cells
+  std::string ends_;         // of cells
+  std::vector<std::string> cells_;
+  std::size_t row_line_ = 1, next_line_ = 1;
+};
+
+}  // namespace probust::datasets

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// PNG and JPEG files. stb_image decodes them; it accepts files that end early and does not verify checksums, which is done here.
+#include "datasets/image.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "datasets/stb_decoder.h"
+
+namespace probust::datasets {
+namespace {
+
+constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1a\n", kJpegMagic = "\xff\xd8\xff";
+
+bool is_png(Bytes file) { return starts_with(file, kPngMagic); }
+
+std::uint32_t png_checksum(Bytes bytes) {
+  return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size()));
+}
+
+// Size and colour type from the first chunk (PNG, 11.2.2).
+ImageSize png_size(Bytes file, const std::string& path) {
+  const Bytes header = part(file, 8, 25, path, "a PNG header");
+  if (!starts_with(header.subspan(4), "IHDR")) refuse(path, "is damaged: a PNG file begins with its size", "copy it again");
+  constexpr std::int64_t kGray = 0, kGrayTransparent = 4, kTransparent = 6;
+  const std::int64_t colour = header[17];
+  const std::int64_t channels = colour == kGray ? 1 : colour == kGrayTransparent ? 2 : colour == kTransparent ? 4 : 3;
+  return {static_cast<std::int64_t>(big_endian(header.subspan(12, 4))),
+          static_cast<std::int64_t>(big_endian(header.subspan(8, 4))), channels};
+}
+
+ImageSize jpeg_size(Bytes file, const std::string& path) {
+  const StbImage header = stb_header(file);
+  if (!header.problem.empty()) refuse(path, "cannot be decoded: " + header.problem, "copy or save it again");
+  return {header.height, header.width, header.channels};
+}
+
+// Every chunk is complete and has its checksum, up to the one that ends the image.
+void check_png(Bytes file, const std::string& path) {
+  for (std::uint64_t at = kPngMagic.size(); true;) {
+    const std::uint64_t length = big_endian(part(file, at, 8, path, "a PNG chunk").first(4));
+    const Bytes chunk = part(file, at + 4, length + 8, path, "a PNG chunk");  // its type, contents and checksum
+    if (png_checksum(chunk.first(length + 4)) != big_endian(chunk.last(4)))
+      refuse(path, "is damaged: the checksum of a chunk differs", "copy it again");
+    if (starts_with(chunk, "IEND")) return;
+    at += length + 12;
+  }
+}
+
+// The marker that ends the image is there (ITU T.81, B.1). Segments have a length; the coded data after a start of scan end at
+// the next marker that is neither a stuffed zero nor a restart.
+void check_jpeg(Bytes file, const std::string& path) {
+  constexpr std::uint8_t kEnd = 0xd9, kScan = 0xda, kFirstRestart = 0xd0, kLastRestart = 0xd7;
+  bool coded = false;
+  for (std::size_t at = 2; at + 1 < file.size();) {
+    const std::uint8_t marker = file[at + 1];
+    const bool bare = marker == 0 || marker == 1 || (marker >= kFirstRestart && marker <= kLastRestart);
+    if (file[at] != 0xff || marker == 0xff) {
+      ++at;  // coded data, or a byte that fills the space before a marker
+    } else if (marker == kEnd) {
+      return;
+    } else if (bare) {
+      at += 2;
+    } else {
+      coded = coded || marker == kScan;
+      at += 2 + (at + 3 < file.size() ? std::max<std::size_t>(2, big_endian(file.subspan(at + 2, 2))) : 2);
+    }
+  }
+  refuse(path, coded ? "is truncated: its coded data stop before their end" : "is truncated within its header", "copy it again");
+}
+
+// Pillow's conversion, by the weights 0.299, 0.587 and 0.114.
+std::uint8_t gray(const std::uint8_t* rgb) {
+  return static_cast<std::uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+}
+
+}  // namespace
+
+std::string size_text(std::int64_t height, std::int64_t width) { return std::to_string(width) + " x " + std::to_string(height); }
+
+ImageSize image_size(Bytes file, const std::string& path) {
+  if (file.empty()) refuse(path, "is empty", "copy it again");
+  if (!is_png(file) && !starts_with(file, kJpegMagic)) refuse(path, "is not a PNG or JPEG image", "convert it to PNG");
+  if (file.size() > std::numeric_limits<int>::max()) refuse(path, "has more than 2 GB", "give smaller images");
+  const ImageSize size = is_png(file) ? png_size(file, path) : jpeg_size(file, path);
+  const std::string pixels = size_text(size.height, size.width) + " pixels";
+  if (size.width == 0 || size.height == 0) refuse(path, "is damaged: it has " + pixels, "copy it again");
+  if (size.width > kMostPixels / size.height)
+    refuse(path, "has " + pixels + ", and at most " + std::to_string(kMostPixels) + " are read", "give smaller images");
+  return size;
+}
+
+Image decode_image(Bytes file, std::int64_t channels, const std::string& path) {
+  const ImageSize size = image_size(file, path);
+  is_png(file) ? check_png(file, path) : check_jpeg(file, path);
+  const bool to_gray = channels == 1 && size.channels > 2;
+  // Decoders need up to 16 bytes per pixel, or twice that while their memory grows, and some for tables and edges.
+  const auto most = static_cast<std::size_t>(32 * size.height * size.width) + (std::size_t{16} << 20);
+  const StbImage decoded = stb_image(file, to_gray ? 3 : static_cast<int>(channels), most);
+  if (!decoded.pixels) refuse(path, "cannot be decoded: " + decoded.problem, "copy or save it again");
+  const std::int64_t pixels = std::int64_t{decoded.height} * decoded.width;
+  Image image{decoded.height, decoded.width, channels, std::vector<std::uint8_t>(static_cast<std::size_t>(pixels * channels))};
+  const std::uint8_t* from = decoded.pixels.get();
+  if (to_gray) {
+    for (std::int64_t i = 0; i < pixels; ++i) image.pixels[static_cast<std::size_t>(i)] = gray(from + 3 * i);
+  } else {
+    std::copy_n(from, image.pixels.size(), image.pixels.begin());
+  }
+  return image;
+}
+
+}  // namespace probust::datasets

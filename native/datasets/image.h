@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datasets/bytes.h"
+
+namespace probust::datasets {
+
+/// Larger images are refused before any memory is taken for them.
+inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
+
+struct ImageSize {
+  std::int64_t height = 0, width = 0;
+  std::int64_t channels = 0;  ///< 1 gray, 2 gray and transparency, 3 colour, 4 colour and transparency
+};
+
+/// Pixels of 8 bits, row by row from the top, with the channels of a pixel next to each other.
+struct Image {
+  std::int64_t height = 0, width = 0;
+  std::int64_t channels = 0;  ///< 1 or 3
+  std::vector<std::uint8_t> pixels;
+};
+
+/// "640 x 480", the width first.
+std::string size_text(std::int64_t height, std::int64_t width);
+
+/// What the header of a PNG or JPEG file says. Throws Error{unreadable} named after `path`: not such a file, damaged, or of more
+/// than kMostPixels.
+ImageSize image_size(Bytes file, const std::string& path);
+
+/// A PNG or JPEG file with 1 or 3 channels. Colour becomes gray by ITU-R 601 weights; transparency is dropped; 16 bits become
+/// their upper 8. An orientation in EXIF is ignored. Throws as image_size does, and if the file is truncated or damaged.
+Image decode_image(Bytes file, std::int64_t channels, const std::string& path);
+
+/// Resized so that the shorter side has `side` pixels and the longer one is in proportion, rounded down. The filter is a triangle
+/// over as many pixels as one output pixel covers, and at least one to each side (bilinear interpolation with antialiasing), with
+/// the rounding of Pillow, whose pixels it gives. Throws Error{unreadable} if there would be more than kMostPixels.
+Image resized(const Image& image, std::int64_t side, const std::string& path);
+
+/// The square of `side` pixels at the centre; half pixels are rounded to even, as in torchvision. Throws Error{unreadable} if the
+/// image is smaller.
+Image centre_crop(const Image& image, std::int64_t side, const std::string& path);
+
+/// The height and width after `resized` (side 0: none) and `centre_crop` (side 0: none).
+ImageSize transformed_size(ImageSize size, std::int64_t resize, std::int64_t crop);
+
+}  // namespace probust::datasets

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "datasets/point_source.h"
+
+#include <algorithm>
+
+#include "datasets/formats.h"
+
+namespace probust {
+
+std::optional<std::pair<std::int64_t, std::int64_t>> PointSource::label_range() const {
+  std::optional<std::pair<std::int64_t, std::int64_t>> range;
+  for (const std::int64_t label : list_.labels) {
+    if (label == kNoLabel) continue;
+    if (!range) range = {label, label};
+    range = {std::min(range->first, label), std::max(range->second, label)};
+  }
+  return range;
+}
+
+PointBlock PointSource::read(std::int64_t first, std::int64_t count) {
+  if (first < 0 || count < 0 || first > list_.count - count) {
+    const std::string asked = std::to_string(first) + " to " + std::to_string(first + count);
+    throw Error{ErrorCode::usage, "points " + asked, "are beyond the " + std::to_string(list_.count) + " of the data", ""};
+  }
+  PointBlock block{decode(first, count), {}, {}};
+  for (std::int64_t position = first; position < first + count; ++position) {
+    if (bad_.count(list_.offset + position) != 0) continue;
+    block.index.push_back(list_.offset + position);
+    if (!list_.labels.empty()) block.labels.push_back(list_.labels[static_cast<std::size_t>(position)]);
+  }
+  return block;
+}
+
+std::vector<BadPoint> PointSource::bad() const {
+  std::vector<BadPoint> points;
+  points.reserve(bad_.size());
+  for (const auto& [index, error] : bad_) points.push_back({index, error});
+  return points;
+}
+
+void PointSource::found_bad(std::int64_t position, const Error& error) {
+  if (!skip_bad_) throw error;
+  bad_.emplace(list_.offset + position, error);
+}
+
+Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options) {
+  return guarded(path, [&] { return datasets::open_points(path, options); });
+}
+
+Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options) {
+  return guarded(path, [&] {
+    const auto source = datasets::open_points(path, options);
+    PointBlock all = source->read(0, source->count());
+    Dataset data{std::move(all.x), std::move(all.labels), source->class_names(), std::move(all.index), source->bad()};
+    if (data.index.empty()) {
+      Error error = data.bad.front().error;
+      error.problem = "has no point that can be read: " + error.where + " " + error.problem;
+      error.where = path;
+      throw error;
+    }
+    return data;
+  });
+}
+
+}  // namespace probust

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// PNG and JPEG files: their pixels, how they are resized, and which files are refused.
+#include "support/images.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "datasets/image.h"
+#include "support/refusal.h"
+
+namespace probust {
+namespace {
+
+using datasets::Bytes;
+using datasets::Image;
+using test::PngKind;
+using Pixels = std::vector<std::uint8_t>;
+
+Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+Image decoded(const std::string& file, std::int64_t channels) {
+  return datasets::decode_image(bytes_of(file), channels, "a.png");
+}
+
+void expect_refused(const std::string& file, const std::string& words) {
+  try {
+    decoded(file, 3);
+    ADD_FAILURE() << "decoded, and should be refused with: " << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unreadable) << error.message();
+    EXPECT_EQ(error.where, "a.png");
+    EXPECT_NE(error.message().find(words), std::string::npos) << error.message();
+  }
+}
+
+TEST(Images, PngStoresPixelsInManyWays) {
+  EXPECT_EQ(decoded(test::png(1, 2, "\x05\xfe"), 1).pixels, (Pixels{5, 254}));
+  EXPECT_EQ(decoded(test::png(1, 2, "\x05\xfe"), 3).pixels, (Pixels{5, 5, 5, 254, 254, 254}));
+  EXPECT_EQ(decoded(test::png(2, 1, "\x01\x02\x03\x04\x05\x06", {8, test::kPngColour}), 3).pixels, (Pixels{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(decoded(test::png(1, 1, "\x07\x80", {8, test::kPngGrayAlpha}), 1).pixels, (Pixels{7})) << "transparency is dropped";
+  EXPECT_EQ(decoded(test::png(1, 1, "\x07\x80", {8, test::kPngGrayAlpha}), 3).pixels, (Pixels{7, 7, 7}));
+  EXPECT_EQ(decoded(test::png(1, 1, std::string("\x01\x02\x03\0", 4), {8, test::kPngColourAlpha}), 3).pixels, (Pixels{1, 2, 3}));
+  EXPECT_EQ(decoded(test::png(1, 2, "\x12\x34\xab\xcd", {16, test::kPngGray}), 1).pixels, (Pixels{0x12, 0xab})) << "16 bits";
+  EXPECT_EQ(decoded(test::png(1, 8, "\xa5", {1, test::kPngGray}), 1).pixels, (Pixels{255, 0, 255, 0, 0, 255, 0, 255}));
+  const std::string palette = test::png_chunk("PLTE", "\x0a\x0b\x0c\x01\x02\x03");
+  EXPECT_EQ(decoded(test::png(1, 2, std::string("\x01\0", 2), {8, test::kPngPalette, palette}), 3).pixels,
+            (Pixels{1, 2, 3, 10, 11, 12}));
+}
+
+// The expected values here and below are Pillow's.
+TEST(Images, ColourBecomesGrayByItsLuma) {
+  Image image;
+  std::string rows;
+  for (int y = 0; y < 2; ++y)
+    for (int x = 0; x < 3; ++x)
+      for (int k = 0; k < 3; ++k) rows += static_cast<char>((y * 67 + x * 29 + y * x * 13 + k * 101) % 256);
+  EXPECT_EQ(decoded(test::png(2, 3, rows, {8, test::kPngColour}), 1).pixels, (Pixels{82, 111, 111, 120, 162, 204}));
+}
+
+TEST(Images, JpegMayBeGrayColourOrCmyk) {
+  EXPECT_EQ(decoded(test::plain_jpeg(1), 1).pixels, Pixels(64, 128));
+  EXPECT_EQ(decoded(test::plain_jpeg(3), 3).pixels, Pixels(192, 128));
+  EXPECT_EQ(decoded(test::plain_jpeg(3), 1).pixels, Pixels(64, 128));
+  EXPECT_EQ(decoded(test::plain_jpeg(4), 3).pixels, Pixels(192, 64)) << "CMYK: half of the ink, half of it black";
+  EXPECT_EQ(datasets::image_size(bytes_of(test::plain_jpeg(3)), "a.jpg").width, 8);
+}
+
+Image pattern(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  Image image{height, width, channels, {}};
+  for (std::int64_t y = 0; y < height; ++y)
+    for (std::int64_t x = 0; x < width; ++x)
+      for (std::int64_t k = 0; k < channels; ++k)
+        image.pixels.push_back(static_cast<std::uint8_t>((y * 67 + x * 29 + y * x * 13 + k * 101) % 256));
+  return image;
+}
+
+TEST(Images, ResizingGivesPillowsPixels) {
+  const Image smaller = datasets::resized(pattern(9, 13, 1), 4, "a.png");
+  EXPECT_EQ(smaller.height, 4);
+  EXPECT_EQ(smaller.width, 5);
+  EXPECT_EQ(smaller.pixels,
+            (Pixels{95, 132, 127, 132, 91, 118, 139, 129, 131, 155, 126, 132, 127, 147, 146, 132, 119, 107, 117, 146}));
+  const Image larger = datasets::resized(pattern(3, 2, 3), 4, "a.png");
+  EXPECT_EQ(larger.height, 6);
+  EXPECT_EQ(larger.width, 4);
+  EXPECT_EQ(larger.pixels, (Pixels{0,   101, 202, 7,   108, 209, 22,  123, 224, 29,  130, 231, 17,  118, 155, 25,  126, 163,
+                                   41,  142, 179, 49,  150, 187, 50,  151, 60,  60,  161, 70,  80,  181, 90,  89,  190, 99,
+                                   84,  185, 30,  96,  181, 42,  118, 171, 64,  129, 166, 75,  117, 218, 63,  131, 184, 77,
+                                   156, 113, 102, 169, 78,  115, 134, 235, 80,  148, 185, 94,  175, 84,  121, 189, 34,  135}));
+  EXPECT_EQ(datasets::resized(pattern(5, 5, 3), 5, "a.png").pixels, pattern(5, 5, 3).pixels);
+}
+
+TEST(Images, TheCentreIsRoundedToEven) {
+  const auto first_pixel = [](std::int64_t width) {
+    Image row{1, width, 1, {}};
+    for (std::int64_t x = 0; x < width; ++x) row.pixels.push_back(static_cast<std::uint8_t>(x));
+    return datasets::centre_crop(row, 1, "a.png").pixels[0];
+  };
+  EXPECT_EQ(first_pixel(2), 0) << "half a pixel is 0";
+  EXPECT_EQ(first_pixel(4), 2) << "one and a half is 2";
+  EXPECT_EQ(first_pixel(5), 2);
+  const Image colour = datasets::centre_crop(pattern(4, 6, 3), 2, "a.png");
+  EXPECT_EQ(colour.pixels[0], pattern(4, 6, 3).pixels[(1 * 6 + 2) * 3]);
+  test::expect_refusal(ErrorCode::unreadable, [] { datasets::centre_crop(pattern(4, 6, 3), 5, "a.png"); });
+}
+
+TEST(Images, NarrowImagesAreNotResizedToHugeOnes) {
+  test::expect_refusal(ErrorCode::unreadable, [] { datasets::resized(pattern(1, 60000, 1), 256, "a.png"); });
+}
+
+TEST(Images, OtherFilesAreRefused) {
+  expect_refused("", "is empty");
+  expect_refused("GIF89a............", "is not a PNG or JPEG image");
+  expect_refused("\x89PNG\r\n\x1a\n", "is truncated");
+  expect_refused("\xff\xd8\xff", "cannot be decoded");
+}
+
+TEST(Images, HugeSizesAreRefusedBeforeMemoryIsTaken) {
+  const std::string header =
+      test::big_endian_text(60000, 4) + test::big_endian_text(60000, 4) + "\x08\x02" + std::string(3, '\0');
+  expect_refused("\x89PNG\r\n\x1a\n" + test::png_chunk("IHDR", header) + test::png_chunk("IEND", ""),
+                 "has 60000 x 60000 pixels, and at most 134217728 are read");
+  std::string jpeg = test::plain_jpeg(1);
+  jpeg.replace(jpeg.find("\xff\xc0") + 5, 4, "\xff\xff\xff\xff");
+  expect_refused(jpeg, "has 65535 x 65535 pixels");
+  expect_refused(test::png(1, 1, "a").replace(16, 4, std::string(4, '\0')), "0 x 1 pixels");
+}
+
+TEST(Images, APngThatUnpacksToMoreThanItsSizeCostsLittleMemory) {
+  const std::string header = test::big_endian_text(1, 4) + test::big_endian_text(1, 4) + std::string("\x08\0\0\0\0", 5);
+  const std::string bomb = "\x89PNG\r\n\x1a\n" + test::png_chunk("IHDR", header) +
+                           test::png_chunk("IDAT", test::deflated(std::string(100 << 20, '\0'))) + test::png_chunk("IEND", "");
+  ASSERT_LT(bomb.size(), 200000U);
+  expect_refused(bomb, "cannot be decoded: outofmem");
+}
+
+TEST(Images, EveryTruncationIsAnError) {
+  const std::vector<std::string> files{test::png(4, 4, std::string(48, 'a'), {8, test::kPngColour}), test::plain_jpeg(3),
+                                       test::plain_jpeg(4)};
+  for (const std::string& file : files) {
+    EXPECT_NO_THROW(decoded(file, 3));
+    for (std::size_t length = 0; length < file.size(); ++length)
+      test::expect_refusal(ErrorCode::unreadable, [&] { decoded(file.substr(0, length), 3); });
+  }
+}
+
+TEST(Images, AChangedByteOfAPngIsNoticed) {
+  const std::string file = test::png(2, 2, "abcd");
+  for (std::size_t at = 0; at < file.size(); ++at) {
+    std::string changed = file;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    test::expect_refusal(ErrorCode::unreadable, [&] { decoded(changed, 1); });
+  }
+}
+
+TEST(Images, DamagedJpegsGiveAnImageOrAnErrorAndNothingElse) {
+  std::mt19937 random(1);
+  for (const int components : {1, 3, 4}) {
+    const std::string file = test::plain_jpeg(components);
+    for (int round = 0; round < 1000; ++round) {
+      std::string changed = file;
+      for (unsigned i = 0; i < 1 + random() % 3; ++i) changed[random() % file.size()] = static_cast<char>(random());
+      try {
+        const Image image = decoded(changed, 3);
+        EXPECT_EQ(std::ssize(image.pixels), image.height * image.width * 3);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::unreadable);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace probust
