@@ -38,7 +38,7 @@ class ImageFolders : public ::testing::Test {
   test::Folder folder_;
 };
 
-void expect_refused(const std::string& path, const std::string& words, const DatasetOptions& options = {},
+void expect_folder_refused(const std::string& path, const std::string& words, const DatasetOptions& options = {},
                     ErrorCode code = ErrorCode::unreadable) {
   const Result<Dataset> result = read_dataset(path, options);
   ASSERT_FALSE(result) << path << " was read; expected: " << words;
@@ -70,7 +70,7 @@ TEST_F(ImageFolders, OffsetAndLimitCountImages) {
   EXPECT_EQ(first_pixels(data.x), (Labels{20}));
   EXPECT_EQ(data.labels, (Labels{0}));
   EXPECT_EQ(data.index, (Labels{1}));
-  expect_refused(pets(), "has 3 rows, and offset 3", {.offset = 3});
+  expect_folder_refused(pets(), "has 3 rows, and offset 3", {.offset = 3});
 }
 
 TEST_F(ImageFolders, ChannelsAreThoseWantedOrThoseOfTheImages) {
@@ -104,11 +104,11 @@ TEST_F(ImageFolders, ATableOfLabelsIsChecked) {
   write("flat/b.png", plain_png(1, 1, 1));
   const DatasetOptions options{.labels_path = at("l.csv")};
   write("l.csv", "a.png,0\n");
-  expect_refused(at("flat"), "l.csv: has no label for b.png", options);
+  expect_folder_refused(at("flat"), "l.csv: has no label for b.png", options);
   write("l.csv", "a.png,0\nb.png\n");
-  expect_refused(at("flat"), "row 2 is not the name of an image and a label", options);
+  expect_folder_refused(at("flat"), "row 2 is not the name of an image and a label", options);
   write("l.csv", "a.png,0\na.png,1\nb.png,1\n");
-  expect_refused(at("flat"), "row 2 gives a second label for a.png", options);
+  expect_folder_refused(at("flat"), "row 2 gives a second label for a.png", options);
 }
 
 TEST_F(ImageFolders, LabelsOfATableReplaceThoseOfFolders) {
@@ -121,16 +121,16 @@ TEST_F(ImageFolders, LabelsOfATableReplaceThoseOfFolders) {
 TEST_F(ImageFolders, ImagesAreResizedAndCropped) {
   write("d/a.png", plain_png(20, 30, 1));
   write("d/b.png", plain_png(50, 10, 2));
-  expect_refused(at("d"), "b.png: has 10 x 50 pixels, and a.png has 30 x 20; give resize and crop");
-  expect_refused(at("d"), "b.png: has 8 x 40 pixels after resizing, and a.png has 12 x 8", {.resize = 8});
+  expect_folder_refused(at("d"), "b.png: has 10 x 50 pixels, and a.png has 30 x 20; give resize and crop");
+  expect_folder_refused(at("d"), "b.png: has 8 x 40 pixels after resizing, and a.png has 12 x 8", {.resize = 8});
   const Dataset data = read_dataset(at("d"), {.resize = 8, .crop = 6}).value();
   EXPECT_EQ(data.x.shape, (Shape{2, 1, 6, 6}));
   EXPECT_EQ(first_pixels(data.x), (Labels{1, 2}));
-  expect_refused(at("d"), "b.png: has 10 x 50 pixels and is smaller than crop 16", {.crop = 16});
-  expect_refused(at("d"), "crop: is larger", {.resize = 8, .crop = 9}, ErrorCode::usage);
-  expect_refused(at("d"), "resize: is not a number of pixels", {.resize = 20000}, ErrorCode::usage);
+  expect_folder_refused(at("d"), "b.png: has 10 x 50 pixels and is smaller than crop 16", {.crop = 16});
+  expect_folder_refused(at("d"), "crop: is larger", {.resize = 8, .crop = 9}, ErrorCode::usage);
+  expect_folder_refused(at("d"), "resize: is not a number of pixels", {.resize = 20000}, ErrorCode::usage);
   write("x.csv", "1,0\n");
-  expect_refused(at("x.csv"), "crop: is for folders of images", {.crop = 9}, ErrorCode::usage);
+  expect_folder_refused(at("x.csv"), "crop: is for folders of images", {.crop = 9}, ErrorCode::usage);
 }
 
 TEST_F(ImageFolders, ABadImageIsAnErrorOfItsOwn) {
@@ -185,24 +185,24 @@ TEST_F(ImageFolders, BadImagesAreLeftOutAndListed) {
 TEST_F(ImageFolders, OneImageAtLeastMustBeReadable) {
   write("d/a.png", "broken");
   write("d/b.png", plain_png(2, 2, 2).substr(0, 50));
-  expect_refused(at("d"), "a.png: is not a PNG or JPEG image");
-  expect_refused(at("d"), "has no point that can be read", {.skip_bad = true});
+  expect_folder_refused(at("d"), "a.png: is not a PNG or JPEG image");
+  expect_folder_refused(at("d"), "has no point that can be read", {.skip_bad = true});
 }
 
 TEST_F(ImageFolders, OtherFoldersAreRefused) {
   fs::create_directories(at("empty"));
-  expect_refused(at("empty"), "is a folder without images");
+  expect_folder_refused(at("empty"), "is a folder without images");
   write("mixed/a.png", plain_png(1, 1, 1));
   write("mixed/cat/a.png", plain_png(1, 1, 1));
-  expect_refused(at("mixed"), "has both folders and images, such as cat and a.png");
+  expect_folder_refused(at("mixed"), "has both folders and images, such as cat and a.png");
   write("deep/train/cat/a.png", plain_png(1, 1, 1));
-  expect_refused(at("deep"), "deep/train/cat: is a folder within the folder of a class");
+  expect_folder_refused(at("deep"), "deep/train/cat: is a folder within the folder of a class");
   pets();
   fs::create_directories(at("pets/eel"));
-  expect_refused(at("pets"), "eel: has no images");
+  expect_folder_refused(at("pets"), "eel: has no images");
   fs::remove(at("pets/eel"));
   fs::create_directory_symlink(at("pets"), at("pets/loop"));
-  expect_refused(at("pets"), "loop/cat: is a folder within the folder of a class");
+  expect_folder_refused(at("pets"), "loop/cat: is a folder within the folder of a class");
 }
 
 TEST_F(ImageFolders, FilesThatMayNotBeReadAreBad) {
@@ -210,9 +210,9 @@ TEST_F(ImageFolders, FilesThatMayNotBeReadAreBad) {
   write("d/a.png", plain_png(1, 1, 1));
   write("d/b.png", plain_png(1, 1, 2));
   fs::permissions(at("d/b.png"), fs::perms::none);
-  expect_refused(at("d"), "b.png: cannot be opened: Permission denied");
+  expect_folder_refused(at("d"), "b.png: cannot be opened: Permission denied");
   fs::permissions(at("d"), fs::perms::none);
-  expect_refused(at("d"), "d: cannot be listed: Permission denied");
+  expect_folder_refused(at("d"), "d: cannot be listed: Permission denied");
   fs::permissions(at("d"), fs::perms::owner_all);
 }
 

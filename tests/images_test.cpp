@@ -23,7 +23,7 @@ Image decoded(const std::string& file, std::int64_t channels) {
   return datasets::decode_image(bytes_of(file), channels, "a.png");
 }
 
-void expect_refused(const std::string& file, const std::string& words) {
+void expect_image_refused(const std::string& file, const std::string& words) {
   try {
     decoded(file, 3);
     ADD_FAILURE() << "decoded, and should be refused with: " << words;
@@ -110,21 +110,21 @@ TEST(Images, NarrowImagesAreNotResizedToHugeOnes) {
 }
 
 TEST(Images, OtherFilesAreRefused) {
-  expect_refused("", "is empty");
-  expect_refused("GIF89a............", "is not a PNG or JPEG image");
-  expect_refused("\x89PNG\r\n\x1a\n", "is truncated");
-  expect_refused("\xff\xd8\xff", "cannot be decoded");
+  expect_image_refused("", "is empty");
+  expect_image_refused("GIF89a............", "is not a PNG or JPEG image");
+  expect_image_refused("\x89PNG\r\n\x1a\n", "is truncated");
+  expect_image_refused("\xff\xd8\xff", "cannot be decoded");
 }
 
 TEST(Images, HugeSizesAreRefusedBeforeMemoryIsTaken) {
   const std::string header =
       test::big_endian_text(60000, 4) + test::big_endian_text(60000, 4) + "\x08\x02" + std::string(3, '\0');
-  expect_refused("\x89PNG\r\n\x1a\n" + test::png_chunk("IHDR", header) + test::png_chunk("IEND", ""),
+  expect_image_refused("\x89PNG\r\n\x1a\n" + test::png_chunk("IHDR", header) + test::png_chunk("IEND", ""),
                  "has 60000 x 60000 pixels, and at most 134217728 are read");
   std::string jpeg = test::plain_jpeg(1);
   jpeg.replace(jpeg.find("\xff\xc0") + 5, 4, "\xff\xff\xff\xff");
-  expect_refused(jpeg, "has 65535 x 65535 pixels");
-  expect_refused(test::png(1, 1, "a").replace(16, 4, std::string(4, '\0')), "0 x 1 pixels");
+  expect_image_refused(jpeg, "has 65535 x 65535 pixels");
+  expect_image_refused(test::png(1, 1, "a").replace(16, 4, std::string(4, '\0')), "0 x 1 pixels");
 }
 
 TEST(Images, APngThatUnpacksToMoreThanItsSizeCostsLittleMemory) {
@@ -132,7 +132,7 @@ TEST(Images, APngThatUnpacksToMoreThanItsSizeCostsLittleMemory) {
   const std::string bomb = "\x89PNG\r\n\x1a\n" + test::png_chunk("IHDR", header) +
                            test::png_chunk("IDAT", test::deflated(std::string(100 << 20, '\0'))) + test::png_chunk("IEND", "");
   ASSERT_LT(bomb.size(), 200000U);
-  expect_refused(bomb, "cannot be decoded: outofmem");
+  expect_image_refused(bomb, "cannot be decoded: outofmem");
 }
 
 TEST(Images, EveryTruncationIsAnError) {

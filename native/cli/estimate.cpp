@@ -18,6 +18,7 @@
 #include "cli/hints.h"
 #include "cli/interrupt.h"
 #include "cli/ledger.h"
+#include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/problem.h"
 #include "cli/progress_line.h"
@@ -65,6 +66,9 @@ class ModelRun {
         ledger_(plan, model, span_, destination, {arguments_.calibrate, arguments_.calibrate || arguments_.smooth}) {
     destination.inform({{"points", std::to_string(span_.last - span_.first)}});
   }
+
+  // Points that were left out, of those that this process read.
+  std::vector<BadPoint> bad() const { return problem_.data->bad(); }
 
   int go() {
     report_large_noise(problem_, plan_.noises);
@@ -171,6 +175,7 @@ int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Clust
       return 0;
     };
     const int status = run_interruptibly(stop, go, [&] { return fmt::format("rank {} ends", cluster.rank()); });
+    report_bad(problem.data->bad());
     if (status != 0) return status;
   }
   return 0;
@@ -191,6 +196,8 @@ int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDest
     const int of_run = run_interruptibly(
         problem.executor->progress.stop, [&] { return run.go(); },
         [&] { return std::to_string(run.rows_written()) + " rows were written"; });
+    report_bad(run.bad());
+    destination->inform({{"bad_points", std::to_string(run.bad().size())}});
     if (of_run == kInterrupted) return of_run;
     status = std::min(status, of_run);
   }

@@ -135,6 +135,9 @@ std::string data_options_text(const DataArguments& data) {
   if (data.cifar100) text += " --cifar100";
   if (data.limit >= 0) add("--limit", std::to_string(data.limit));
   add("--offset", std::to_string(data.offset));
+  if (data.resize > 0) add("--resize", std::to_string(data.resize));
+  if (data.crop > 0) add("--crop", std::to_string(data.crop));
+  if (data.skip_bad) text += " --skip-bad";
   return text;
 }
 

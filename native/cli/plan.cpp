@@ -154,6 +154,8 @@ store::Configuration configuration_of(const Arguments& arguments, const Plan& pl
           {"std", list(data.std)},
           {"layout", data.layout},
           {"cifar100", flag(data.cifar100)},
+          {"resize", std::to_string(data.resize)},
+          {"crop", std::to_string(data.crop)},
           {"offset", std::to_string(data.offset)},
           {"limit", std::to_string(data.limit)},
           {"noise", join(noises)},
