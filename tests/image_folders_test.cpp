@@ -218,14 +218,13 @@ TEST_F(ImageFolders, FilesThatMayNotBeReadAreBad) {
 
 // ---- On the command line. ---------------------------------------------------------------------------------------------------
 
-// The digits' model takes 8 x 8 gray pixels of 0..16 in one row.
 TEST_F(ImageFolders, LogitsLeaveOutBadImagesAndListThem) {
   for (int i = 0; i < 40; ++i) {
     const bool broken = i % 10 < 6;
-    write("d/" + std::to_string(100 + i) + ".png", broken ? "broken" : plain_png(16, 16, i));
+    write("d/" + std::to_string(100 + i) + ".png", broken ? "broken" : plain_png(40, 32, i));
   }
   const std::string command =
-      "logits '" + test::digits("digits.onnx") + "' '" + at("d") + "' --resize 8 -o '" + at("y.npy") + "'";
+      "logits '" + test::digits("digits.onnx") + "' '" + at("d") + "' --resize 20 --crop 16 -o '" + at("y.npy") + "'";
   const test::Finished refused = test::probust(command);
   EXPECT_EQ(refused.status, 3);
   EXPECT_NE(refused.err.find("d/100.png: is not a PNG or JPEG image"), std::string::npos) << refused.err;

@@ -21,9 +21,8 @@ template <class T>
 T named(Result<T> result, const std::string& file) {
   if (result) return std::move(result).value();
   Error error = result.error();
-  if (is_option(error.where)) throw error;
-  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data" ||
-                         error.where.starts_with(file + "/");
+  if (is_option(error.where) || error.where.starts_with(file + "/")) throw error;  // an option, or a file in a folder
+  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data";
   error.where = redundant ? file : file + ": " + error.where;
   throw error;
 }
