@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether robustness differs between classes (Han et al., section 4.3). k classes are compared at once, so each interval has the
+// confidence 1 - 0.05 / k: with 95%, all of them contain their means (Bonferroni; Dunn, "Multiple comparisons among means", JASA
+// 1961). The interval of a difference is Welch's, adjusted in the same way for the k (k - 1) / 2 pairs from which the largest
+// difference is taken.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "probust/analysis/groups.h"
+#include "probust/analysis/statistics.h"
+
+namespace probust {
+
+/// Two classes, and the difference of their means of p.
+struct ClassGap {
+  std::int64_t most = -1, least = -1;  ///< the classes with the largest and the smallest mean
+  double difference = 0, low = 0, high = 0;
+};
+
+struct GroupBias {
+  GroupKey key;
+  bool by_label = false;              ///< classes are true labels; else, if no row has one, predictions
+  std::vector<std::int64_t> classes;  ///< those that occur, ascending
+  std::vector<MeanInterval> p;        ///< of each of them, at the adjusted confidence; infinite for classes of one point
+  MeanInterval all;                   ///< over all of them, at 95%
+  std::int64_t compared = 0;          ///< k: the classes with at least two answered points
+  double confidence = 0.95;           ///< of each class's interval
+  std::optional<ClassGap> largest{};  ///< among the compared classes, if there are two
+};
+
+/// Rows without a label, or with a negative one, are left out if others have labels.
+GroupBias bias_of(const RowGroup& group);
+
+}  // namespace probust

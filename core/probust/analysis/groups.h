@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows in groups of the same model, noise and estimator, as tables and charts show them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/analysis/results.h"
+
+namespace probust {
+
+/// What the rows of a group have in common.
+struct GroupKey {
+  std::string model{};  ///< as in Row
+  std::string noise{};
+  std::optional<double> sigma{};
+  std::string estimator{};
+};
+
+/// The rows of one model, noise and estimator, in the order given. They belong to the caller.
+struct RowGroup {
+  GroupKey key;
+  std::vector<const Row*> rows;
+
+  /// p of every row, NaN if it was not answered.
+  std::vector<double> p() const;
+};
+
+/// In order of first appearance.
+std::vector<RowGroup> grouped(std::span<const Row> rows);
+
+/// The noise without its scale: "gaussian" for "gaussian:0.1", "gaussian@0..3" for "gaussian:0.1@0..3". Noise without a scale is
+/// its own shape.
+std::string noise_shape(const std::string& noise, const std::optional<double>& sigma);
+
+/// One record for each point that has one or has rows, by model in order of first appearance, then by index; points that are not
+/// recorded have no logits.
+std::vector<PointRecord> points_of_rows(const Results& results);
+
+}  // namespace probust

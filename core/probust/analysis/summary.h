@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// A run at a glance: clean accuracy by model, and p by group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "probust/analysis/groups.h"
+#include "probust/analysis/statistics.h"
+
+namespace probust {
+
+/// A count of successes, and the 95% interval of their probability.
+struct Proportion {
+  std::int64_t count = 0, of = 0;
+  double share = 0, low = 0, high = 0;  ///< NaN, 0 and 1 if `of` is 0
+};
+
+/// Wilson's score interval (Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927).
+Proportion proportion(std::int64_t count, std::int64_t of);
+
+/// The q-quantile of the finite values, interpolated between order statistics (Hyndman and Fan's definition 7); NaN if there are
+/// none. `q` is in 0..1.
+double quantile_of(std::vector<double> values, double q);
+
+struct CleanAccuracy {
+  std::string model;        ///< as in Row
+  std::int64_t points = 0;  ///< labelled or not
+  Proportion accuracy;      ///< over labelled points
+};
+
+struct GroupSummary {
+  GroupKey key;
+  std::int64_t points = 0;
+  MeanInterval p;                                                              ///< over answered points: p.count
+  double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< of p; NaN if no point is answered
+  std::vector<std::pair<Status, std::int64_t>> unanswered;  ///< points without p, by status, in the order of Status
+  std::int64_t forwards = 0, backwards = 0;                 ///< of all points
+};
+
+struct Summary {
+  std::vector<CleanAccuracy> models;  ///< in order of first appearance
+  std::vector<GroupSummary> groups;
+};
+
+Summary summarize(const Results& results);
+
+}  // namespace probust

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// p as a function of sigma, from the rows of a run with several scales of one noise shape; and for each point, the scale that it
+// tolerates: the sigma at which p falls to a threshold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/analysis/groups.h"
+#include "probust/analysis/statistics.h"
+
+namespace probust {
+
+/// The rows of one model, noise shape and estimator at one scale.
+struct SweepScale {
+  double sigma = 0;
+  MeanInterval p;
+  std::vector<const Row*> rows;  ///< by index; the caller's
+};
+
+struct Sweep {
+  std::string model, shape, estimator;  ///< "gaussian" for "gaussian:0.1"
+  std::vector<SweepScale> scales;       ///< ascending
+};
+
+/// In order of first appearance. Rows of noise without a scale are left out; a sweep may have a single scale.
+std::vector<Sweep> sweeps_of(std::span<const Row> rows);
+
+/// The scale at which a point's p falls to a threshold, as far as the sweep's scales tell.
+struct ToleratedScale {
+  enum class Kind : std::uint8_t {
+    within,  ///< sigma is between two scales of the sweep
+    below,   ///< p is below the threshold at the smallest scale already: less than sigma
+    above    ///< p is not below the threshold at the largest scale: more than sigma
+  };
+  Kind kind = Kind::within;
+  double sigma = 0;
+};
+
+struct PointTolerance {
+  const Row* row = nullptr;  ///< the point's row at the smallest scale that has p
+  ToleratedScale scale;
+};
+
+struct Tolerances {
+  double threshold = 0;
+  std::vector<PointTolerance> points;  ///< by index; those with p at one scale at least
+  std::int64_t within = 0, below = 0, above = 0;
+  std::int64_t unanswered = 0;  ///< points without any p
+
+  static constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
+  /// Quantiles at kShares: the order statistic whose rank is the share times the points, rounded up. Exact in spite of points
+  /// beyond the range; a quantile may be such a point itself. Empty if there are no points.
+  std::vector<ToleratedScale> quantiles;
+};
+
+/// The first scale at which p falls below the threshold, interpolated: linearly in Phi^-1(p) over ln sigma. A share of copies of
+/// 0 or 1 counts as half a copy from it (1 / (2 forwards)). Scales without p are skipped. Throws Error{usage} unless the
+/// threshold is between 0 and 1.
+Tolerances tolerances_of(const Sweep& sweep, double threshold);
+
+}  // namespace probust

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// Charts as SVG: lines with bands, bars and points with error bars. They need no script, font or style sheet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace probust::report {
+
+/// One value. Values that are not finite leave a gap.
+struct PlotPoint {
+  double x = 0, y = 0;
+  std::optional<double> low{}, high{};  ///< of y: a band around lines, error bars otherwise
+  std::string title{};                  ///< shown under the pointer; may be empty
+};
+
+struct Series {
+  std::string name;  ///< in the legend; no entry if it is empty
+  std::vector<PlotPoint> points;
+};
+
+enum class Mark : std::uint8_t {
+  line,    ///< points in ascending x, joined
+  bar,     ///< x is the number of a category
+  scatter  ///< points alone
+};
+
+struct Axis {
+  std::string label{};
+  std::optional<double> low{}, high{};    ///< the range; default: that of the data, extended to ticks
+  bool logarithmic = false;               ///< values that are not positive are left out
+  std::vector<std::string> categories{};  ///< instead of numbers: category k is at k
+  bool every_value = false;               ///< ticks at the values of the data, if they are few, as for the scales of a sweep
+};
+
+struct Chart {
+  std::string title{};
+  Mark mark = Mark::line;
+  Axis x, y;
+  std::vector<Series> series;
+  bool diagonal = false;          ///< a line of equal x and y
+  std::optional<double> level;    ///< a dashed horizontal line
+  int width = 720, height = 420;  ///< in CSS pixels; the picture scales to the width of its container
+};
+
+enum class Surroundings : std::uint8_t {
+  file,  ///< a file of its own: white background
+  page   ///< part of an HTML page: no background, text in the page's colour; series in --plot-1 to --plot-8 if the page sets them
+};
+
+/// The <svg> element, with a trailing newline. Texts are escaped. A chart without any finite value says "no values".
+std::string svg(const Chart& chart, Surroundings surroundings);
+
+/// Text for XML or HTML: & < > " ' as entities, and characters that XML does not allow as spaces.
+std::string escaped(const std::string& text);
+
+}  // namespace probust::report
