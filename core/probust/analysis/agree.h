@@ -17,12 +17,12 @@ namespace probust {
 struct Comparison {
   std::string model, noise;
   std::optional<double> sigma{};
-  std::string a, b;  ///< estimators, or kSoftmax
-  Agreement p;       ///< mae, bias and largest difference of a - b, correlations, over the points that both answer
-  /// Means of |a - b| / max(a, b): 0 if they are equal, 1 if they share no digit. Zero if both are zero. NaN without points.
+  std::string a, b;  ///< estimators; b may be kSoftmax
+  Agreement p{};     ///< mae, bias and largest difference of a - b, correlations, over the points that both answer
+  /// Means of |a - b| / max(a, b): 0 if both are equal, 1 if one is zero. NaN without points.
   double relative_p = 0, relative_fail = 0;
-  std::vector<const Row*> points;  ///< those that both answer, by index: a's rows (b's, if a is kSoftmax); the caller's
-  std::vector<double> p_a, p_b;    ///< [points]
+  std::vector<const Row*> points{};  ///< those that both answer, by index: a's rows; the caller's
+  std::vector<double> p_a{}, p_b{};  ///< [points]
 };
 
 /// Stands for the softmax probability of the target without noise, from the logits of recorded points.
@@ -31,8 +31,5 @@ inline constexpr const char* kSoftmax = "softmax of the logits";
 /// For each model and noise: every pair of estimators in order of first appearance, and then each estimator with kSoftmax as `b`,
 /// if points have logits. Points that both do not answer are left out.
 std::vector<Comparison> compare_estimators(const Results& results);
-
-/// exp(logits[target]) / sum exp(logits); NaN if there is no such class.
-double softmax_probability(std::span<const float> logits, std::int64_t target);
 
 }  // namespace probust

@@ -26,7 +26,7 @@ struct GroupCertificates {
   GroupKey key;
   double confidence = 0.999;  ///< of each point's bound, one-sided
   std::string reason{};       ///< why there are no certificates, if there are none: other noise, or no counts of copies
-  std::vector<Certificate> points;
+  std::vector<Certificate> points{};
   std::int64_t certified = 0;  ///< points with a radius above 0
 
   /// The share of points that are certified at a radius or more, correctly classified or not; NaN without points.

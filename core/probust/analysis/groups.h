@@ -22,8 +22,8 @@ struct GroupKey {
 
 /// The rows of one model, noise and estimator, in the order given. They belong to the caller.
 struct RowGroup {
-  GroupKey key;
-  std::vector<const Row*> rows;
+  GroupKey key{};
+  std::vector<const Row*> rows{};
 
   /// p of every row, NaN if it was not answered.
   std::vector<double> p() const;

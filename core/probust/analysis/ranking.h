@@ -12,8 +12,9 @@ namespace probust {
 
 struct Ranking {
   GroupKey key;
-  std::int64_t answered = 0;            ///< points with p
-  std::vector<const Row*> least, most;  ///< from the least robust upwards, and from the most robust downwards; the caller's rows
+  std::int64_t answered = 0;  ///< points with p
+  std::vector<const Row*> least{},
+      most{};  ///< from the least robust upwards, and from the most robust downwards; the caller's rows
 };
 
 /// At most `count` points of each kind, by p, then by p_fail, which tells points apart whose p is nearly 1, then by index.

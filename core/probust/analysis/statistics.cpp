@@ -14,16 +14,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The t with P(|T| <= t) = 0.95 at n degrees of freedom: I_{n / (n + t²)}(n / 2, 1 / 2) = 0.05, by bisection.
-double student_95(double n) {
-  double low = 1.9, high = 13.0;
-  for (int round = 0; round < 60; ++round) {
-    const double t = 0.5 * (low + high);
-    (incomplete_beta(0.5 * n, 0.5, n / (n + t * t)) > 0.05 ? low : high) = t;
-  }
-  return high;
-}
-
 void same_length(std::size_t a, std::size_t b, const char* where) {
   if (a != b)
     throw Error{ErrorCode::usage, where, std::to_string(a) + " values against " + std::to_string(b), "give as many of both"};
@@ -31,7 +21,20 @@ void same_length(std::size_t a, std::size_t b, const char* where) {
 
 }  // namespace
 
-MeanInterval mean_interval(std::span<const double> values) {
+// By bisection: P(|T| > t) = I_{n / (n + t²)}(n / 2, 1 / 2).
+double student_quantile(double freedom, double confidence) {
+  const double n = freedom, beyond = 1 - confidence;
+  const auto outside = [n](double t) { return incomplete_beta(0.5 * n, 0.5, n / (n + t * t)); };
+  double low = 0, high = 1;
+  while (outside(high) > beyond && high < 1e150) high *= 2;
+  for (int round = 0; round < 80; ++round) {
+    const double t = 0.5 * (low + high);
+    (outside(t) > beyond ? low : high) = t;
+  }
+  return high;
+}
+
+MeanInterval mean_interval(std::span<const double> values, double confidence) {
   MeanInterval result;
   double sum = 0;
   for (const double value : values) {
@@ -48,13 +51,13 @@ MeanInterval mean_interval(std::span<const double> values) {
   }
   double squares = 0;
   for (const double value : values) squares += std::isfinite(value) ? (value - result.mean) * (value - result.mean) : 0.0;
-  const double half = student_95(n - 1) * std::sqrt(squares / (n - 1) / n);
+  const double half = student_quantile(n - 1, confidence) * std::sqrt(squares / (n - 1) / n);
   result.low = result.mean - half;
   result.high = result.mean + half;
   return result;
 }
 
-ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes) {
+ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence) {
   same_length(p.size(), of_class.size(), "class_bias");
   if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "a negative number of classes", ""};
   std::vector<double> known;
@@ -65,7 +68,7 @@ ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of
     known.push_back(p[i]);
   }
   ClassBias bias{{}, mean_interval(known)};
-  for (const auto& values : within) bias.classes.push_back(mean_interval(values));
+  for (const auto& values : within) bias.classes.push_back(mean_interval(values, confidence));
   return bias;
 }
 

@@ -9,22 +9,27 @@
 
 namespace probust {
 
-/// A mean and its 95% interval, treating values as independent draws (Student's t).
+/// A mean and its interval, treating values as independent draws (Student's t).
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
 };
 
-/// The mean of the finite values.
-MeanInterval mean_interval(std::span<const double> values);
+/// The mean of the finite values. The interval contains the true mean with probability `confidence`.
+MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95);
+
+/// The t with P(|T| <= t) = confidence for Student's distribution at `freedom` degrees of freedom, of which there may be
+/// fractions.
+double student_quantile(double freedom, double confidence);
 
 /// The mean of `p` within each class and over all points of classes 0 .. classes - 1: shows whether robustness differs between
 /// classes (Han et al., section 4.3).
 struct ClassBias {
-  std::vector<MeanInterval> classes;  ///< [classes]
-  MeanInterval all;
+  std::vector<MeanInterval> classes;  ///< [classes], each at the confidence asked for
+  MeanInterval all;                   ///< at 95%
 };
-ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes);
+ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes,
+                     double confidence = 0.95);
 
 /// Ranks from 1 for the smallest; equal values share the mean of their ranks. NaN ranks last.
 std::vector<double> ranks(std::span<const double> values);

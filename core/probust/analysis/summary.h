@@ -37,8 +37,8 @@ struct GroupSummary {
   std::int64_t points = 0;
   MeanInterval p;                                                              ///< over answered points: p.count
   double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< of p; NaN if no point is answered
-  std::vector<std::pair<Status, std::int64_t>> unanswered;  ///< points without p, by status, in the order of Status
-  std::int64_t forwards = 0, backwards = 0;                 ///< of all points
+  std::vector<std::pair<Status, std::int64_t>> unanswered{};  ///< points without p, by status, in the order of Status
+  std::int64_t forwards = 0, backwards = 0;                   ///< of all points
 };
 
 struct Summary {

@@ -20,16 +20,16 @@ namespace probust {
 struct SweepScale {
   double sigma = 0;
   MeanInterval p;
-  std::vector<const Row*> rows;  ///< by index; the caller's
+  std::vector<const Row*> rows{};  ///< by index; the caller's
 };
 
-struct Sweep {
+struct RowSweep {
   std::string model, shape, estimator;  ///< "gaussian" for "gaussian:0.1"
-  std::vector<SweepScale> scales;       ///< ascending
+  std::vector<SweepScale> scales{};     ///< ascending
 };
 
 /// In order of first appearance. Rows of noise without a scale are left out; a sweep may have a single scale.
-std::vector<Sweep> sweeps_of(std::span<const Row> rows);
+std::vector<RowSweep> sweeps_of(std::span<const Row> rows);
 
 /// The scale at which a point's p falls to a threshold, as far as the sweep's scales tell.
 struct ToleratedScale {
@@ -44,24 +44,24 @@ struct ToleratedScale {
 
 struct PointTolerance {
   const Row* row = nullptr;  ///< the point's row at the smallest scale that has p
-  ToleratedScale scale;
+  ToleratedScale scale{};
 };
 
 struct Tolerances {
   double threshold = 0;
-  std::vector<PointTolerance> points;  ///< by index; those with p at one scale at least
+  std::vector<PointTolerance> points{};  ///< by index; those with p at one scale at least
   std::int64_t within = 0, below = 0, above = 0;
   std::int64_t unanswered = 0;  ///< points without any p
 
   static constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
-  /// Quantiles at kShares: the order statistic whose rank is the share times the points, rounded up. Exact in spite of points
-  /// beyond the range; a quantile may be such a point itself. Empty if there are no points.
-  std::vector<ToleratedScale> quantiles;
+  /// Quantiles at kShares: the order statistic whose rank is the share times the points, rounded up. Points beyond
+  /// the range count, so a quantile may be beyond it, too. Empty if there are no points.
+  std::vector<ToleratedScale> quantiles{};
 };
 
-/// The first scale at which p falls below the threshold, interpolated: linearly in Phi^-1(p) over ln sigma. A share of copies of
-/// 0 or 1 counts as half a copy from it (1 / (2 forwards)). Scales without p are skipped. Throws Error{usage} unless the
-/// threshold is between 0 and 1.
-Tolerances tolerances_of(const Sweep& sweep, double threshold);
+/// The first scale at which p is down to the threshold, interpolated: Phi^-1(p) is linear in ln sigma between two scales. For
+/// this, a share of copies of 0 or 1 is taken to be half a copy from it, 1 / (2 forwards). Scales without p are skipped. Throws
+/// Error{usage} unless the threshold is between 0 and 1.
+Tolerances tolerances_of(const RowSweep& sweep, double threshold);
 
 }  // namespace probust

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/bias.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace probust {
+namespace {
+
+// The answered points of a group with their classes.
+struct ClassedPoints {
+  bool by_label = false;
+  std::vector<std::int64_t> classes;  // those that occur, ascending
+  std::vector<double> p;
+  std::vector<std::int64_t> of_class;  // [p] places in `classes`
+};
+
+ClassedPoints classed_points(const RowGroup& group) {
+  ClassedPoints points;
+  points.by_label = std::any_of(group.rows.begin(), group.rows.end(), [](const Row* row) { return row->label.has_value(); });
+  const auto class_of = [&](const Row& row) { return points.by_label ? row.label.value_or(-1) : row.predicted; };
+  std::set<std::int64_t> occur;
+  for (const Row* row : group.rows) occur.insert(class_of(*row));
+  std::erase_if(occur, [](std::int64_t c) { return c < 0; });
+  points.classes.assign(occur.begin(), occur.end());
+  for (const Row* row : group.rows) {
+    const auto place = std::lower_bound(points.classes.begin(), points.classes.end(), class_of(*row));
+    if (place == points.classes.end() || *place != class_of(*row) || !std::isfinite(row->estimate.p)) continue;
+    points.p.push_back(row->estimate.p);
+    points.of_class.push_back(place - points.classes.begin());
+  }
+  return points;
+}
+
+// The squared standard error of the mean of at least two points of a class.
+double squared_error(const ClassedPoints& points, std::int64_t of_class, const MeanInterval& mean) {
+  const auto n = static_cast<double>(mean.count);
+  double squares = 0;
+  for (std::size_t i = 0; i < points.p.size(); ++i)
+    squares += points.of_class[i] == of_class ? (points.p[i] - mean.mean) * (points.p[i] - mean.mean) : 0.0;
+  return squares / (n - 1) / n;
+}
+
+// Welch's interval for the difference of the means of the classes at places `most` and `least` (Welch, "The generalization of
+// Student's problem ...", Biometrika 1947).
+ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval>& means, std::int64_t most, std::int64_t least,
+                     double confidence) {
+  const double difference = means[most].mean - means[least].mean;
+  const double a = squared_error(points, most, means[most]), b = squared_error(points, least, means[least]);
+  ClassGap gap{points.classes[most], points.classes[least], difference, difference, difference};
+  if (!(a + b > 0)) return gap;
+  const auto counted = [](const MeanInterval& mean) { return static_cast<double>(mean.count - 1); };
+  const double freedom = (a + b) * (a + b) / (a * a / counted(means[most]) + b * b / counted(means[least]));
+  const double half = student_quantile(freedom, confidence) * std::sqrt(a + b);
+  gap.low -= half;
+  gap.high += half;
+  return gap;
+}
+
+std::optional<ClassGap> largest_gap(const ClassedPoints& points, const std::vector<MeanInterval>& means, std::int64_t compared) {
+  if (compared < 2) return std::nullopt;
+  std::int64_t most = -1, least = -1;
+  for (std::int64_t c = 0; c < std::ssize(means); ++c) {
+    if (means[c].count < 2) continue;
+    if (most < 0 || means[c].mean > means[most].mean) most = c;
+    if (least < 0 || means[c].mean <= means[least].mean) least = c;  // equal means: two classes nevertheless
+  }
+  const auto pairs = static_cast<double>(compared * (compared - 1) / 2);
+  return gap_between(points, means, most, least, 1 - 0.05 / pairs);
+}
+
+}  // namespace
+
+GroupBias bias_of(const RowGroup& group) {
+  const ClassedPoints points = classed_points(group);
+  const std::int64_t classes = std::ssize(points.classes);
+  std::vector<std::int64_t> count(static_cast<std::size_t>(classes), 0);
+  for (const std::int64_t c : points.of_class) ++count[c];
+  GroupBias bias{group.key, points.by_label, points.classes};
+  bias.compared = std::count_if(count.begin(), count.end(), [](std::int64_t n) { return n >= 2; });
+  bias.confidence = 1 - 0.05 / static_cast<double>(std::max<std::int64_t>(1, bias.compared));
+  ClassBias means = class_bias(points.p, points.of_class, classes, bias.confidence);
+  bias.p = std::move(means.classes);
+  bias.all = means.all;
+  bias.largest = largest_gap(points, bias.p, bias.compared);
+  return bias;
+}
+
+}  // namespace probust

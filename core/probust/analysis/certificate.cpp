@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/certificate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+#include "probust/estimators/binomial.h"
+#include "probust/normal/univariate.h"
+
+namespace probust {
+namespace {
+
+// "gaussian:0.1", perhaps clipped and rounded: a suffix after '|'.
+bool isotropic(const GroupKey& key) {
+  return key.sigma && key.noise.substr(0, key.noise.find('|')) == "gaussian:" + shortest_text(*key.sigma);
+}
+
+// N of "mc:N".
+std::optional<std::int64_t> copies_counted(const std::string& estimator) {
+  if (!estimator.starts_with("mc:")) return std::nullopt;
+  const auto copies = parse_integer(estimator.substr(3));
+  return copies && *copies > 0 ? copies : std::nullopt;
+}
+
+// How many copies kept the target, if p is a share of copies. Smoothing over scales makes it something else.
+std::optional<std::int64_t> kept_copies(const Estimate& estimate, std::int64_t copies) {
+  const double kept = estimate.p * static_cast<double>(copies);
+  const bool share = std::isfinite(kept) && std::fabs(kept - std::round(kept)) < 1e-6 && estimate.forwards == copies;
+  return share ? std::optional(std::llround(kept)) : std::nullopt;
+}
+
+}  // namespace
+
+double GroupCertificates::share_beyond(double radius) const {
+  if (points.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto beyond = std::count_if(points.begin(), points.end(),
+                                    [&](const Certificate& point) { return point.radius >= radius && point.radius > 0; });
+  return static_cast<double>(beyond) / static_cast<double>(points.size());
+}
+
+GroupCertificates certificates_of(const RowGroup& group, double confidence) {
+  if (!(confidence >= 0.5 && confidence < 1))
+    throw Error{ErrorCode::usage, option("confidence"), "is not between 0.5 and 1", "give for example 0.999"};
+  GroupCertificates result{group.key, confidence};
+  const std::optional<std::int64_t> copies = copies_counted(group.key.estimator);
+  if (!isotropic(group.key)) result.reason = "the noise is not Gaussian with one scale on all columns";
+  if (!copies) result.reason = "only mc:N counts a fixed number of copies";
+  if (!result.reason.empty()) return result;
+  for (const Row* row : group.rows) {
+    const auto kept = kept_copies(row->estimate, *copies);
+    if (!kept) continue;
+    const double p_low = clopper_pearson(*kept, *copies, 2 * confidence - 1).low;
+    const double radius = p_low > 0.5 ? *group.key.sigma * normal::quantile(p_low) : 0;
+    result.points.push_back({row, p_low, radius});
+    result.certified += radius > 0 ? 1 : 0;
+  }
+  if (result.points.empty()) result.reason = "no row has a count of copies";
+  return result;
+}
+
+}  // namespace probust

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "probust/base/text.h"
+
+namespace probust {
+
+std::vector<double> RowGroup::p() const {
+  std::vector<double> values;
+  values.reserve(rows.size());
+  for (const Row* row : rows) values.push_back(row->estimate.p);
+  return values;
+}
+
+std::vector<RowGroup> grouped(std::span<const Row> rows) {
+  std::vector<RowGroup> groups;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+  for (const Row& row : rows) {
+    const auto [place, fresh] = places.try_emplace({row.model, row.noise, row.estimator}, groups.size());
+    if (fresh) groups.push_back({{row.model, row.noise, row.sigma, row.estimator}, {}});
+    groups[place->second].rows.push_back(&row);
+  }
+  return groups;
+}
+
+std::string noise_shape(const std::string& noise, const std::optional<double>& sigma) {
+  if (!sigma) return noise;
+  const std::string scale = ":" + shortest_text(*sigma);
+  const std::size_t at = noise.rfind(scale);
+  return at == std::string::npos ? noise : noise.substr(0, at) + noise.substr(at + scale.size());
+}
+
+std::vector<PointRecord> points_of_rows(const Results& results) {
+  std::vector<std::string> models;
+  std::map<std::string, std::map<std::int64_t, PointRecord>> points;
+  const auto of_model = [&](const std::string& model) -> std::map<std::int64_t, PointRecord>& {
+    const auto [place, fresh] = points.try_emplace(model);
+    if (fresh) models.push_back(model);
+    return place->second;
+  };
+  for (const Row& row : results.rows)
+    of_model(row.model).try_emplace(row.index, PointRecord{row.model, row.index, row.label, row.predicted, {}});
+  for (const PointRecord& point : results.points) of_model(point.model).insert_or_assign(point.index, point);
+  std::vector<PointRecord> records;
+  for (const std::string& model : models) {
+    for (const auto& [index, point] : points[model]) records.push_back(point);
+  }
+  return records;
+}
+
+}  // namespace probust
