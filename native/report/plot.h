@@ -43,7 +43,7 @@ struct Chart {
   std::vector<Series> series;
   bool diagonal = false;          ///< a line of equal x and y
   std::optional<double> level;    ///< a dashed horizontal line
-  int width = 720, height = 420;  ///< in CSS pixels; the picture scales to the width of its container
+  int width = 720, height = 420;  ///< in CSS pixels; on a page, the picture and its text scale to the width of its container
 };
 
 enum class Surroundings : std::uint8_t {
@@ -54,7 +54,7 @@ enum class Surroundings : std::uint8_t {
 /// The <svg> element, with a trailing newline. Texts are escaped. A chart without any finite value says "no values".
 std::string svg(const Chart& chart, Surroundings surroundings);
 
-/// Text for XML or HTML: & < > " ' as entities, and characters that XML does not allow as spaces.
+/// Text for XML or HTML: & < > " ' as entities, and as printable() makes it.
 std::string escaped(const std::string& text);
 
 }  // namespace probust::report

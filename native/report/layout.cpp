@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "report/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/svg_parts.h"
+
+namespace probust::report {
+namespace {
+
+// What the axes have to show.
+struct Values {
+  std::vector<double> x, y;
+  bool any = false;
+};
+
+Values values_of(const Chart& chart) {
+  Values values;
+  for (const Series& series : chart.series) {
+    for (const PlotPoint& point : series.points) {
+      if (!shown(chart.x, point.x)) continue;
+      values.x.push_back(point.x);
+      values.any = values.any || shown(chart.y, point.y);
+      for (const double value : {point.y, point.low.value_or(point.y), point.high.value_or(point.y)}) values.y.push_back(value);
+    }
+  }
+  if (chart.level) values.y.push_back(*chart.level);
+  if (chart.mark == Mark::bar && !chart.y.logarithmic) values.y.push_back(0);
+  return values;
+}
+
+double widest_text(const std::vector<std::string>& texts) {
+  double widest = 0;
+  for (const std::string& text : texts) widest = std::max(widest, text_width(text));
+  return widest;
+}
+
+// From left to right, in as many lines as needed, below `top`. A series without a name has no entry.
+std::vector<LegendEntry> legend_of(const Chart& chart, double top) {
+  constexpr double kSample = 30;
+  std::vector<LegendEntry> legend;
+  double x = kRoom, y = top + 0.6 * kLine;
+  for (std::size_t k = 0; k < chart.series.size(); ++k) {
+    if (chart.series[k].name.empty()) continue;
+    const std::string text = shortened(chart.series[k].name, chart.width - 2 * kRoom - kSample);
+    const double needed = kSample + text_width(text) + 2 * kRoom;
+    if (x > kRoom && x + needed > chart.width) {
+      x = kRoom;
+      y += kLine;
+    }
+    legend.push_back({k, x, y, text});
+    x += needed;
+  }
+  return legend;
+}
+
+// Names of categories that do not fit side by side are slanted, and if even that is too dense, some are left out.
+void lay_out_categories(Layout& layout, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const double slot = (layout.right - layout.left) / static_cast<double>(names.size());
+  layout.slanted = widest_text(names) > slot - 4;
+  if (layout.slanted) layout.every = std::max(1, static_cast<int>(std::ceil(1.2 * kFont / slot)));
+}
+
+}  // namespace
+
+double Layout::at_x(double value) const { return std::lerp(left, right, x.share(value)); }
+double Layout::at_y(double value) const { return std::lerp(bottom, top, y.share(value)); }
+
+Layout lay_out(const Chart& chart) {
+  const Values values = values_of(chart);
+  Layout layout;
+  layout.any_value = values.any;
+  layout.y = ruler(chart.y, values.y, std::max(2, chart.height / 70), true);
+  layout.title = wrapped(chart.title, chart.width - 2 * kRoom, kTitleFont);
+  const double below_title = kRoom + 1.3 * kTitleFont * static_cast<double>(layout.title.size());
+  layout.legend = legend_of(chart, below_title);
+  const double below_legend = layout.legend.empty() ? below_title : layout.legend.back().y + 0.4 * kLine;
+  std::vector<std::string> ticks;
+  for (const Tick& tick : layout.y.ticks) ticks.push_back(tick.text);
+  layout.left = kRoom + widest_text(ticks) + kRoom;
+  layout.right = chart.width - 2 * kRoom;
+  layout.top = below_legend + kRoom + (chart.y.label.empty() ? 0 : kLine);
+  const int most = std::max(2, static_cast<int>((layout.right - layout.left) / 80));
+  layout.x = ruler(chart.x, values.x, most, chart.mark == Mark::scatter);
+  lay_out_categories(layout, chart.x.categories);
+  const double slanted = 0.6 * std::min(widest_text(chart.x.categories), kMostSlanted);
+  layout.bottom = chart.height - 2 * kRoom - kFont - (chart.x.label.empty() ? 0 : kLine) - (layout.slanted ? slanted : 0);
+  return layout;
+}
+
+}  // namespace probust::report

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the parts of a chart are. From the top: title, legend, the label of the y axis, the frame with the marks, ticks and label
+// of the x axis.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/axis.h"
+#include "report/plot.h"
+
+namespace probust::report {
+
+inline constexpr double kLine = 19, kRoom = 8;
+
+struct LegendEntry {
+  std::size_t series;
+  double x, y;  ///< of the entry's line: its left end and its middle
+  std::string text;
+};
+
+struct Layout {
+  Ruler x, y;
+  bool any_value = false;
+  double left = 0, top = 0, right = 0, bottom = 0;  ///< of the frame
+  std::vector<std::string> title;                   ///< by line
+  std::vector<LegendEntry> legend;
+  bool slanted = false;  ///< the names of categories
+  int every = 1;         ///< one of this many categories is named
+
+  double middle() const { return 0.5 * (left + right); }
+  double at_x(double value) const;
+  double at_y(double value) const;
+};
+
+inline constexpr double kMostSlanted = 120;  ///< the widest name of a category that is slanted
+
+Layout lay_out(const Chart& chart);
+
+}  // namespace probust::report

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Elements of SVG as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace probust::report {
+
+inline constexpr double kFont = 13, kTitleFont = 15;
+
+/// About as wide as in a typical sans-serif font: which font a picture will have is not known.
+double text_width(const std::string& text, double font = kFont);
+
+/// A length with at most one decimal.
+std::string px(double value);
+
+/// At most `width` wide, with an ellipsis if it had to be cut.
+std::string shortened(std::string text, double width);
+
+/// Lines of words, each at most `width` wide unless a single word is wider. None for an empty text.
+std::vector<std::string> wrapped(const std::string& text, double width, double font);
+
+std::string text_at(double x, double y, const std::string& text, const std::string& attributes = "");
+std::string line_from(double x1, double y1, double x2, double y2, const std::string& attributes);
+
+/// The path of the marker of series k, of radius r: shapes tell series apart without colour.
+std::string marker(std::size_t k, double x, double y, double r);
+
+/// Completes an element whose tag is open: `<rect x="1"` and so on.
+std::string titled(const std::string& open, const char* tag, const std::string& title);
+
+}  // namespace probust::report
