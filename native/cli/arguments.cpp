@@ -122,13 +122,14 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
 }
 
 void refuse_overwriting(const Arguments& arguments) {
-  if (arguments.output.empty()) return;
   const DataArguments& data = arguments.data;
-  for (const std::string& input : {arguments.model, arguments.run, data.path, data.labels, data.classes}) {
-    std::error_code unlike;  // set if one of them does not exist
-    if (!input.empty() && std::filesystem::equivalent(input, arguments.output, unlike))
-      throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' is " + input + ", which is read",
-                  "name another file"};
+  for (const auto& [flag, output] : {std::pair{"--output", arguments.output}, std::pair{"--plot", arguments.plot}}) {
+    if (output.empty()) continue;
+    for (const std::string& input : {arguments.model, arguments.run, data.path, data.labels, data.classes}) {
+      std::error_code unlike;  // set if one of them does not exist
+      if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
+        throw Error{ErrorCode::usage, flag, "'" + output + "' is " + input + ", which is read", "name another file"};
+    }
   }
 }
 

@@ -63,6 +63,10 @@ struct Arguments {
   bool frontier = false;
   std::string references;  ///< a file; empty: none
   std::int64_t reference_samples = 100000, seeds = 1;
+  std::string plot;           ///< an .svg file to write; empty: none
+  std::int64_t count = 10;    ///< points to show
+  double threshold = 0.9;     ///< of p
+  double confidence = 0.999;  ///< of a certified radius
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

@@ -52,6 +52,34 @@ void describe_bench(CLI::App& app, Arguments& arguments, Command& chosen) {
   bench->add_flag("--quiet", arguments.quiet, "no progress on stderr");
 }
 
+// Commands that compute something from rows.
+void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
+  const auto add = [&](const char* name, const char* what, Command command) {
+    CLI::App* added = add_command(app, name, what, command, chosen);
+    add_model(*added, arguments);
+    added->get_option("MODEL")->description("a run (.sqlite), or an ONNX file");
+    added->add_option("DATA", arguments.data.path, "with an ONNX file: " + known_formats());
+    add_data_options(*added, arguments);
+    add_device_options(*added, arguments);
+    add_question_options(*added, arguments);
+    added->add_flag("--json", arguments.json, "one JSON object");
+    added->add_option("--plot", arguments.plot, "also draw a chart to this .svg file");
+    added->add_flag("--quiet", arguments.quiet, "no progress on stderr");
+    return added;
+  };
+  add("summary", "clean accuracy, and p by noise and estimator", run_summary);
+  add("bias", "p by class, with intervals adjusted for the number of classes", run_bias);
+  CLI::App* rank = add("rank", "the most and the least robust points", run_rank);
+  CLI::App* curve = add("curve", "p against sigma, and the sigma that each point tolerates", run_curve);
+  add("agree", "how far estimators agree with each other and with the softmax probability", run_agree);
+  CLI::App* distance = add("distance", "certified radii and nearest boundaries, next to p", run_distance);
+  for (CLI::App* command : {rank, distance})
+    command->add_option("--count", arguments.count, "points to show")->check(at_least(1))->capture_default_str();
+  curve->add_option("--threshold", arguments.threshold, "the p at which a point no longer tolerates the noise")
+      ->capture_default_str();
+  distance->add_option("--confidence", arguments.confidence, "of each certified radius")->capture_default_str();
+}
+
 void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* inspect = add_command(app, "inspect", "what a model is made of, and what can be done with it", run_inspect, chosen);
   add_model(*inspect, arguments);
@@ -98,6 +126,8 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
 
   describe_bench(app, arguments, chosen);
+
+  describe_analyses(app, arguments, chosen);
 
   CLI::App* version = add_command(app, "version", "version, build options, devices", run_version, chosen);
   version->add_flag("--json", arguments.json, "one JSON object");

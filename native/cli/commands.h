@@ -16,6 +16,12 @@ int run_mvn(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_frontier(const Arguments& arguments);  ///< bench --frontier
 int run_version(const Arguments& arguments);
+int run_summary(const Arguments& arguments);
+int run_bias(const Arguments& arguments);
+int run_rank(const Arguments& arguments);
+int run_curve(const Arguments& arguments);
+int run_agree(const Arguments& arguments);
+int run_distance(const Arguments& arguments);
 
 inline constexpr int kInterrupted = 130;
 

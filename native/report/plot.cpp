@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A chart has, from the top: title, legend, the label of the y axis, the frame with marks, the ticks and label of the x axis.
-// Every series is a group with its own `color`, so that its parts need no other.
+// Every series is a group with its own `color`, which its parts use.
 #include "report/plot.h"
 
 #include <fmt/format.h>
@@ -23,6 +22,8 @@ namespace {
 // invisible on white), on light and dark ground.
 constexpr std::array<const char*, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#e69f00", "#56b4e9", "#8066c8", "#868686"};
+
+constexpr std::size_t kMostMarkers = 30;  // on a line
 
 class Drawing {
  public:
@@ -152,7 +153,7 @@ class Drawing {
     for (std::size_t k = 0; k < chart_.series.size(); ++k) {
       switch (chart_.mark) {
         case Mark::line:
-          text += coloured(k, band(k) + lines(k) + markers(k));
+          text += coloured(k, band(k) + lines(k) + (chart_.series[k].points.size() > kMostMarkers ? "" : markers(k)));
           break;
         case Mark::bar:
           text += coloured(k, bars(k)) + error_bars(k);

@@ -25,7 +25,7 @@ struct GroupBias {
   GroupKey key;
   bool by_label = false;                ///< classes are true labels; else, if no row has one, predictions
   std::vector<std::int64_t> classes{};  ///< those that occur, ascending
-  std::vector<MeanInterval> p{};        ///< of each of them, at the adjusted confidence; infinite for classes of one point
+  std::vector<MeanInterval> p{};        ///< of each of them, at the adjusted confidence; 0..1 for a class of one point
   MeanInterval all{};                   ///< over all of them, at 95%
   std::int64_t compared = 0;            ///< k: the classes with at least two answered points
   double confidence = 0.95;             ///< of each class's interval

@@ -57,6 +57,14 @@ MeanInterval mean_interval(std::span<const double> values, double confidence) {
   return result;
 }
 
+MeanInterval mean_probability(std::span<const double> p, double confidence) {
+  MeanInterval mean = mean_interval(p, confidence);
+  if (mean.count == 0) return mean;
+  mean.low = std::clamp(mean.low, 0.0, 1.0);
+  mean.high = std::clamp(mean.high, 0.0, 1.0);
+  return mean;
+}
+
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence) {
   same_length(p.size(), of_class.size(), "class_bias");
   if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "a negative number of classes", ""};
@@ -67,8 +75,8 @@ ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of
     within[of_class[i]].push_back(p[i]);
     known.push_back(p[i]);
   }
-  ClassBias bias{{}, mean_interval(known)};
-  for (const auto& values : within) bias.classes.push_back(mean_interval(values, confidence));
+  ClassBias bias{{}, mean_probability(known)};
+  for (const auto& values : within) bias.classes.push_back(mean_probability(values, confidence));
   return bias;
 }
 

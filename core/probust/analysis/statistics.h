@@ -18,6 +18,9 @@ struct MeanInterval {
 /// The mean of the finite values. The interval contains the true mean with probability `confidence`.
 MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95);
 
+/// The same for probabilities, whose mean is in 0..1, and so is its interval: 0..1 for a single value.
+MeanInterval mean_probability(std::span<const double> p, double confidence = 0.95);
+
 /// The t with P(|T| <= t) = confidence for Student's distribution at `freedom` degrees of freedom, of which there may be
 /// fractions.
 double student_quantile(double freedom, double confidence);
@@ -25,7 +28,7 @@ double student_quantile(double freedom, double confidence);
 /// The mean of `p` within each class and over all points of classes 0 .. classes - 1: shows whether robustness differs between
 /// classes (Han et al., section 4.3).
 struct ClassBias {
-  std::vector<MeanInterval> classes;  ///< [classes], each at the confidence asked for
+  std::vector<MeanInterval> classes;  ///< [classes] mean_probability at the confidence asked for
   MeanInterval all;                   ///< at 95%
 };
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes,

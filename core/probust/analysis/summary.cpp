@@ -34,7 +34,7 @@ std::vector<CleanAccuracy> accuracies_of(const Results& results) {
 
 GroupSummary summary_of(const RowGroup& group) {
   const std::vector<double> p = group.p();
-  GroupSummary summary{group.key, std::ssize(group.rows), mean_interval(p)};
+  GroupSummary summary{group.key, std::ssize(group.rows), mean_probability(p)};
   const std::pair<double*, double> quantiles[] = {{&summary.least, 0},    {&summary.q05, 0.05}, {&summary.q25, 0.25},
                                                   {&summary.median, 0.5}, {&summary.q75, 0.75}, {&summary.q95, 0.95},
                                                   {&summary.most, 1}};

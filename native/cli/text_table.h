@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace probust::cli {
+
+/// A table for a terminal. Columns are as wide as their widest cell; text is on the left, and numbers are on the right.
+class TextTable {
+ public:
+  /// A header that begins with '<' is of a column of text.
+  explicit TextTable(std::vector<std::string> headers);
+
+  /// One cell for each header.
+  void add(std::vector<std::string> cells);
+
+  /// All lines, each indented by a space.
+  std::string text() const;
+
+ private:
+  std::vector<bool> left_;
+  std::vector<std::vector<std::string>> lines_;
+};
+
+/// "0.9312", "1.70e-05", "-" if it is not finite.
+std::string probability_text(double p);
+
+/// "0.9312..0.9500", "-" if an end is not finite.
+std::string interval_text(double low, double high);
+
+/// Three digits: "0.123", "-" if it is not finite.
+std::string short_number(double value);
+
+}  // namespace probust::cli
