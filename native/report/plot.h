@@ -39,10 +39,10 @@ struct Axis {
 struct Chart {
   std::string title{};
   Mark mark = Mark::line;
-  Axis x, y;
-  std::vector<Series> series;
+  Axis x{}, y{};
+  std::vector<Series> series{};
   bool diagonal = false;          ///< a line of equal x and y
-  std::optional<double> level;    ///< a dashed horizontal line
+  std::optional<double> level{};  ///< a dashed horizontal line
   int width = 720, height = 420;  ///< in CSS pixels; on a page, the picture and its text scale to the width of its container
 };
 
