@@ -30,15 +30,13 @@ TEST(Plot, TicksAreRoundNumbers) {
   EXPECT_EQ(tick_texts({}, {0, 1}), (Texts{"0", "0.2", "0.4", "0.6", "0.8", "1"}));
   EXPECT_EQ(tick_texts({}, {0.913, 0.978}), (Texts{"0.9", "0.92", "0.94", "0.96", "0.98"}));
   EXPECT_EQ(tick_texts({}, {-30, 1000}), (Texts{"-200", "0", "200", "400", "600", "800", "1000"}));
-  EXPECT_EQ(tick_texts({}, {1e-7, 3e-7}),
-            (Texts{"1e-7", "1.5e-7", "2e-7", "2.5e-7", "3e-7"}).size() == 5 ? tick_texts({}, {1e-7, 3e-7}) : Texts{});
+  EXPECT_EQ(tick_texts({}, {1e-7, 3e-7}), (Texts{"1e-7", "1.5e-7", "2e-7", "2.5e-7", "3e-7"}));
 }
 
 TEST(Plot, LogarithmicTicks) {
   const Axis axis{.logarithmic = true};
   EXPECT_EQ(tick_texts(axis, {0.01, 1}), (Texts{"0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"}));
-  EXPECT_EQ(tick_texts(axis, {1e-6, 1, 0, -1, kMissing}),
-            (Texts{"1e-6", "1e-5", "0.0001", "0.001", "0.01", "0.1", "1"}).empty() ? Texts{} : tick_texts(axis, {1e-6, 1}));
+  EXPECT_EQ(tick_texts(axis, {1e-6, 1, 0, -1, kMissing}), (Texts{"1e-6", "0.0001", "0.01", "1"}));
   EXPECT_LE(tick_texts(axis, {1e-250, 1}).size(), 8U);
   EXPECT_GE(tick_texts(axis, {0.3, 0.4}).size(), 2U);  // no power of ten in between
 }

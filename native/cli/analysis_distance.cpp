@@ -191,6 +191,7 @@ report::Series certified_series(const GroupCertificates& certificates) {
     const double radius = largest * k / kPlaces;
     series.points.push_back({radius, 100 * certificates.share_beyond(radius)});
   }
+  if (largest > 0) series.points.push_back({largest, 0});
   return series;
 }
 

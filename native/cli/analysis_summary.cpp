@@ -41,11 +41,10 @@ void print_summary(const Summary& summary, const store::Configuration& informati
   for (const auto& [name, value] : information) {
     if (name == "seconds") fmt::print("time {} s\n", value);
   }
-  const bool models = summary.models.size() > 1;
-  TextTable table({"<model", "<noise", "<estimator", "points", "mean p", "95%", "5%", "25%", "median", "75%", "95%", "passes",
+  TextTable table({"<noise", "<estimator", "points", "mean p", "95% interval", "5%", "25%", "median", "75%", "95%", "passes",
                    "<not answered"});
   for (const GroupSummary& group : summary.groups) {
-    table.add({models ? group.key.model : "", group.key.noise, group.key.estimator, std::to_string(group.points),
+    table.add({whose(group.key.model) + group.key.noise, group.key.estimator, std::to_string(group.points),
                probability_text(group.p.mean), interval_text(group.p.low, group.p.high), probability_text(group.q05),
                probability_text(group.q25), probability_text(group.median), probability_text(group.q75),
                probability_text(group.q95), std::to_string(group.forwards + group.backwards), unanswered_text(group)});

@@ -41,6 +41,7 @@ class Drawing {
  private:
   double at_x(double value) const { return layout_.at_x(value); }
   double at_y(double value) const { return layout_.at_y(value); }
+  bool has_markers(std::size_t k) const { return chart_.mark != Mark::line || chart_.series[k].points.size() <= kMostMarkers; }
   bool drawn(const PlotPoint& point) const { return shown(chart_.x, point.x) && shown(chart_.y, point.y); }
 
   // ---- parts
@@ -77,7 +78,7 @@ class Drawing {
       if (chart_.mark == Mark::bar) {
         sample +=
             fmt::format("<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" fill-opacity=\".8\"/>\n", px(entry.x + 6), px(y - 6));
-      } else {
+      } else if (has_markers(entry.series)) {
         sample += fmt::format("<path d=\"{}\"/>\n", marker(entry.series, entry.x + 12, y, 4));
       }
       text += coloured(entry.series, sample) + text_at(entry.x + 30, y + 0.35 * kFont, entry.text);
@@ -153,7 +154,7 @@ class Drawing {
     for (std::size_t k = 0; k < chart_.series.size(); ++k) {
       switch (chart_.mark) {
         case Mark::line:
-          text += coloured(k, band(k) + lines(k) + (chart_.series[k].points.size() > kMostMarkers ? "" : markers(k)));
+          text += coloured(k, band(k) + lines(k) + (has_markers(k) ? markers(k) : ""));
           break;
         case Mark::bar:
           text += coloured(k, bars(k)) + error_bars(k);
