@@ -31,7 +31,7 @@ std::vector<double> multiples(double step, double low, double high) {
 std::vector<double> logarithmic_ticks(double low, double high, int most) {
   const double decades = std::log10(high / low);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / most)));
-  const bool fine = decades * 3 <= most;
+  const bool fine = decades * 3 <= most + 1;
   std::vector<double> values;
   for (double power = std::floor(std::log10(low)); power <= std::log10(high); ++power) {
     if (std::fmod(power, every) != 0) continue;
