@@ -337,6 +337,7 @@ TEST(RunAnalysis, NothingInCommonIsNoNumber) {
   const std::vector<Comparison> pairs = compare_estimators(results);
   ASSERT_EQ(pairs.size(), 1U);
   EXPECT_EQ(pairs[0].p.count, 0);
+  EXPECT_TRUE(pairs[0].points.empty());
   EXPECT_TRUE(std::isnan(pairs[0].p.mae));
   EXPECT_TRUE(std::isnan(pairs[0].relative_p));
 }
