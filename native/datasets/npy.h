@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "datasets/partial_file.h"
 #include "probust/base/error.h"
 #include "probust/base/tensor.h"
 #include "probust/ops/append.h"
@@ -21,18 +21,13 @@ std::string npy_header(std::string_view type, const Shape& shape);
 
 /// Writes a .npy file (format 1.0, C order) of T = float or double in parts, so that a large array need not fit in memory.
 ///
-/// The values go to "PATH.partial", which is renamed to `path` only in close(), so a file called `path` is always complete.
-/// (If `path` is a device or pipe, values go there directly.) Throws Error{usage} if the file cannot be created and
-/// Error{resources} if writing fails.
+/// A file called `path` is always complete (PartialFile). Throws Error{usage} if the file cannot be created and Error{resources}
+/// if writing fails.
 template <class T>
 class BasicNpyWriter {
  public:
   /// `shape` is the shape of the whole array.
   BasicNpyWriter(const std::string& path, const Shape& shape);
-  /// Removes the partial file unless close() succeeded.
-  ~BasicNpyWriter();
-  BasicNpyWriter(const BasicNpyWriter&) = delete;
-  BasicNpyWriter& operator=(const BasicNpyWriter&) = delete;
 
   /// Appends values in row-major order, any number of them. Throws Error{usage} beyond the end of the array.
   void append(std::span<const T> values);
@@ -41,14 +36,11 @@ class BasicNpyWriter {
   void close();
 
  private:
-  void write(const void* from, std::size_t bytes);
   void write_header();
 
-  std::string path_;              // as given
-  std::string target_, written_;  // path with links resolved; the file written until close()
-  std::string header_;            // until written, with the first values
+  PartialFile file_;
+  std::string header_;  // until written, with the first values
   std::int64_t missing_;
-  std::FILE* file_ = nullptr;
 };
 
 using NpyWriter = BasicNpyWriter<float>;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "datasets/partial_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "probust/base/error.h"
+
+namespace probust {
+namespace {
+
+// Resolves links, so that writing through a link keeps the link.
+std::string followed(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+bool is_device_or_pipe(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
+PartialFile::PartialFile(const std::string& path)
+    : path_(path), target_(followed(path)), written_(is_device_or_pipe(target_) ? target_ : target_ + ".partial") {
+  if (std::filesystem::is_directory(target_)) throw Error{ErrorCode::usage, path_, "is a folder", "name a file to write"};
+  file_ = std::fopen(written_.c_str(), "wb");
+  if (file_ == nullptr) throw Error{ErrorCode::usage, path_, std::string("cannot be written: ") + std::strerror(errno), ""};
+}
+
+PartialFile::~PartialFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  if (written_ != target_) std::remove(written_.c_str());
+}
+
+void PartialFile::write(const void* from, std::size_t bytes) {
+  if (bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes) return;
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+}
+
+void PartialFile::commit() {
+  if (std::fflush(file_) != 0 || std::ferror(file_) != 0) {
+    throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+  }
+  if (written_ != target_ && std::rename(written_.c_str(), target_.c_str()) != 0) {
+    throw Error{ErrorCode::resources, path_, std::string("cannot be given its name: ") + std::strerror(errno), ""};
+  }
+  std::fclose(file_);
+  file_ = nullptr;
+}
+
+}  // namespace probust

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+namespace probust {
+
+/// A file that has its name only when it is complete: what is written goes to "PATH.partial", which commit() renames. If `path`
+/// is a device or pipe, it goes there directly; a link is followed, and stays.
+class PartialFile {
+ public:
+  /// Throws Error{usage} if the file cannot be created.
+  explicit PartialFile(const std::string& path);
+  /// Removes the partial file unless commit() succeeded.
+  ~PartialFile();
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  /// Throws Error{resources} if writing fails.
+  void write(const void* from, std::size_t bytes);
+  void commit();
+
+  const std::string& path() const { return path_; }  ///< as given
+
+ private:
+  std::string path_;
+  std::string target_, written_;  // path with links resolved; the file written until commit()
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace probust
