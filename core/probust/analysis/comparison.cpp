@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "probust/analysis/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "probust/base/error.h"
+#include "probust/estimators/binomial.h"
+
+namespace probust {
+namespace {
+
+[[noreturn]] void refuse_other_data(std::int64_t index, const char* what, std::int64_t run, std::int64_t baseline) {
+  throw Error{ErrorCode::unreadable, "",
+              "is about other data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", and " +
+                  std::to_string(baseline) + " in the baseline",
+              "compare runs of the same points and the same target"};
+}
+
+// Whether one of two models is asked for something other than its own prediction, which may well differ.
+bool given_target(const Row& row) { return row.target != row.predicted; }
+
+void require_same_point(const Row& baseline, const Row& run) {
+  if (baseline.label && run.label && *baseline.label != *run.label)
+    refuse_other_data(run.index, "label", *run.label, *baseline.label);
+  if (baseline.target != run.target && (given_target(baseline) || given_target(run)))
+    refuse_other_data(run.index, "target", run.target, baseline.target);
+}
+
+std::optional<Interval> own_interval(const Estimate& estimate) {
+  constexpr double kNormal95 = 1.959963984540054;
+  if (estimate.ci_low && estimate.ci_high) return Interval{*estimate.ci_low, *estimate.ci_high};
+  if (!estimate.std_error) return std::nullopt;
+  const double half = kNormal95 * *estimate.std_error;
+  return Interval{estimate.p - half, estimate.p + half};
+}
+
+void count_intervals(const Estimate& baseline, const Estimate& run, PairedComparison& comparison) {
+  const auto a = own_interval(baseline), b = own_interval(run);
+  if (!a || !b) return;
+  ++comparison.with_intervals;
+  if (a->high < b->low || b->high < a->low) ++comparison.beyond;
+}
+
+// Twice P[X <= k] for X ~ Bin(n, 1/2) and the smaller count k, at most 1. Ties say nothing (Dixon and Mood, "The statistical sign
+// test", JASA 1946).
+double sign_test(std::int64_t higher, std::int64_t lower) {
+  const std::int64_t n = higher + lower, k = std::min(higher, lower);
+  if (n == 0) return 1;
+  return std::min(1.0, 2 * incomplete_beta(static_cast<double>(n - k), static_cast<double>(k + 1), 0.5));
+}
+
+struct PairedValues {
+  std::vector<double> baseline, run, difference;
+};
+
+void add_statistics(const PairedValues& pairs, PairedComparison& comparison) {
+  comparison.pairs = std::ssize(pairs.difference);
+  comparison.baseline_p = mean_interval(pairs.baseline);
+  comparison.run_p = mean_interval(pairs.run);
+  comparison.difference = mean_interval(pairs.difference);
+  for (const double difference : pairs.difference) {
+    comparison.higher += difference > 0 ? 1 : 0;
+    comparison.lower += difference < 0 ? 1 : 0;
+  }
+  comparison.sign_test = sign_test(comparison.higher, comparison.lower);
+  if (pairs.difference.empty()) {
+    comparison.pearson = comparison.spearman = NAN;
+    return;
+  }
+  comparison.pearson = pearson(pairs.baseline, pairs.run);
+  comparison.spearman = spearman(pairs.baseline, pairs.run);
+}
+
+std::map<std::int64_t, const Row*> by_index(const RowGroup& group) {
+  std::map<std::int64_t, const Row*> rows;
+  for (const Row* row : group.rows) rows.emplace(row->index, row);
+  return rows;
+}
+
+}  // namespace
+
+PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
+  PairedComparison comparison;
+  comparison.baseline = baseline.key;
+  comparison.run = run.key;
+  const auto before = by_index(baseline), after = by_index(run);
+  for (const auto& [index, row] : before) {
+    if (after.count(index) == 0) comparison.only_baseline.push_back(index);
+  }
+  PairedValues pairs;
+  for (const auto& [index, row] : after) {
+    const auto partner = before.find(index);
+    if (partner == before.end()) {
+      comparison.only_run.push_back(index);
+      continue;
+    }
+    const Row& other = *partner->second;
+    require_same_point(other, *row);
+    if (!std::isfinite(other.estimate.p) || !std::isfinite(row->estimate.p)) {
+      ++comparison.unanswered;
+      continue;
+    }
+    pairs.baseline.push_back(other.estimate.p);
+    pairs.run.push_back(row->estimate.p);
+    pairs.difference.push_back(row->estimate.p - other.estimate.p);
+    count_intervals(other.estimate, row->estimate, comparison);
+  }
+  add_statistics(pairs, comparison);
+  return comparison;
+}
+
+std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::span<const Row> run,
+                                           const std::optional<std::string>& against) {
+  std::vector<RowGroup> before = grouped(baseline), after = grouped(run);
+  if (against) std::erase_if(before, [&](const RowGroup& group) { return group.key.estimator != *against; });
+  const auto partners = [&](const RowGroup& a, const RowGroup& b) {
+    return a.key.noise == b.key.noise && (against || a.key.estimator == b.key.estimator);
+  };
+  RowGroup none_before, none_after;
+  if (!baseline.empty()) none_before.key.model = baseline.front().model;
+  if (!run.empty()) none_after.key.model = run.front().model;
+  std::vector<PairedComparison> comparisons;
+  for (const RowGroup& group : before) {
+    const std::size_t known = comparisons.size();
+    for (const RowGroup& other : after) {
+      if (partners(group, other)) comparisons.push_back(compare_groups(group, other));
+    }
+    if (comparisons.size() == known) comparisons.push_back(compare_groups(group, none_after));
+  }
+  for (const RowGroup& group : after) {
+    const bool paired = std::any_of(before.begin(), before.end(), [&](const RowGroup& other) { return partners(other, group); });
+    if (!paired) comparisons.push_back(compare_groups(none_before, group));
+  }
+  return comparisons;
+}
+
+std::vector<std::string> models_of(const Results& results) {
+  std::vector<std::string> models;
+  for (const Row& row : results.rows) {
+    if (models.empty() || models.back() != row.model) models.push_back(row.model);
+  }
+  return models;
+}
+
+std::span<const Row> rows_of_model(const Results& results, const std::string& model) {
+  const auto found = std::ranges::equal_range(results.rows, model, {}, &Row::model);
+  return {found.begin(), found.end()};
+}
+
+std::optional<std::string> baseline_model(const std::vector<std::string>& models, const std::string& model) {
+  if (models.size() == 1) return models.front();
+  if (std::find(models.begin(), models.end(), model) == models.end()) return std::nullopt;
+  return model;
+}
+
+}  // namespace probust

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Two runs on the same points, compared point by point. Points differ far more in p than models do, so the mean of paired
+// differences is known much better than the difference of two means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/analysis/groups.h"
+#include "probust/analysis/results.h"
+#include "probust/analysis/statistics.h"
+
+namespace probust {
+
+/// What became of the points of one noise and estimator. Differences are p of the run minus p of the baseline.
+struct PairedComparison {
+  GroupKey baseline, run;              ///< if one of the two has no such rows: only the model of its key is set
+  std::int64_t pairs = 0;              ///< points for which both have p
+  std::int64_t unanswered = 0;         ///< points that both have, one of them without p
+  MeanInterval baseline_p, run_p;      ///< over the pairs
+  MeanInterval difference;             ///< the paired interval (Student's t); of zero width if all differences are equal
+  std::int64_t higher = 0, lower = 0;  ///< pairs with a higher and a lower p than in the baseline
+  double sign_test = 1;                ///< P[a split as uneven as higher against lower], if both were as likely (two-sided)
+  std::int64_t with_intervals = 0;     ///< pairs that both have an interval: the row's own, or else p +- 1.96 standard errors
+  std::int64_t beyond = 0;             ///< of those, pairs whose two intervals do not overlap
+  double pearson = 0, spearman = 0;    ///< of the pairs; NaN if either side is constant
+  std::vector<std::int64_t> only_baseline, only_run;  ///< ascending indices of points that only one of the two has
+};
+
+/// Pairs the rows of two groups by index; their noise and estimator may differ. Throws Error{unreadable}, without `where`, if
+/// labels differ, or targets that are not each model's own prediction: then the points are not the same.
+PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run);
+
+/// The same for each noise and estimator that either has, in order of first appearance in `baseline`, then in `run`. Both hold
+/// the rows of one model. With `against`, every estimator of `run` is compared with this estimator of `baseline`. Throws as
+/// above.
+std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::span<const Row> run,
+                                           const std::optional<std::string>& against = {});
+
+/// The models of a run, ascending; {""} if it has one without a name. Empty if there are no rows.
+std::vector<std::string> models_of(const Results& results);
+
+/// The rows of one model.
+std::span<const Row> rows_of_model(const Results& results, const std::string& model);
+
+/// The model of a baseline with which `model` is compared: its only one, or the one of the same name; nothing if there is none.
+std::optional<std::string> baseline_model(const std::vector<std::string>& models, const std::string& model);
+
+}  // namespace probust

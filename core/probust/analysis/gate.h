@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether a run is robust enough: thresholds for p, as a build server checks them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "probust/analysis/groups.h"
+
+namespace probust {
+
+struct Threshold {
+  enum class Kind : std::uint8_t {
+    mean,         ///< the mean of p is at least `limit`
+    quantile,     ///< the quantile of p at `quantile` is at least `limit`
+    worst_class,  ///< the mean of p of each class is at least `limit`
+    drop          ///< the mean of p is lower than in the baseline by at most `limit`, over the points that both have
+  };
+  Kind kind = Kind::mean;
+  double limit = 0;
+  double quantile = 0;  ///< in 0..1
+
+  /// "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p".
+  std::string quantity() const;
+  /// ">= 0.9", or "<= 0.02" for a drop.
+  std::string condition() const;
+};
+
+/// What decides whether a threshold is met.
+enum class Decision : std::uint8_t {
+  measured,  ///< the measured value
+  confident  ///< not met only if the whole 95% interval is on the wrong side
+};
+
+struct Check {
+  Threshold threshold;
+  double measured = 0;       ///< NaN if there is nothing to measure
+  double low = 0, high = 0;  ///< its 95% interval; NaN if it has none
+  std::int64_t count = 0;    ///< points (pairs for `drop`) that it is from
+  std::int64_t worst = -1;   ///< for worst_class: which class it is
+  bool met = false;          ///< false if there is nothing to measure
+};
+
+/// Measures one threshold in one group of rows; rows without p do not count. `baseline` is for `drop`: the rows of the same noise
+/// and estimator in the baseline, without rows if there are none.
+///
+/// Intervals, cut to the possible values: Student's t for means, paired for `drop`; order statistics for quantiles (David and
+/// Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few points; for classes, those of bias.h, which
+/// hold for all classes at once. `confident` judges the class with the lowest upper end of its interval, at most 1; otherwise, and
+/// among equals, it is the one with the lowest mean.
+///
+/// Throws Error{unreadable}, without `where`, if the baseline is about other points (comparison.h).
+Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);
+
+}  // namespace probust
