@@ -32,6 +32,15 @@ struct DeviceArguments {
   std::string memory;  ///< total, including the weights; empty: 2G in addition to the weights
 };
 
+/// The options of `gate`, as given on the command line; empty: not given.
+struct GateArguments {
+  std::string min_mean, min_class, max_drop;
+  std::vector<std::string> min_quantile;  ///< "0.05=0.8"
+  std::string baseline;                   ///< a run
+  std::string junit;                      ///< a file to write
+  bool confident = false, allow_partial = false;
+};
+
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
@@ -67,6 +76,8 @@ struct Arguments {
   std::int64_t count = 10;    ///< points to show
   double threshold = 0.9;     ///< of p
   double confidence = 0.999;  ///< of a certified radius
+  std::string against;        ///< an estimator of the baseline; empty: each with itself
+  GateArguments gate;
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

@@ -80,6 +80,43 @@ void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
   distance->add_option("--confidence", arguments.confidence, "of each certified radius")->capture_default_str();
 }
 
+void describe_compare(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* compare =
+      add_command(app, "compare", "runs on the same points: differences of p to the first run", run_compare, chosen);
+  compare
+      ->add_option(
+          "RUN", arguments.runs,
+          ".sqlite files that estimate -o wrote, the baseline first; or one run of several models, of which the first is")
+      ->required();
+  compare->add_option("--against", arguments.against,
+                      "compare every estimator with this one of the baseline (default: each with itself)");
+  compare->add_flag("--json", arguments.json, "one JSON object");
+  compare->footer(
+      "p of A, p of B: mean p over the points that both have. B - A has a paired 95% interval.\n"
+      "higher, lower: points with a higher and a lower p in B. sign test: how likely a split as uneven as theirs is by chance.\n"
+      "beyond: points whose own 95% intervals do not overlap. r: Pearson's correlation.");
+}
+
+void describe_gate(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* gate = add_command(app, "gate", "thresholds for a run: exit status 1 if one is not met", run_gate, chosen);
+  GateArguments& options = arguments.gate;
+  gate->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
+  gate->add_option("--min-mean", options.min_mean, "the mean of p is at least this");
+  gate->add_option("--min-class", options.min_class,
+                   "the mean of p of every class is at least this (by label; without labels, by prediction)");
+  gate->add_option("--max-drop", options.max_drop, "the mean of p is lower than in --baseline by at most this, paired by point");
+  gate->add_option("--baseline", options.baseline, "a run on the same data, for --max-drop");
+  one_argument_each({gate->add_option("--min-quantile", options.min_quantile,
+                                      "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)"),
+                     gate->add_option("--noise", arguments.noise, "only rows of this noise, for example gaussian:0.1"),
+                     gate->add_option("--estimator", arguments.estimators, "only rows of this estimator, for example mc:1000")});
+  gate->add_flag("--confident", options.confident,
+                 "fail only if the whole 95% interval is on the wrong side (default: the measured value decides)");
+  gate->add_flag("--allow-partial", options.allow_partial, "do not fail if points are missing or have no p");
+  gate->add_option("--junit", options.junit, "also write the checks to this file as JUnit XML");
+  gate->add_flag("--json", arguments.json, "one JSON object");
+}
+
 void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* inspect = add_command(app, "inspect", "what a model is made of, and what can be done with it", run_inspect, chosen);
   add_model(*inspect, arguments);
@@ -112,9 +149,9 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   estimate->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   estimate->add_flag("--quiet", arguments.quiet, "do not print accuracy and progress on stderr");
 
-  CLI::App* exported = add_command(app, "export", "the rows of a run as .csv or .jsonl", run_export, chosen);
+  CLI::App* exported = add_command(app, "export", "the rows of a run as .csv, .jsonl or .npz", run_export, chosen);
   exported->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
-  exported->add_option("-o,--output", arguments.output, "the .csv or .jsonl file to write (default: stdout)");
+  exported->add_option("-o,--output", arguments.output, "the .csv, .jsonl or .npz file to write (default: stdout)");
   exported->add_option("--format", arguments.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
 
   CLI::App* merge = add_command(app, "merge", "the shards of a run as one run", run_merge, chosen);
@@ -128,6 +165,8 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   describe_bench(app, arguments, chosen);
 
   describe_analyses(app, arguments, chosen);
+  describe_compare(app, arguments, chosen);
+  describe_gate(app, arguments, chosen);
 
   CLI::App* version = add_command(app, "version", "version, build options, devices", run_version, chosen);
   version->add_flag("--json", arguments.json, "one JSON object");
@@ -136,6 +175,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
 constexpr const char* kExitStatuses =
     "Exit status:\n"
     "  0    done\n"
+    "  1    gate: a threshold is not met\n"
     "  2    wrong usage\n"
     "  3    a model or data file cannot be read\n"
     "  4    an operator is not supported\n"

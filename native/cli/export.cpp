@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: MIT
-// probust export: the rows of a run as text.
+// probust export: the rows of a run as text or as arrays. Text is streamed; arrays need all rows in memory.
 #include <algorithm>
 
 #include "cli/commands.h"
 #include "cli/destination.h"
+#include "cli/export_npz.h"
+#include "probust/base/error.h"
 #include "store/run_file.h"
 
 namespace probust::cli {
 
 int run_export(const Arguments& arguments) {
   const store::RunFile run = store::RunFile::read(arguments.run);
+  if (arguments.output.ends_with(".npz")) {
+    if (!arguments.format.empty())
+      throw Error{ErrorCode::usage, "--format", "is for text, and --output names a .npz file", "leave it out"};
+    export_npz(run.results(), arguments.output);
+    return 0;
+  }
   TextForm form{format_of(arguments), {}, 0, false};
   run.for_each([&](const Row& row) {
     form.classes = std::max<std::int64_t>(form.classes, std::ssize(row.estimate.classes));

@@ -55,9 +55,14 @@ std::string probability_text(double p) {
   return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
 }
 
+std::string four_decimals(double value) {
+  if (!std::isfinite(value)) return "-";
+  const std::string text = fmt::format("{:.4f}", value);
+  return text == "-0.0000" ? "0.0000" : text;
+}
+
 std::string interval_text(double low, double high) {
-  if (!std::isfinite(low) || !std::isfinite(high)) return "-";
-  return fmt::format("{:.4f}..{:.4f}", low, high);
+  return std::isfinite(low) && std::isfinite(high) ? four_decimals(low) + ".." + four_decimals(high) : "-";
 }
 
 std::string short_number(double value) { return std::isfinite(value) ? fmt::format("{:.3g}", value) : "-"; }

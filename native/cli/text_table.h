@@ -26,6 +26,9 @@ class TextTable {
 /// "0.9312", "1.70e-05", "-" if it is not finite.
 std::string probability_text(double p);
 
+/// "0.9712", "-0.0020"; "-" if it is not finite.
+std::string four_decimals(double value);
+
 /// "0.9312..0.9500", "-" if an end is not finite.
 std::string interval_text(double low, double high);
 

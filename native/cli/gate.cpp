@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// probust gate: thresholds for a run, as a build server checks them. A threshold that could not be measured is not met, and
+// neither is one of a run that lacks points.
+#include "probust/analysis/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/comparable.h"
+#include "cli/json_values.h"
+#include "cli/junit.h"
+#include "cli/messages.h"
+#include "cli/results.h"
+#include "cli/text_table.h"
+#include "probust/analysis/comparison.h"
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+
+namespace probust::cli {
+namespace {
+
+// ---- options
+
+double parse_share(const std::string& text, const char* option, const char* example) {
+  const auto value = parse_double(text);
+  if (value && *value >= 0 && *value <= 1) return *value;
+  throw Error{ErrorCode::usage, option, "'" + text + "' is not a number from 0 to 1", example};
+}
+
+Threshold parse_quantile(const std::string& text) {
+  constexpr const char *kOption = "--min-quantile",
+                       *kExample = "write for example 0.05=0.8: 95% of the points have p of at least 0.8";
+  const std::vector<std::string> parts = split(text, '=');
+  if (parts.size() != 2) throw Error{ErrorCode::usage, kOption, "'" + text + "' is not Q=P", kExample};
+  const double q = parse_share(parts[0], kOption, kExample);
+  return {Threshold::Kind::quantile, parse_share(parts[1], kOption, kExample), q};
+}
+
+std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
+  std::vector<Threshold> thresholds;
+  const auto add = [&](const std::string& text, const char* option, const char* example, Threshold::Kind kind) {
+    if (!text.empty()) thresholds.push_back({kind, parse_share(text, option, example)});
+  };
+  add(gate.min_mean, "--min-mean", "write for example 0.9", Threshold::Kind::mean);
+  for (const std::string& text : gate.min_quantile) thresholds.push_back(parse_quantile(text));
+  add(gate.min_class, "--min-class", "write for example 0.8", Threshold::Kind::worst_class);
+  add(gate.max_drop, "--max-drop", "write for example 0.02", Threshold::Kind::drop);
+  if (thresholds.empty())
+    throw Error{ErrorCode::usage, "gate", "has no threshold", "give --min-mean, --min-quantile, --min-class or --max-drop"};
+  if (gate.max_drop.empty() != gate.baseline.empty())
+    throw Error{ErrorCode::usage, gate.max_drop.empty() ? "--baseline" : "--max-drop", "needs the other of the two",
+                "give --max-drop D with --baseline RUN"};
+  return thresholds;
+}
+
+void refuse_overwritten_runs(const Arguments& arguments) {
+  const GateArguments& gate = arguments.gate;
+  for (const std::string& input : {arguments.run, gate.baseline}) {
+    std::error_code unlike;  // set if one of them does not exist
+    if (!input.empty() && !gate.junit.empty() && std::filesystem::equivalent(input, gate.junit, unlike))
+      throw Error{ErrorCode::usage, "--junit", "'" + gate.junit + "' is " + input + ", which is read", "name another file"};
+  }
+}
+
+// ---- what is checked
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether --noise and --estimator select a group; without them, all are selected.
+bool selected(const Arguments& arguments, const GroupKey& key) {
+  return (arguments.noise.empty() || contains(arguments.noise, key.noise)) &&
+         (arguments.estimators.empty() || contains(arguments.estimators, key.estimator));
+}
+
+void require_known(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
+  for (const std::string& name : asked) {
+    if (!contains(known, name))
+      throw Error{ErrorCode::usage, option, "'" + name + "' is not in the run", "it has " + join(known)};
+  }
+}
+
+std::vector<RowGroup> selected_groups(const Arguments& arguments, const Results& results) {
+  std::vector<RowGroup> groups = grouped(results.rows);
+  std::vector<std::string> noises, estimators;
+  for (const RowGroup& group : groups) {
+    if (!contains(noises, group.key.noise)) noises.push_back(group.key.noise);
+    if (!contains(estimators, group.key.estimator)) estimators.push_back(group.key.estimator);
+  }
+  require_known("--noise", arguments.noise, noises);
+  require_known("--estimator", arguments.estimators, estimators);
+  std::erase_if(groups, [&](const RowGroup& group) { return !selected(arguments, group.key); });
+  if (groups.empty())
+    throw Error{ErrorCode::usage, arguments.run, "has no rows of this noise and estimator", "leave out --noise or --estimator"};
+  return groups;
+}
+
+// The groups of a baseline, if there is one.
+class Baseline {
+ public:
+  Baseline(const Arguments& arguments, const RunResults& run) {
+    const std::string& path = arguments.gate.baseline;
+    if (path.empty()) return;
+    baseline_ = read_results(path);
+    require_comparable(baseline_, run, arguments.run);
+    models_ = models_of(baseline_.results);
+    groups_ = grouped(baseline_.results.rows);
+  }
+  Baseline(const Baseline&) = delete;
+  Baseline& operator=(const Baseline&) = delete;
+
+  // The rows of the same noise and estimator, of the only model or of the one of the same name. Without rows if there are none.
+  RowGroup partner(const GroupKey& key) const {
+    for (const RowGroup& group : groups_) {
+      if (is_partner(group.key, key)) return group;
+    }
+    return {};
+  }
+
+  // The groups that none of `groups` has as its partner.
+  std::vector<RowGroup> without_partner(const std::vector<RowGroup>& groups) const {
+    std::vector<RowGroup> lost = groups_;
+    std::erase_if(lost, [&](const RowGroup& own) {
+      return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) { return is_partner(own.key, group.key); });
+    });
+    return lost;
+  }
+
+ private:
+  bool is_partner(const GroupKey& own, const GroupKey& key) const {
+    return own.model == baseline_model(models_, key.model) && own.noise == key.noise && own.estimator == key.estimator;
+  }
+
+  RunResults baseline_;
+  std::vector<std::string> models_;
+  std::vector<RowGroup> groups_;  // of rows in baseline_
+};
+
+// A check in words.
+struct NamedCheck {
+  std::string name;                 // "mean p >= 0.9", the same for every run
+  std::string quantity, condition;  // "worst class's mean p (Bag)", ">= 0.9"
+  std::string measured, interval;
+  Check values;
+  double seconds = 0;
+};
+
+struct CheckedGroup {
+  GroupKey key;
+  std::vector<NamedCheck> checks;
+};
+
+std::string class_text(std::int64_t c, const std::vector<std::string>& names) {
+  return c >= 0 && c < std::ssize(names) ? names[static_cast<std::size_t>(c)] : std::to_string(c);
+}
+
+NamedCheck named(const Check& check, const std::vector<std::string>& class_names) {
+  NamedCheck result;
+  result.values = check;
+  result.quantity = check.threshold.quantity();
+  result.condition = check.threshold.condition();
+  result.name = result.quantity + " " + result.condition;
+  result.measured = four_decimals(check.measured);
+  result.interval = interval_text(check.low, check.high);
+  if (check.worst >= 0) result.quantity += " (" + class_text(check.worst, class_names) + ")";
+  if (std::isnan(check.measured)) result.measured = check.threshold.kind == Threshold::Kind::drop ? "no pairs" : "no p";
+  return result;
+}
+
+// How many points should have p: as many as were planned, or else as have rows, and those of the baseline.
+std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
+  std::int64_t expected = std::max(std::ssize(group.rows), std::ssize(baseline.rows));
+  for (const auto& [name, value] : run.information) {
+    if (name == "points") expected = std::max<std::int64_t>(expected, parse_integer(value).value_or(0));
+  }
+  return expected;
+}
+
+std::string group_text(const GroupKey& key) {
+  return (key.model.empty() ? "" : key.model + ", ") + key.noise + ", " + key.estimator;
+}
+
+// If points have no p: says so, and returns the check that is not met.
+std::optional<NamedCheck> missing_points(const Arguments& arguments, const GroupKey& key, const std::vector<double>& p,
+                                         std::int64_t expected) {
+  const auto answered = std::count_if(p.begin(), p.end(), [](double value) { return std::isfinite(value); });
+  if (answered >= expected) return std::nullopt;
+  say("probust: {}: {}: only {} of {} points have p\n", arguments.run, group_text(key), answered, expected);
+  if (arguments.gate.allow_partial) return std::nullopt;
+  NamedCheck check;
+  check.name = "all points have p";
+  check.quantity = "points with p";
+  check.condition = fmt::format(">= {}", expected);
+  check.measured = fmt::format("{}", answered);
+  check.interval = "-";
+  check.values.threshold.limit = static_cast<double>(expected);
+  check.values.measured = static_cast<double>(answered);
+  check.values.low = check.values.high = NAN;
+  check.values.count = answered;
+  return check;
+}
+
+CheckedGroup checked(const Arguments& arguments, const RunResults& run, const RowGroup& group, const RowGroup& baseline,
+                     const std::vector<Threshold>& thresholds) {
+  const Decision decision = arguments.gate.confident ? Decision::confident : Decision::measured;
+  CheckedGroup result{group.key, {}};
+  for (const Threshold& threshold : thresholds) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Check measured = comparing(arguments.run, [&] { return check(group, threshold, baseline, decision); });
+    result.checks.push_back(named(measured, run.class_names));
+    result.checks.back().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  const auto missing = missing_points(arguments, group.key, group.p(), expected_points(run, group, baseline));
+  if (missing) result.checks.push_back(*missing);
+  return result;
+}
+
+std::vector<CheckedGroup> checked_groups(const Arguments& arguments, const RunResults& run,
+                                         const std::vector<Threshold>& thresholds) {
+  const Baseline baseline(arguments, run);
+  const std::vector<RowGroup> groups = selected_groups(arguments, run.results);
+  std::vector<CheckedGroup> result;
+  for (const RowGroup& group : groups) result.push_back(checked(arguments, run, group, baseline.partner(group.key), thresholds));
+  for (const RowGroup& lost : baseline.without_partner(groups)) {
+    if (!selected(arguments, lost.key)) continue;
+    const auto missing = missing_points(arguments, lost.key, {}, std::ssize(lost.rows));
+    if (missing) result.push_back({lost.key, {*missing}});
+  }
+  return result;
+}
+
+// ---- output
+
+void print_checks(const std::vector<CheckedGroup>& groups) {
+  const bool models =
+      std::any_of(groups.begin(), groups.end(), [](const CheckedGroup& group) { return !group.key.model.empty(); });
+  std::vector<std::string> columns{"<noise", "<estimator", "<check", "measured", "95% interval", "<threshold", "<met"};
+  if (models) columns.insert(columns.begin(), "<model");
+  TextTable table(columns);
+  std::int64_t count = 0, failed = 0;
+  for (const CheckedGroup& group : groups) {
+    for (const NamedCheck& check : group.checks) {
+      std::vector<std::string> cells{group.key.noise,
+                                     group.key.estimator,
+                                     check.quantity,
+                                     check.measured,
+                                     check.interval,
+                                     check.condition,
+                                     check.values.met ? "yes" : "no"};
+      if (models) cells.insert(cells.begin(), group.key.model);
+      table.add(cells);
+      ++count;
+      failed += check.values.met ? 0 : 1;
+    }
+  }
+  fmt::print("{}\n{} {}, {} not met\n", table.text(), count, count == 1 ? "check" : "checks", failed);
+}
+
+void print_checks_json(const std::vector<CheckedGroup>& groups, bool met) {
+  nlohmann::ordered_json json;
+  json["met"] = met;
+  json["checks"] = nlohmann::ordered_json::array();
+  for (const CheckedGroup& group : groups) {
+    for (const NamedCheck& check : group.checks) {
+      const std::int64_t worst = check.values.worst;
+      json["checks"].push_back({{"model", group.key.model},
+                                {"noise", group.key.noise},
+                                {"estimator", group.key.estimator},
+                                {"check", check.name},
+                                {"class", worst < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(worst)},
+                                {"measured", finite_or_null(check.values.measured)},
+                                {"ci_low", finite_or_null(check.values.low)},
+                                {"ci_high", finite_or_null(check.values.high)},
+                                {"points", check.values.count},
+                                {"threshold", check.values.threshold.limit},
+                                {"met", check.values.met}});
+    }
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+JunitSuite junit_suite(const CheckedGroup& group) {
+  JunitSuite suite{group_text(group.key), {}};
+  const std::string model = group.key.model.empty() ? "probust" : "probust." + group.key.model;
+  for (const NamedCheck& check : group.checks) {
+    JunitCase one{model + "." + group.key.noise + "." + group.key.estimator, check.name, check.seconds};
+    if (!check.values.met) {
+      one.failure = check.quantity + " is " + check.measured + ", not " + check.condition;
+      one.details = fmt::format("{}; 95% interval {}; {} points", one.failure, check.interval, check.values.count);
+    }
+    suite.cases.push_back(std::move(one));
+  }
+  return suite;
+}
+
+bool all_met(const std::vector<CheckedGroup>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [](const CheckedGroup& group) {
+    return std::all_of(group.checks.begin(), group.checks.end(), [](const NamedCheck& check) { return check.values.met; });
+  });
+}
+
+}  // namespace
+
+int run_gate(const Arguments& arguments) {
+  constexpr int kNotMet = 1;
+  const auto started = std::chrono::system_clock::now();
+  const std::vector<Threshold> thresholds = parse_thresholds(arguments.gate);
+  refuse_overwritten_runs(arguments);
+  const RunResults run = read_results(arguments.run);
+  const std::vector<CheckedGroup> groups = checked_groups(arguments, run, thresholds);
+  const bool met = all_met(groups);
+  if (!arguments.gate.junit.empty()) {
+    std::vector<JunitSuite> suites;
+    for (const CheckedGroup& group : groups) suites.push_back(junit_suite(group));
+    write_junit(arguments.gate.junit, junit_xml("probust gate", suites, started));
+  }
+  arguments.json ? print_checks_json(groups, met) : print_checks(groups);
+  return met ? 0 : kNotMet;
+}
+
+}  // namespace probust::cli

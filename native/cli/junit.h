@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Test reports in the XML of JUnit, as Jenkins, GitLab and the test reporters for GitHub read them.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace probust::cli {
+
+struct JunitCase {
+  std::string classname, name;
+  double seconds = 0;
+  std::string failure{};  ///< one line; empty if the case passed
+  std::string details{};  ///< of the failure
+};
+
+struct JunitSuite {
+  std::string name;
+  std::vector<JunitCase> cases;
+};
+
+/// The file: <testsuites> with one <testsuite> each, counts, and times in seconds. Texts are escaped.
+std::string junit_xml(const std::string& name, const std::vector<JunitSuite>& suites,
+                      std::chrono::system_clock::time_point started);
+
+/// Writes it. Throws Error: usage if the file cannot be created, resources if it cannot be written to its end.
+void write_junit(const std::string& path, const std::string& xml);
+
+}  // namespace probust::cli
