@@ -15,11 +15,10 @@ namespace {
 using test::Finished;
 using test::Folder;
 using test::kDigits;
+using test::mentions;
 using test::row_of_p;
 using test::rows_of_p;
 using test::run_file_of;
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 nlohmann::json json_of(const std::string& arguments) {
   const Finished finished = test::probust("compare " + arguments + " --json");

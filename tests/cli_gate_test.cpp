@@ -13,11 +13,10 @@ namespace {
 
 using test::Finished;
 using test::Folder;
+using test::mentions;
 using test::row_of_p;
 using test::rows_of_p;
 using test::run_file_of;
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Two noises: p is 0.7 to 0.9, and 0.2 less.
 std::vector<Row> two_noises(double lower_by = 0) {

@@ -16,9 +16,8 @@ using test::Finished;
 using test::Folder;
 using test::kDigits;
 using test::lines_of;
+using test::mentions;
 using test::rows;
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // The exit status of a whole shell command, in which PROBUST is the program; its stderr goes to `err` unless it says where.
 int shell(std::string command, const std::string& err = "/dev/null") {

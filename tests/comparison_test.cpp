@@ -88,6 +88,7 @@ TEST(Comparison, IntervalsThatDoNotOverlapAreCounted) {
   const PairedComparison c = only(baseline, run);
   EXPECT_EQ(c.with_intervals, 3);
   EXPECT_EQ(c.beyond, 1);
+  EXPECT_EQ(only(run, baseline).beyond, 1);
   baseline[2].estimate.std_error = run[2].estimate.std_error = 0.05;
   EXPECT_EQ(only(baseline, run).beyond, 2);
 }

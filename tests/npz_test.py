@@ -4,6 +4,7 @@
 npz_test.py PROBUST. Exit status 77 means that numpy is not installed."""
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -61,4 +62,20 @@ with tempfile.TemporaryDirectory() as folder:
         assert np.array_equal(a["logits"], np.load(out), equal_nan=True)
         assert a["point_index"].tolist() == list(range(len(x)))
         assert np.array_equal(a["point_predicted"][:3], a["logits"][:3].argmax(axis=1))
+    # Points of several models, of which one has no logits and another fewer classes.
+    database = sqlite3.connect(run)
+    database.execute("DELETE FROM points")
+    points = [("large", 0, 1, 2, [1, 2, 3]), ("large", 1, None, 0, []), ("small", 0, 1, 1, [7, 8])]
+    for model, index, label, predicted, logits in points:
+        database.execute('INSERT INTO points (model, "index", label, predicted, logits) VALUES (?, ?, ?, ?, ?)',
+                         (model, index, label, predicted, np.array(logits, "<f4").tobytes()))
+    database.commit()
+    database.close()
+    call("export", run, "-o", arrays)
+    a = np.load(arrays)
+    assert a["point_model"].tolist() == ["large", "large", "small"] and a["point_index"].tolist() == [0, 1, 0]
+    assert a["point_label"].tolist() == [1, -1, 1] and a["point_predicted"].tolist() == [2, 0, 1]
+    nan = np.nan
+    assert a["logits"].dtype == np.float32
+    assert np.array_equal(a["logits"], [[1, 2, 3], [nan, nan, nan], [7, 8, nan]], equal_nan=True)
 print("NumPy reads what was exported")

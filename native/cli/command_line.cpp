@@ -84,9 +84,8 @@ void describe_compare(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* compare =
       add_command(app, "compare", "runs on the same points: differences of p to the first run", run_compare, chosen);
   compare
-      ->add_option(
-          "RUN", arguments.runs,
-          ".sqlite files that estimate -o wrote, the baseline first; or one run of several models, of which the first is")
+      ->add_option("RUN", arguments.runs,
+                   ".sqlite files that estimate -o wrote, the baseline first; or one run of several models")
       ->required();
   compare->add_option("--against", arguments.against,
                       "compare every estimator with this one of the baseline (default: each with itself)");
@@ -102,13 +101,13 @@ void describe_gate(CLI::App& app, Arguments& arguments, Command& chosen) {
   GateArguments& options = arguments.gate;
   gate->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
   gate->add_option("--min-mean", options.min_mean, "the mean of p is at least this");
+  one_argument_each({gate->add_option("--min-quantile", options.min_quantile,
+                                      "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)")});
   gate->add_option("--min-class", options.min_class,
                    "the mean of p of every class is at least this (by label; without labels, by prediction)");
   gate->add_option("--max-drop", options.max_drop, "the mean of p is lower than in --baseline by at most this, paired by point");
   gate->add_option("--baseline", options.baseline, "a run on the same data, for --max-drop");
-  one_argument_each({gate->add_option("--min-quantile", options.min_quantile,
-                                      "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)"),
-                     gate->add_option("--noise", arguments.noise, "only rows of this noise, for example gaussian:0.1"),
+  one_argument_each({gate->add_option("--noise", arguments.noise, "only rows of this noise, for example gaussian:0.1"),
                      gate->add_option("--estimator", arguments.estimators, "only rows of this estimator, for example mc:1000")});
   gate->add_flag("--confident", options.confident,
                  "fail only if the whole 95% interval is on the wrong side (default: the measured value decides)");

@@ -59,6 +59,8 @@ inline Finished probust(const std::string& arguments, const std::string& input =
   return {status, read_whole(folder / "out"), read_whole(folder / "err")};
 }
 
+inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 inline std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
