@@ -40,7 +40,7 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
 
 // Empty if it was interrupted, which has been said then.
 std::optional<Boundaries> boundaries_of(const Arguments& arguments) {
-  const Dataset data = load_data(arguments.data);
+  const Dataset data = load_data(arguments);
   const Model model = load_model(arguments, point_shape(data.x), true);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
   Boundaries boundaries{{}, executor->differentiable() && !executor->piecewise_constant()};
@@ -49,7 +49,7 @@ std::optional<Boundaries> boundaries_of(const Arguments& arguments) {
   const ProgressLine line("nearest boundaries", done, n, arguments.quiet);
   const auto work = [&] {
     const Tensor logits = executor->logits(data.x).value();
-    const Points points = points_of(data.x, predicted_classes(logits), arguments.data.offset, arguments.seed);
+    const Points points{data.x, data.index, predicted_classes(logits), arguments.seed};
     for (std::int64_t i = 0; i < n; ++i, ++done)
       boundaries.points.emplace(points.index[i], boundary_of(*executor, slice(points, i, 1), boundaries.gradients));
     return 0;
