@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/comparable.h"
-#include "cli/json_values.h"
 #include "cli/results.h"
 #include "cli/text_table.h"
 #include "probust/analysis/comparison.h"
@@ -85,18 +85,18 @@ nlohmann::ordered_json comparison_json(const PairedComparison& group) {
   json["baseline_estimator"] = group.baseline.estimator.empty() ? key.estimator : group.baseline.estimator;
   json["points"] = group.pairs;
   json["unanswered"] = group.unanswered;
-  json["baseline_mean_p"] = finite_or_null(group.baseline_p.mean);
-  json["mean_p"] = finite_or_null(group.run_p.mean);
-  json["difference"] = finite_or_null(group.difference.mean);
-  json["ci_low"] = finite_or_null(group.difference.low);
-  json["ci_high"] = finite_or_null(group.difference.high);
+  json["baseline_mean_p"] = json_number(group.baseline_p.mean);
+  json["mean_p"] = json_number(group.run_p.mean);
+  json["difference"] = json_number(group.difference.mean);
+  json["ci_low"] = json_number(group.difference.low);
+  json["ci_high"] = json_number(group.difference.high);
   json["higher"] = group.higher;
   json["lower"] = group.lower;
   json["sign_test"] = group.sign_test;
   json["with_intervals"] = group.with_intervals;
   json["beyond_intervals"] = group.beyond;
-  json["pearson"] = finite_or_null(group.pearson);
-  json["spearman"] = finite_or_null(group.spearman);
+  json["pearson"] = json_number(group.pearson);
+  json["spearman"] = json_number(group.spearman);
   json["only_baseline"] = group.only_baseline;
   json["only_run"] = group.only_run;
   return json;

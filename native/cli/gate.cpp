@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/comparable.h"
-#include "cli/json_values.h"
 #include "cli/junit.h"
 #include "cli/messages.h"
 #include "cli/results.h"
@@ -71,19 +71,19 @@ void refuse_overwritten_runs(const Arguments& arguments) {
 
 // ---- what is checked
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Whether --noise and --estimator select a group; without them, all are selected.
 bool selected(const Arguments& arguments, const GroupKey& key) {
-  return (arguments.noise.empty() || contains(arguments.noise, key.noise)) &&
-         (arguments.estimators.empty() || contains(arguments.estimators, key.estimator));
+  return (arguments.noise.empty() || is_among(arguments.noise, key.noise)) &&
+         (arguments.estimators.empty() || is_among(arguments.estimators, key.estimator));
 }
 
 void require_known(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
   for (const std::string& name : asked) {
-    if (!contains(known, name))
+    if (!is_among(known, name))
       throw Error{ErrorCode::usage, option, "'" + name + "' is not in the run", "it has " + join(known)};
   }
 }
@@ -92,8 +92,8 @@ std::vector<RowGroup> selected_groups(const Arguments& arguments, const Results&
   std::vector<RowGroup> groups = grouped(results.rows);
   std::vector<std::string> noises, estimators;
   for (const RowGroup& group : groups) {
-    if (!contains(noises, group.key.noise)) noises.push_back(group.key.noise);
-    if (!contains(estimators, group.key.estimator)) estimators.push_back(group.key.estimator);
+    if (!is_among(noises, group.key.noise)) noises.push_back(group.key.noise);
+    if (!is_among(estimators, group.key.estimator)) estimators.push_back(group.key.estimator);
   }
   require_known("--noise", arguments.noise, noises);
   require_known("--estimator", arguments.estimators, estimators);
@@ -158,10 +158,6 @@ struct CheckedGroup {
   std::vector<NamedCheck> checks;
 };
 
-std::string class_text(std::int64_t c, const std::vector<std::string>& names) {
-  return c >= 0 && c < std::ssize(names) ? names[static_cast<std::size_t>(c)] : std::to_string(c);
-}
-
 NamedCheck named(const Check& check, const std::vector<std::string>& class_names) {
   NamedCheck result;
   result.values = check;
@@ -182,10 +178,6 @@ std::int64_t expected_points(const RunResults& run, const RowGroup& group, const
     if (name == "points") expected = std::max<std::int64_t>(expected, parse_integer(value).value_or(0));
   }
   return expected;
-}
-
-std::string group_text(const GroupKey& key) {
-  return (key.model.empty() ? "" : key.model + ", ") + key.noise + ", " + key.estimator;
 }
 
 // If points have no p: says so, and returns the check that is not met.
@@ -276,9 +268,9 @@ void print_checks_json(const std::vector<CheckedGroup>& groups, bool met) {
                                 {"estimator", group.key.estimator},
                                 {"check", check.name},
                                 {"class", worst < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(worst)},
-                                {"measured", finite_or_null(check.values.measured)},
-                                {"ci_low", finite_or_null(check.values.low)},
-                                {"ci_high", finite_or_null(check.values.high)},
+                                {"measured", json_number(check.values.measured)},
+                                {"ci_low", json_number(check.values.low)},
+                                {"ci_high", json_number(check.values.high)},
                                 {"points", check.values.count},
                                 {"threshold", check.values.threshold.limit},
                                 {"met", check.values.met}});

@@ -47,8 +47,8 @@ struct Check {
 ///
 /// Intervals, cut to the possible values: Student's t for means, paired for `drop`; order statistics for quantiles (David and
 /// Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few points; for classes, those of bias.h, which
-/// hold for all classes at once. `confident` judges the class with the lowest upper end of its interval, at most 1; otherwise, and
-/// among equals, it is the one with the lowest mean.
+/// hold for all classes at once. `confident` judges the class with the lowest upper end of its interval, at most 1; otherwise,
+/// and among equals, it is the one with the lowest mean.
 ///
 /// Throws Error{unreadable}, without `where`, if the baseline is about other points (comparison.h).
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);
