@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "report/axis.h"
+#include "report/layout.h"
+#include "report/svg_parts.h"
 #include "support/xml.h"
 
 namespace probust::report {
@@ -155,6 +157,15 @@ TEST(Plot, LongNamesOfCategoriesAreSlantedOrLeftOut) {
   const std::string text = svg(chart, Surroundings::file);
   EXPECT_GT(occurrences(text, "rotate("), 20U);
   EXPECT_LT(occurrences(text, "rotate("), 60U);
+}
+
+TEST(Plot, TheFirstSlantedNameIsNotCut) {
+  Chart chart = small_chart(Mark::bar);
+  chart.width = 300;
+  chart.x.categories.assign(10, "a long name");
+  const Layout layout = lay_out(chart);
+  EXPECT_TRUE(layout.slanted);
+  EXPECT_GT(layout.at_x(0) - 0.82 * text_width("a long name"), 0);
 }
 
 TEST(Plot, LegendsAndTitlesFitTheWidth) {

@@ -60,7 +60,10 @@ void lay_out_categories(Layout& layout, const std::vector<std::string>& names) {
   if (names.empty()) return;
   const double slot = (layout.right - layout.left) / static_cast<double>(names.size());
   layout.slanted = widest_text(names) > slot - 4;
-  if (layout.slanted) layout.every = std::max(1, static_cast<int>(std::ceil(1.2 * kFont / slot)));
+  if (!layout.slanted) return;
+  layout.every = std::max(1, static_cast<int>(std::ceil(1.2 * kFont / slot)));
+  // The first name reaches to the left of the frame: cos(35°) is 0.82.
+  layout.left = std::max(layout.left, 0.82 * std::min(text_width(names[0]), kMostSlanted) - 0.5 * slot + 2 * kRoom);
 }
 
 }  // namespace
