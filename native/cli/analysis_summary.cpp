@@ -177,7 +177,7 @@ void print_points(const std::vector<const Row*>& points, const char* what, const
                               : e.std_error ? "± " + probability_text(*e.std_error)
                                             : "-";
     table.add({std::to_string(row->index), row->label ? class_text(*row->label, names) : "-", class_text(row->predicted, names),
-               probability_text(e.p), probability_text(e.p_fail), error, std::string(word(e.status))});
+               probability_text(e.p), failure_text(e), error, std::string(word(e.status))});
   }
   fmt::print("{}", table.text());
 }

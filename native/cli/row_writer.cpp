@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "cli/text_table.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 
@@ -89,24 +90,10 @@ class Csv final : public RowWriter {
   bool models_;
 };
 
-// Small probabilities in scientific notation, others with four decimals.
-std::string readable(double p) {
-  if (!std::isfinite(p)) return "-";
-  return p != 0 && p < 1e-3 ? fmt::format("{:.2e}", p) : fmt::format("{:.4f}", p);
-}
-
-// The probability of failure, with the digits that the estimate's error leaves: one if it is far smaller than the error, as the
-// model of a few copies may say, and "<0.034" if a model says 1e-300 where its copies allow 0.034.
-std::string readable_failure(const Estimate& e) {
-  const double error = e.ci_low ? 1 - *e.ci_low : 2 * e.std_error.value_or(0);
-  if (e.p_fail < 1e-6 * error) return "<" + (error < 1e-3 ? fmt::format("{:.1e}", error) : fmt::format("{:.2g}", error));
-  return e.p_fail < 0.01 * error && e.p_fail < 1e-3 ? fmt::format("{:.0e}", e.p_fail) : readable(e.p_fail);
-}
-
 // The 95% interval, or else the standard error.
 std::string uncertainty(const Estimate& e) {
   if (e.ci_low) return fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high);
-  return e.std_error ? "+- " + readable(*e.std_error) : "-";
+  return e.std_error ? "+- " + probability_text(*e.std_error) : "-";
 }
 
 // "ok, by probit:25", "inexact: known to about 1.2e-05".
@@ -130,7 +117,7 @@ class Table final : public RowWriter {
     const Estimate& e = row.estimate;
     const std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
     fmt::print(file_, kColumns, row.index, row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator,
-               readable(e.p), readable_failure(e), uncertainty(e), e.forwards + e.backwards,
+               probability_text(e.p), failure_text(e), uncertainty(e), e.forwards + e.backwards,
                explained(row) + target + (row.model.empty() ? "" : ", " + row.model));
     if (!e.classes.empty()) fmt::print(file_, "{:>8}{}\n", "", likeliest(e.classes));
   }
@@ -150,7 +137,7 @@ class Table final : public RowWriter {
     std::vector<std::string> parts;
     for (const std::size_t c : order) {
       if (parts.size() == kMost || !(classes[c] >= 0.00005)) break;
-      parts.push_back(name(static_cast<std::int64_t>(c)) + " " + readable(classes[c]));
+      parts.push_back(name(static_cast<std::int64_t>(c)) + " " + probability_text(classes[c]));
     }
     return "classes: " + join(parts);
   }

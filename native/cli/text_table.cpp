@@ -61,6 +61,13 @@ std::string four_decimals(double value) {
   return text == "-0.0000" ? "0.0000" : text;
 }
 
+std::string failure_text(const Estimate& estimate) {
+  const double error = estimate.ci_low ? 1 - *estimate.ci_low : 2 * estimate.std_error.value_or(0);
+  if (estimate.p_fail < 1e-6 * error) return "<" + (error < 1e-3 ? fmt::format("{:.1e}", error) : fmt::format("{:.2g}", error));
+  return estimate.p_fail < 0.01 * error && estimate.p_fail < 1e-3 ? fmt::format("{:.0e}", estimate.p_fail)
+                                                                  : probability_text(estimate.p_fail);
+}
+
 std::string interval_text(double low, double high) {
   return std::isfinite(low) && std::isfinite(high) ? four_decimals(low) + ".." + four_decimals(high) : "-";
 }

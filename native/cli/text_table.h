@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "probust/estimators/estimate.h"
+
 namespace probust::cli {
 
 /// A table for a terminal. Columns are as wide as their widest cell; text is on the left, and numbers are on the right.
@@ -28,6 +30,10 @@ std::string probability_text(double p);
 
 /// "0.9712", "-0.0020"; "-" if it is not finite.
 std::string four_decimals(double value);
+
+/// The probability of failure, with the digits that the estimate's error leaves: one if it is far smaller than the error, as the
+/// model of a few copies may say, and "<0.034" if a model says 1e-300 where its copies allow 0.034.
+std::string failure_text(const Estimate& estimate);
 
 /// "0.9312..0.9500", "-" if an end is not finite.
 std::string interval_text(double low, double high);
