@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Pieces of HTML. Arguments are text, which is escaped, unless they are called `html` or `svg`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace probust::report {
+
+/// Text as the content of an element or the value of an attribute. Characters that people cannot see are written out (printable).
+std::string html_text(std::string_view text);
+
+std::string paragraph(std::string_view text);
+
+/// A heading within a section.
+std::string heading(std::string_view text);
+
+/// A section with a heading. `id` is for links to it.
+std::string section(std::string_view id, std::string_view title, std::string_view html);
+
+struct Column {
+  std::string title;
+  bool number = true;  ///< aligned on the right
+};
+
+/// The first cell of a row is its header. All cells are text.
+struct Table {
+  std::string caption;
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// "<ul>...</ul>".
+std::string list(const std::vector<std::string>& items);
+
+/// A table that scrolls in a box of its own if it is wider than the page. Nothing if it has no rows.
+std::string table(const Table& table);
+
+/// An SVG with a caption below it.
+std::string figure(std::string_view svg, std::string_view caption);
+
+/// A whole document in one file: nothing that is loaded from elsewhere, and a policy that forbids it.
+std::string document(std::string_view title, std::string_view html);
+
+}  // namespace probust::report

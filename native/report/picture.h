@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Points that are images, as PNG.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probust/base/tensor.h"
+
+namespace probust::report {
+
+/// An image of 8 bits per channel.
+struct Picture {
+  std::int64_t height = 0, width = 0;
+  int channels = 1;                 ///< 1: gray, 3: red, green, blue
+  std::vector<std::uint8_t> bytes;  ///< [height, width, channels]
+};
+
+/// How the values of points become brightness: `black` becomes 0 and `white` 255.
+struct Brightness {
+  double black = 0, white = 1;
+};
+
+/// 0 to 1 if all finite values are in it, as those of pixels are; else the range of the values.
+Brightness brightness_of(const Tensor& x);
+
+/// Whether points of this shape are images: [1, H, W] or [3, H, W].
+bool is_image(const Shape& point);
+
+/// A point x [1, C, H, W] as an image. One of more than `most` pixels on a side is averaged to a smaller one. Values that are not
+/// finite are black.
+Picture picture_of(const Tensor& x, const Brightness& brightness, std::int64_t most = 128);
+
+/// "data:image/png;base64,...". Throws Error{resources}.
+std::string png_uri(const Picture& picture);
+
+}  // namespace probust::report
