@@ -158,6 +158,12 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   merge->add_option("-o,--output", arguments.output, "the .sqlite file to write")->required();
   merge->add_flag("--force-new", arguments.force_new, "replace it if it is there");
 
+  CLI::App* report_page = add_command(app, "report", "a run as one HTML page: charts, tables and images", run_report, chosen);
+  report_page->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
+  report_page->add_option("-o,--output", arguments.output, "the .html file to write")->required();
+  report_page->add_option("--data", arguments.data.path, "the run's data, for images, if they are no longer where they were");
+  report_page->add_flag("--quiet", arguments.quiet, "do not say on stderr if there are no images");
+
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
 

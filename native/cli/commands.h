@@ -12,6 +12,7 @@ int run_jacobian(const Arguments& arguments);
 int run_estimate(const Arguments& arguments);
 int run_export(const Arguments& arguments);
 int run_merge(const Arguments& arguments);
+int run_report(const Arguments& arguments);
 int run_mvn(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_frontier(const Arguments& arguments);  ///< bench --frontier

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/pictures.h"
 
-#include <algorithm>
-
 #include "cli/options.h"
 #include "datasets/dataset.h"
 #include "probust/base/text.h"
+#include "report/page.h"
 
 namespace probust::cli {
 namespace {
 
-std::string entry_of(const store::Configuration& entries, const std::string& name) {
-  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.first == name; });
-  return entry == entries.end() ? "" : entry->second;
-}
+using report::entry_of;
 
 // How the run read its data, apart from labels, which the rows have.
 DatasetOptions dataset_options(const store::Configuration& configuration) {
@@ -31,7 +27,7 @@ Tensor point_at(const std::string& path, DatasetOptions options, std::int64_t in
 }
 
 // The pictures, all with the same brightness, so that they can be compared.
-std::map<std::int64_t, report::Picture> pictures(const std::map<std::int64_t, Tensor>& points) {
+std::map<std::int64_t, report::Picture> drawn(const std::map<std::int64_t, Tensor>& points) {
   Tensor all;
   for (const auto& [index, x] : points) all.data.insert(all.data.end(), x.data.begin(), x.data.end());
   const report::Brightness brightness = report::brightness_of(all);
@@ -44,14 +40,15 @@ constexpr const char* kHow = "To see them, repeat the command with --data and th
 
 }  // namespace
 
-Pictures pictures_of(const RunResults& run, const std::string& data, std::span<const std::int64_t> which) {
-  const auto without = [](const std::string& reason) { return Pictures{{}, reason}; };
-  const std::string path = data.empty() ? entry_of(run.information, "data_path") : data;
+report::Pictures pictures_of(const store::Configuration& configuration, const store::Configuration& information,
+                             const std::string& data, std::span<const std::int64_t> which) {
+  const auto without = [](const std::string& reason) { return report::Pictures{{}, reason}; };
+  const std::string path = data.empty() ? entry_of(information, "data_path") : data;
   if (path.empty()) return without(std::string("There are no images: the run does not say where its data are. ") + kHow);
   try {
-    if (store::file_checksum(path) != entry_of(run.configuration, "data"))
+    if (store::file_checksum(path) != entry_of(configuration, "data"))
       return without("There are no images: '" + path + "' is not, or no longer, what the run read. " + kHow);
-    const DatasetOptions options = dataset_options(run.configuration);
+    const DatasetOptions options = dataset_options(configuration);
     std::map<std::int64_t, Tensor> points;
     for (const std::int64_t index : which) {
       Tensor x = point_at(path, options, index);
@@ -60,7 +57,7 @@ Pictures pictures_of(const RunResults& run, const std::string& data, std::span<c
                        " are not images.");
       points.emplace(index, std::move(x));
     }
-    return {pictures(points), ""};
+    return {drawn(points), ""};
   } catch (const Error& error) {
     return without("There are no images: " + error.message(as_flag) + ". " + kHow);
   }

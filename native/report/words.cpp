@@ -54,6 +54,11 @@ std::string class_text(std::int64_t number, const std::vector<std::string>& name
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
+std::string tolerated(const ToleratedScale& scale) {
+  const char* beyond = scale.kind == ToleratedScale::Kind::below ? "< " : scale.kind == ToleratedScale::Kind::above ? "> " : "";
+  return beyond + rounded(scale.sigma);
+}
+
 std::string text_of(const GroupKey& key) {
   return (key.model.empty() ? "" : key.model + ", ") + key.noise + ", " + key.estimator;
 }

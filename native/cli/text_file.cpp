@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "cli/text_file.h"
+
+#include <cstdio>
+
+#include "cli/messages.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+
+void require_ending(const std::string& option, const std::string& path, std::string_view ending) {
+  if (path.ends_with(ending)) return;
+  throw Error{ErrorCode::usage, option, "'" + path + "' does not end in " + std::string(ending),
+              "name for example report" + std::string(ending)};
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) throw Error{ErrorCode::usage, path, "cannot be written", "give a path in a folder that exists"};
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) != 0 || !written) throw write_error();
+}
+
+}  // namespace probust::cli

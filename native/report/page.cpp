@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/sections.h"
+#include "report/words.h"
+
+namespace probust::report {
+namespace {
+
+// "Robustness of lenet.onnx on t10k-images.gz", as far as both are known.
+std::string title_of(const Run& run) {
+  const std::string model = file_name(entry_of(run.information, "model_path"));
+  const std::string data = file_name(entry_of(run.information, "data_path"));
+  if (model.empty()) return "Robustness: " + run.file;
+  return "Robustness of " + model + (data.empty() ? "" : " on " + data);
+}
+
+// What p is the probability of, from the options of the run.
+std::string surviving(const Run& run) {
+  const auto entry = [&](const char* name) { return entry_of(run.configuration, name); };
+  if (!entry("tolerance").empty()) return "that no output of the model changes by " + entry("tolerance") + " or more";
+  const std::string target = entry("target");
+  std::string what = "that the classifier's answer for a point stays the same";
+  if (target == "label") what = "that the classifier gives a point its true label";
+  if (!target.empty() && target != "predicted" && target != "label") what = "that the classifier answers with class " + target;
+  if (!entry("groups").empty()) what += " (classes that count as one: " + entry("groups") + ")";
+  if (const std::string top = entry("top"); !top.empty() && top != "1") what += " (among the " + top + " largest logits)";
+  return what;
+}
+
+std::string header(const Run& run, const std::string& title) {
+  return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) +
+         paragraph("p is the probability " + surviving(run) +
+                   " when random noise is added to the point: at 1 this is certain, at 0 impossible. Sigma is the scale of the noise, "
+                   "in the units of the data: for pixels from 0 to 1, sigma = 0.1 changes a pixel by about a tenth of the range.") +
+         "</header>\n";
+}
+
+struct Part {
+  const char *id, *title;
+  std::string html;
+};
+
+}  // namespace
+
+std::string entry_of(const Entries& entries, const std::string& name) {
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.first == name; });
+  return entry == entries.end() ? "" : entry->second;
+}
+
+Material::Material(const Run& about)
+    : run(about), summary(summarize(about.results)), groups(grouped(about.results.rows)), leads(leads_of(groups)),
+      sweeps(sweeps_of(about.results.rows)) {}
+
+std::vector<Column> Material::key_columns() const {
+  std::vector<Column> columns{{"noise", false}, {"estimator", false}};
+  if (several_models()) columns.insert(columns.begin(), {"model", false});
+  return columns;
+}
+
+std::vector<std::string> Material::key_cells(const GroupKey& key) const {
+  std::vector<std::string> cells{key.noise, key.estimator};
+  if (several_models()) cells.insert(cells.begin(), key.model);
+  return cells;
+}
+
+const RowSweep* Material::sweep_of(const Lead& lead) const {
+  const GroupKey& key = lead.at_widest().key;
+  const std::string shape = noise_shape(key.noise, key.sigma);
+  for (const RowSweep& sweep : sweeps) {
+    if (sweep.model == lead.model && sweep.estimator == lead.estimator && sweep.shape == shape && sweep.scales.size() > 1)
+      return &sweep;
+  }
+  return nullptr;
+}
+
+std::string Material::of_model(const std::string& model) const { return several_models() ? "of " + model + " " : ""; }
+
+std::vector<std::int64_t> pictured_points(const Run& run) {
+  const std::vector<RowGroup> groups = grouped(run.results.rows);
+  return ranked_points(rankings_of(leads_of(groups)));
+}
+
+std::string page(const Run& run, const Pictures& pictures) {
+  const Material material(run);
+  const Part parts[] = {{"summary", "Summary", summary_section(material)},
+                        {"sigma", "p against sigma", sigma_section(material)},
+                        {"classes", "Classes", bias_section(material)},
+                        {"points", "Least and most robust points", points_section(material, pictures)},
+                        {"agreement", "Agreement of estimators", agreement_section(material)},
+                        {"certificates", "Certified radii", certificate_section(material)},
+                        {"statuses", "Answers that need attention", status_section(material)},
+                        {"origin", "How this was made", origin_section(material)}};
+  std::string links, sections;
+  for (const Part& part : parts) {
+    links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", part.id, part.title);
+    sections += section(part.id, part.title, part.html);
+  }
+  const std::string title = title_of(run);
+  return document(title, "<main>\n" + header(run, title) + "<nav aria-label=\"Sections\">\n<ul>\n" + links + "</ul>\n</nav>\n" +
+                             sections + "</main>\n");
+}
+
+}  // namespace probust::report

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// The sections of a report, as HTML. Each explains its numbers, so that a reader need not know the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probust/analysis/groups.h"
+#include "probust/analysis/summary.h"
+#include "probust/analysis/sweeps.h"
+#include "report/html.h"
+#include "report/lead.h"
+#include "report/page.h"
+
+namespace probust::report {
+
+/// What several sections use. It refers to the run.
+struct Material {
+  explicit Material(const Run& about);
+
+  const Run& run;
+  Summary summary;
+  std::vector<RowGroup> groups;
+  std::vector<Lead> leads;
+  std::vector<RowSweep> sweeps;
+
+  bool several_models() const { return leads.size() > 1; }
+
+  /// Columns and cells that name a group: noise and estimator, after the model if there are several.
+  std::vector<Column> key_columns() const;
+  std::vector<std::string> key_cells(const GroupKey& key) const;
+
+  /// The scales of a lead's widest noise, by its estimator; none if there is only one.
+  const RowSweep* sweep_of(const Lead& lead) const;
+
+  /// "of MODEL " if there are several.
+  std::string of_model(const std::string& model) const;
+};
+
+/// The clean accuracy, p at each noise and the time, as large numbers; and a table of all groups.
+std::string summary_section(const Material& material);
+
+/// p by class.
+std::string bias_section(const Material& material);
+
+/// The least and the most robust points.
+std::string points_section(const Material& material, const Pictures& pictures);
+
+/// p against sigma, the distribution of p, and the sigma that points tolerate.
+std::string sigma_section(const Material& material);
+
+/// Estimators against each other and against softmax.
+std::string agreement_section(const Material& material);
+
+/// Certified radii.
+std::string certificate_section(const Material& material);
+
+/// Points without an answer, and answers with reservations.
+std::string status_section(const Material& material);
+
+/// The command, versions and checksums.
+std::string origin_section(const Material& material);
+
+}  // namespace probust::report

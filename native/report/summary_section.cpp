@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// The first and the last section: the run at a glance, and where it came from.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "probust/base/text.h"
+#include "report/sections.h"
+#include "report/words.h"
+
+namespace probust::report {
+namespace {
+
+constexpr std::size_t kMostCards = 8;
+
+// A large number with a name above it and an explanation below.
+std::string card(const std::string& name, const std::string& value, const std::string& explanation) {
+  return fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>\n", html_text(name), html_text(value),
+                     html_text(explanation));
+}
+
+std::vector<std::string> accuracy_cards(const Material& material) {
+  std::vector<std::string> cards;
+  for (const CleanAccuracy& model : material.summary.models) {
+    const Proportion& accuracy = model.accuracy;
+    if (accuracy.of == 0) continue;
+    cards.push_back(card(material.several_models() ? "accuracy without noise, " + model.model : "accuracy without noise",
+                         percent(accuracy.share),
+                         fmt::format("{} of {}; {} to {}", counted(accuracy.count), counted(accuracy.of), percent(accuracy.low),
+                                     percent(accuracy.high))));
+  }
+  return cards;
+}
+
+std::vector<std::string> mean_cards(const Material& material) {
+  std::vector<std::string> cards;
+  for (const Lead& lead : material.leads) {
+    for (const RowGroup* group : lead.few()) {
+      const MeanInterval mean = mean_interval(group->p());
+      cards.push_back(card("mean p " + material.of_model(lead.model) + "at " + group->key.noise,
+                           std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",
+                           fmt::format("{}; by {}", std::isfinite(mean.low) && std::isfinite(mean.high)
+                                                        ? fmt::format("{:.3f} to {:.3f}", mean.low, mean.high)
+                                                        : "no interval",
+                                       lead.estimator)));
+    }
+  }
+  return cards;
+}
+
+std::int64_t passes_of(const Summary& summary) {
+  return std::accumulate(
+      summary.groups.begin(), summary.groups.end(), std::int64_t{0},
+      [](std::int64_t sum, const GroupSummary& group) { return sum + group.forwards + group.backwards; });
+}
+
+std::string time_card(const Material& material) {
+  const auto seconds = parse_double(entry_of(material.run.information, "seconds"));
+  const std::string passes = counted(passes_of(material.summary)) + " passes through the network";
+  return seconds ? card("time", duration(*seconds), passes) : card("work", counted(passes_of(material.summary)), "passes through the network");
+}
+
+std::string cards(const Material& material) {
+  std::vector<std::string> all = accuracy_cards(material);
+  const std::vector<std::string> means = mean_cards(material);
+  all.insert(all.end(), means.begin(), means.end());
+  if (all.size() > kMostCards) all.resize(kMostCards);
+  const std::int64_t points = material.summary.models.empty() ? 0 : material.summary.models.front().points;
+  all.push_back(card("points", counted(points), counted(std::ssize(material.run.results.rows), "estimate")));
+  all.push_back(time_card(material));
+  return "<dl class=\"cards\">\n" + join(all, "") + "</dl>\n";
+}
+
+Table table_of_groups(const Material& material) {
+  Table table{"p over the points, for each noise and estimator", material.key_columns(), {}};
+  for (const char* title : {"points", "mean p", "95% interval", "5% have p below", "median", "95% have p below", "passes per point"})
+    table.columns.push_back({title});
+  for (const GroupSummary& group : material.summary.groups) {
+    std::vector<std::string> cells = material.key_cells(group.key);
+    const double passes = static_cast<double>(group.forwards + group.backwards) / static_cast<double>(group.points);
+    for (const std::string& cell : {counted(group.p.count), probability(group.p.mean), interval(group.p.low, group.p.high),
+                                    probability(group.q05), probability(group.median), probability(group.q95), rounded(passes)})
+      cells.push_back(cell);
+    table.rows.push_back(cells);
+  }
+  return table;
+}
+
+bool labelled(const Material& material) {
+  for (const CleanAccuracy& model : material.summary.models) {
+    if (model.accuracy.of > 0) return true;
+  }
+  return false;
+}
+
+// Entries that say something.
+Table table_of_entries(const std::string& caption, const Entries& entries) {
+  Table table{caption, {{"name", false}, {"value", false}}, {}};
+  for (const auto& [name, value] : entries) {
+    if (value.empty() || name == "command") continue;
+    table.rows.push_back({name, join(split(value, '\n'))});  // class names are one a line
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string summary_section(const Material& material) {
+  std::string html = cards(material);
+  if (!labelled(material)) html += paragraph("The data have no labels, so there is no accuracy.");
+  html += table(table_of_groups(material));
+  return html +
+         paragraph("Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the same kind "
+                   "lies; it gets narrower with more points. Half of the points have a p below the median. A pass is one evaluation of "
+                   "the network or of its gradient, which is what an estimator spends.");
+}
+
+std::string origin_section(const Material& material) {
+  const Run& run = material.run;
+  const std::string command = entry_of(run.information, "command");
+  std::string html;
+  if (!command.empty()) html += fmt::format("{}<pre>{}</pre>\n", paragraph("The run was made by this command:"), html_text(command));
+  html += paragraph("The same configuration gives the same rows on any number of threads. Files are named by their checksums, which "
+                    "tell them from changed ones.");
+  html += table(table_of_entries("The run: " + run.file, run.information));
+  html += table(table_of_entries("Its configuration, which determines the rows", run.configuration));
+  return html;
+}
+
+}  // namespace probust::report
