@@ -37,10 +37,10 @@ TEST(CliCompare, ARunDoesNotDifferFromItself) {
   const Folder folder;
   const std::string run = folder / "run.sqlite";
   ASSERT_EQ(test::probust("estimate " + kDigits + " --sigma 0.2,0.4 --estimator mc:50,taylor --quiet -o " + run).status, 0);
-  const nlohmann::json json = json_of(run + " " + run);
-  ASSERT_EQ(json["comparisons"].size(), 1U);
-  ASSERT_EQ(json["comparisons"][0]["groups"].size(), 4U);
-  for (const auto& group : json["comparisons"][0]["groups"]) {
+  const nlohmann::json document = json_of(run + " " + run);
+  ASSERT_EQ(document["comparisons"].size(), 1U);
+  ASSERT_EQ(document["comparisons"][0]["groups"].size(), 4U);
+  for (const auto& group : document["comparisons"][0]["groups"]) {
     EXPECT_EQ(group["points"], 40) << group;
     EXPECT_EQ(group["difference"], 0.0);
     EXPECT_EQ(group["ci_low"], 0.0);
@@ -95,12 +95,12 @@ TEST(CliCompare, ModelsOfOneRunAndEstimatorsAreCompared) {
     }
   }
   const std::string models = run_file_of(folder / "models.sqlite", rows);
-  const nlohmann::json json = json_of(models);
-  ASSERT_EQ(json["comparisons"].size(), 2U);
-  EXPECT_EQ(json["comparisons"][1]["baseline"]["model"], "first");
-  EXPECT_EQ(json["comparisons"][1]["run"]["model"], "third");
-  EXPECT_NEAR(json["comparisons"][0]["groups"][0]["difference"].get<double>(), 0.1, 1e-12);
-  EXPECT_NEAR(json["comparisons"][1]["groups"][0]["difference"].get<double>(), -0.1, 1e-12);
+  const nlohmann::json document = json_of(models);
+  ASSERT_EQ(document["comparisons"].size(), 2U);
+  EXPECT_EQ(document["comparisons"][1]["baseline"]["model"], "first");
+  EXPECT_EQ(document["comparisons"][1]["run"]["model"], "third");
+  EXPECT_NEAR(document["comparisons"][0]["groups"][0]["difference"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(document["comparisons"][1]["groups"][0]["difference"].get<double>(), -0.1, 1e-12);
 
   std::vector<Row> both = rows_of_p({0.5, 0.6});
   for (Row row : rows_of_p({0.7, 0.8})) {

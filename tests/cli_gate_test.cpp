@@ -114,13 +114,13 @@ TEST(CliGate, JsonHasTheChecks) {
   const std::string run = run_file_of(folder / "run.sqlite", two_noises());
   const Finished finished = test::probust("gate " + run + " --min-mean 0.75 --min-class 0.1 --json");
   EXPECT_EQ(finished.status, 1);
-  const nlohmann::json json = nlohmann::json::parse(finished.out);
-  EXPECT_EQ(json["met"], false);
-  ASSERT_EQ(json["checks"].size(), 4U);
-  EXPECT_EQ(json["checks"][2]["noise"], "gaussian:0.2");
-  EXPECT_NEAR(json["checks"][2]["measured"].get<double>(), 0.6, 1e-12);
-  EXPECT_EQ(json["checks"][2]["met"], false);
-  EXPECT_EQ(json["checks"][3]["class"], 0);
+  const nlohmann::json document = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(document["met"], false);
+  ASSERT_EQ(document["checks"].size(), 4U);
+  EXPECT_EQ(document["checks"][2]["noise"], "gaussian:0.2");
+  EXPECT_NEAR(document["checks"][2]["measured"].get<double>(), 0.6, 1e-12);
+  EXPECT_EQ(document["checks"][2]["met"], false);
+  EXPECT_EQ(document["checks"][3]["class"], 0);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class ImageFolders : public ::testing::Test {
 };
 
 void expect_folder_refused(const std::string& path, const std::string& words, const DatasetOptions& options = {},
-                    ErrorCode code = ErrorCode::unreadable) {
+                           ErrorCode code = ErrorCode::unreadable) {
   const Result<Dataset> result = read_dataset(path, options);
   ASSERT_FALSE(result) << path << " was read; expected: " << words;
   EXPECT_EQ(result.error().code, code) << result.error().message();

@@ -24,14 +24,14 @@ Trainer trainer_of(const MadeData& data, const TrainerOptions& options) { return
 // ---- The objective.
 
 // A random batch, and a network with random weights and biases.
-struct Problem {
+struct Training {
   Mlp mlp;
   Batched batch;
 };
 
-Problem problem(Activation activation) {
+Training problem(Activation activation) {
   std::mt19937 random(7);
-  Problem p{initial_mlp({3}, {5, 4}, 3, activation, 1), {test::random_tensor({4, 3}, random), Tensor({4, 3})}};
+  Training p{initial_mlp({3}, {5, 4}, 3, activation, 1), {test::random_tensor({4, 3}, random), Tensor({4, 3})}};
   for (Tensor& weight : p.mlp.weights) weight = test::random_tensor(weight.shape, random);
   for (std::int64_t row = 0; row < 4; ++row) p.batch.wanted.row(row)[row % 3] = 1;
   return p;
@@ -61,7 +61,7 @@ double loss_at(const Mlp& mlp, const std::vector<std::vector<double>>& weights, 
 }
 
 // The mean of l + lambda ||grad_x l||², with the gradient by central differences.
-double objective_by_hand(const Problem& p, const std::vector<std::vector<double>>& weights, double lambda) {
+double objective_by_hand(const Training& p, const std::vector<std::vector<double>>& weights, double lambda) {
   constexpr double kStep = 1e-4;
   double total = 0;
   for (std::int64_t row = 0; row < 4; ++row) {
@@ -88,7 +88,7 @@ std::vector<std::vector<double>> as_doubles(const std::vector<Tensor>& weights) 
 TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
   constexpr double kStep = 1e-4;
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
-    Problem p = problem(activation);
+    Training p = problem(activation);
     for (const double lambda : {0.0, 0.7}) {
       SCOPED_TRACE(std::to_string(int(activation)) + " at " + std::to_string(lambda));
       std::vector<Tensor> gradients;
@@ -111,7 +111,7 @@ TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
 
 TEST(Objective, TheClassifierIsTheNetwork) {
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
-    const Problem p = problem(activation);
+    const Training p = problem(activation);
     BatchLogits logits(p.mlp, 4);
     Tensor expected({4, 3});
     logits.run(p.batch.x, p.mlp.weights, expected);

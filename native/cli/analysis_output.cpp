@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 
+#include "cli/text_file.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 
@@ -107,9 +107,7 @@ nlohmann::ordered_json json_point(const Row& row) {
 
 void write_plot(const Arguments& arguments, const report::Chart& chart) {
   if (arguments.plot.empty()) return;
-  std::ofstream file(arguments.plot, std::ios::binary);
-  file << report::svg(chart, report::Surroundings::file) << std::flush;
-  if (!file) throw Error{ErrorCode::resources, arguments.plot, "could not be written", "check the folder and the disk"};
+  write_text_file(arguments.plot, report::svg(chart, report::Surroundings::file));
 }
 
 }  // namespace probust::cli

@@ -7,6 +7,7 @@
 
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
+#include "cli/gallery.h"
 #include "cli/text_table.h"
 #include "probust/analysis/bias.h"
 #include "probust/analysis/ranking.h"
@@ -271,11 +272,13 @@ int run_bias(const Arguments& arguments) {
 }
 
 int run_rank(const Arguments& arguments) {
+  check_gallery(arguments);
   const RunResults run = selected_results(arguments);
   const std::vector<RowGroup> groups = grouped(run.results.rows);
+  std::vector<Ranking> rankings;
   ordered_json json{{"groups", ordered_json::array()}};
   for (const RowGroup& group : groups) {
-    const Ranking ranking = ranking_of(group, arguments.count);
+    const Ranking& ranking = rankings.emplace_back(ranking_of(group, arguments.count));
     if (arguments.json) {
       json["groups"].push_back(json_of(ranking));
     } else {
@@ -285,6 +288,7 @@ int run_rank(const Arguments& arguments) {
   }
   if (arguments.json) fmt::print("{}\n", json.dump(2));
   write_plot(arguments, rank_chart(groups));
+  write_gallery(arguments, run, rankings);
   return 0;
 }
 

@@ -123,9 +123,10 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
 
 void refuse_overwriting(const Arguments& arguments) {
   const DataArguments& data = arguments.data;
-  for (const auto& [flag, output] : {std::pair{"--output", arguments.output}, std::pair{"--plot", arguments.plot}}) {
+  for (const auto& [flag, output] : {std::pair{"--output", arguments.output}, std::pair{"--plot", arguments.plot},
+                                     std::pair{"--gallery", arguments.gallery}}) {
     if (output.empty()) continue;
-    for (const std::string& input : {arguments.model, arguments.run, data.path, data.labels, data.classes}) {
+    for (const std::string& input : {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes}) {
       std::error_code unlike;  // set if one of them does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
         throw Error{ErrorCode::usage, flag, "'" + output + "' is " + input + ", which is read", "name another file"};

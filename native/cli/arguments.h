@@ -52,6 +52,7 @@ struct Arguments {
   bool plan = false;                     ///< say what the command would cost, without doing it
   std::string shard;                     ///< "2/4": the second of four parts of the data; empty: all
   std::string command;                   ///< the command as it was typed
+  std::string images;                    ///< the run's data, to read images from; empty: where the run read them
   Shape input_shape;
   DataArguments data;
   DeviceArguments device;
@@ -73,6 +74,7 @@ struct Arguments {
   std::string references;  ///< a file; empty: none
   std::int64_t reference_samples = 100000, seeds = 1;
   std::string plot;           ///< an .svg file to write; empty: none
+  std::string gallery;        ///< an .html file of images to write; empty: none
   std::int64_t count = 10;    ///< points to show
   double threshold = 0.9;     ///< of p
   double confidence = 0.999;  ///< of a certified radius

@@ -70,6 +70,8 @@ void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
   add("summary", "clean accuracy, and p by noise and estimator", run_summary);
   add("bias", "p by class, with intervals adjusted for the number of classes", run_bias);
   CLI::App* rank = add("rank", "the most and the least robust points", run_rank);
+  rank->add_option("--gallery", arguments.gallery, "also show their images in this .html file");
+  rank->add_option("--data", arguments.images, "for --gallery: a run's data, if they are no longer where they were");
   CLI::App* curve = add("curve", "p against sigma, and the sigma that each point tolerates", run_curve);
   add("agree", "how far estimators agree with each other and with the softmax probability", run_agree);
   CLI::App* distance = add("distance", "certified radii and nearest boundaries, next to p", run_distance);
@@ -161,7 +163,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* report_page = add_command(app, "report", "a run as one HTML page: charts, tables and images", run_report, chosen);
   report_page->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
   report_page->add_option("-o,--output", arguments.output, "the .html file to write")->required();
-  report_page->add_option("--data", arguments.data.path, "the run's data, for images, if they are no longer where they were");
+  report_page->add_option("--data", arguments.images, "the run's data, for images, if they are no longer where they were");
   report_page->add_flag("--quiet", arguments.quiet, "do not say on stderr if there are no images");
 
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);

@@ -18,6 +18,7 @@
 #include "cli/junit.h"
 #include "cli/messages.h"
 #include "cli/results.h"
+#include "cli/text_file.h"
 #include "cli/text_table.h"
 #include "probust/analysis/comparison.h"
 #include "probust/base/error.h"
@@ -312,7 +313,7 @@ int run_gate(const Arguments& arguments) {
   if (!arguments.gate.junit.empty()) {
     std::vector<JunitSuite> suites;
     for (const CheckedGroup& group : groups) suites.push_back(junit_suite(group));
-    write_junit(arguments.gate.junit, junit_xml("probust gate", suites, started));
+    write_text_file(arguments.gate.junit, junit_xml("probust gate", suites, started));
   }
   arguments.json ? print_checks_json(groups, met) : print_checks(groups);
   return met ? 0 : kNotMet;

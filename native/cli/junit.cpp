@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "probust/base/error.h"
 #include "report/plot.h"
@@ -62,15 +61,6 @@ std::string junit_xml(const std::string& name, const std::vector<JunitSuite>& su
   }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", name) + counts(tests, failures, seconds) +
          ">\n" + body + "</testsuites>\n";
-}
-
-void write_junit(const std::string& path, const std::string& xml) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr)
-    throw Error{ErrorCode::usage, "--junit", "'" + path + "' cannot be written", "give a path in a folder that exists"};
-  const bool written = std::fwrite(xml.data(), 1, xml.size(), file) == xml.size();
-  if (std::fclose(file) != 0 || !written)
-    throw Error{ErrorCode::resources, path, "cannot be written to the end", "is the disk full?"};
 }
 
 }  // namespace probust::cli

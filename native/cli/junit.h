@@ -25,7 +25,4 @@ struct JunitSuite {
 std::string junit_xml(const std::string& name, const std::vector<JunitSuite>& suites,
                       std::chrono::system_clock::time_point started);
 
-/// Writes it. Throws Error: usage if the file cannot be created, resources if it cannot be written to its end.
-void write_junit(const std::string& path, const std::string& xml);
-
 }  // namespace probust::cli

@@ -75,8 +75,7 @@ Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_
   return named(import_onnx(read_file(arguments.model), options), arguments.model);
 }
 
-DatasetOptions dataset_options(const Arguments& arguments) {
-  const DataArguments& data = arguments.data;
+DatasetOptions dataset_options(const DataArguments& data) {
   DatasetOptions options;
   options.scale = data.scale;
   options.label_column = data.label_column;
@@ -87,8 +86,13 @@ DatasetOptions dataset_options(const Arguments& arguments) {
   options.skip_bad = data.skip_bad;
   options.resize = data.resize;
   options.crop = data.crop;
+  return options;
+}
+
+DatasetOptions dataset_options(const Arguments& arguments) {
+  DatasetOptions options = dataset_options(arguments.data);
   std::error_code unknown;
-  if (std::filesystem::is_directory(data.path, unknown)) options.channels = image_channels(arguments);
+  if (std::filesystem::is_directory(arguments.data.path, unknown)) options.channels = image_channels(arguments);
   return options;
 }
 

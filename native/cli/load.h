@@ -26,8 +26,10 @@ ImportOptions import_options(const Arguments& arguments);
 /// `two_classes_of_one`: see ImportOptions.
 Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_classes_of_one = false);
 
-/// How the data options say to read DATA: for open_dataset and read_dataset. Images get the channels that the model takes, if its
-/// input says how many.
+/// How the data options say to read DATA: for open_dataset and read_dataset.
+DatasetOptions dataset_options(const DataArguments& data);
+
+/// The same, and images get the channels that the model takes, if its input says how many.
 DatasetOptions dataset_options(const Arguments& arguments);
 
 /// The points, labels and class names that the data options describe: all at once, or to be read block by block.

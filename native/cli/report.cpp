@@ -16,7 +16,8 @@ int run_report(const Arguments& arguments) {
   RunResults read = read_results(arguments.run);
   const report::Run run{std::filesystem::path(arguments.run).filename().string(), std::move(read.results),
                         std::move(read.configuration), std::move(read.information), std::move(read.class_names)};
-  const report::Pictures pictures = pictures_of(run.configuration, run.information, arguments.data.path, report::pictured_points(run));
+  const report::Pictures pictures =
+      pictures_of(run.configuration, run.information, arguments.images, report::pictured_points(run));
   write_text_file(arguments.output, report::page(run, pictures));
   if (!pictures.missing.empty() && !arguments.quiet) say("{}\n", pictures.missing);
   return 0;

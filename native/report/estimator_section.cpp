@@ -8,21 +8,20 @@
 
 #include "probust/analysis/agree.h"
 #include "probust/analysis/certificate.h"
-#include "report/plot.h"
 #include "report/sections.h"
 #include "report/words.h"
 
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kMostDots = 500;  // of a scatter chart
-constexpr std::size_t kMostPairs = 3;    // charts for each model
-constexpr int kRadii = 60;               // of a chart
+constexpr std::int64_t kMostDots = 1000;  // of a scatter chart
+constexpr std::size_t kMostPairs = 3;     // charts for each model
+constexpr int kRadii = 60;                // of a chart
 
 Table table_of_comparisons(const Material& material, const std::vector<Comparison>& comparisons) {
   Table table{"Differences between two estimates of p for the same points", {{"noise", false}, {"a", false}, {"b", false}}, {}};
   if (material.several_models()) table.columns.insert(table.columns.begin(), {"model", false});
-  for (const char* title : {"points", "Pearson", "Spearman", "mean |a - b|", "mean a - b", "relative, p", "relative, 1 - p"})
+  for (const char* title : {"points", "Pearson", "Spearman", "mean |a-b|", "mean a-b", "relative, p", "relative, 1-p"})
     table.columns.push_back({title});
   for (const Comparison& pair : comparisons) {
     std::vector<std::string> cells{pair.noise, pair.a, pair.b};
@@ -37,25 +36,25 @@ Table table_of_comparisons(const Material& material, const std::vector<Compariso
 
 // Every k-th point, so that a page with many points stays small.
 std::string chart_of_pair(const Comparison& pair) {
-  Chart chart{.title = pair.a + " and " + pair.b, .mark = Mark::scatter, .diagonal = true, .width = 480, .height = 440};
+  Chart chart{.title = pair.a + " and " + pair.b, .mark = Mark::scatter, .diagonal = true, .width = 440, .height = 420};
   chart.x = {.label = "p by " + pair.a, .low = 0, .high = 1};
   chart.y = {.label = pair.b == kSoftmax ? pair.b : "p by " + pair.b, .low = 0, .high = 1};
   const std::int64_t points = std::ssize(pair.points), step = std::max<std::int64_t>(1, (points + kMostDots - 1) / kMostDots);
   Series series;
   for (std::int64_t i = 0; i < points; i += step) {
-    series.points.push_back({.x = pair.p_a[i],
-                             .y = pair.p_b[i],
-                             .title = fmt::format("point {}: {} and {}", pair.points[i]->index, probability(pair.p_a[i]),
-                                                  probability(pair.p_b[i]))});
+    series.points.push_back(
+        {.x = pair.p_a[i],
+         .y = pair.p_b[i],
+         .title = fmt::format("point {}: {} and {}", pair.points[i]->index, probability(pair.p_a[i]), probability(pair.p_b[i]))});
   }
-  const std::string shown = step == 1 ? "Each dot is a point." : fmt::format("Each dot is a point; one in {} of {} is shown.", step, counted(points));
+  const std::string shown =
+      step == 1 ? "Each dot is a point." : fmt::format("Each dot is a point; one in {} of {} is shown.", step, counted(points));
   chart.series.push_back(series);
-  return figure(svg(chart, Surroundings::page),
-                fmt::format("{}, at {}. {} Equal answers lie on the line.", chart.title, pair.noise, shown));
+  return figure(chart, fmt::format("{}, at {}. {} Equal answers lie on the line.", chart.title, pair.noise, shown));
 }
 
 std::string charts_of_pairs(const Lead& lead, const std::vector<Comparison>& comparisons) {
-  std::string html;
+  std::string html = "<div class=\"charts\">\n";
   std::size_t charts = 0;
   for (const Comparison& pair : comparisons) {
     const bool about_lead = pair.model == lead.model && pair.noise == lead.at_widest().key.noise &&
@@ -63,7 +62,7 @@ std::string charts_of_pairs(const Lead& lead, const std::vector<Comparison>& com
     if (!about_lead || pair.points.empty() || ++charts > kMostPairs) continue;
     html += chart_of_pair(pair);
   }
-  return html;
+  return html + "</div>\n";
 }
 
 double median_radius(const GroupCertificates& group) {
@@ -79,14 +78,13 @@ double largest_radius(const GroupCertificates& group) {
 }
 
 Table table_of_certificates(const Material& material, const std::vector<GroupCertificates>& groups) {
-  Table table{"Certified radii", material.key_columns(), {}};
+  Table table{"Certified radii by noise and estimator", material.key_columns(), {}};
   for (const char* title : {"points", "certified", "median radius", "largest radius"}) table.columns.push_back({title});
   for (const GroupCertificates& group : groups) {
     std::vector<std::string> cells = material.key_cells(group.key);
     const std::int64_t points = std::ssize(group.points);
-    for (const std::string& cell :
-         {counted(points), percent(static_cast<double>(group.certified) / static_cast<double>(points)),
-          rounded(median_radius(group)), rounded(largest_radius(group))})
+    for (const std::string& cell : {counted(points), percent(static_cast<double>(group.certified) / static_cast<double>(points)),
+                                    rounded(median_radius(group)), rounded(largest_radius(group))})
       cells.push_back(cell);
     table.rows.push_back(cells);
   }
@@ -117,28 +115,46 @@ struct Attention {
 
 const char* meaning(Status status) {
   switch (status) {
-    case Status::ok: return "nothing to report";
-    case Status::tie: return "several logits are largest at the point; the prediction is the lowest class of them";
-    case Status::decided: return "p is above or below the threshold, with 95% confidence";
-    case Status::undecided: return "all copies were drawn, and the threshold is still within the interval";
-    case Status::capped: return "the largest number of copies did not reach the half-width that was asked for";
-    case Status::bound: return "failures were too rare to be seen: 1 - p is an upper bound";
-    case Status::approximate: return "the answer is for normal noise of the same covariance, not for this noise";
-    case Status::inexact: return "the numerical error is larger than usual";
-    case Status::disagrees: return "two methods differ by more than their errors: do not rely on p";
-    case Status::degenerate: return "no margin changes with the noise, or gradients are useless, as those of a piecewise constant classifier";
-    case Status::undefined: return "the estimator has no answer for this noise";
-    case Status::nonfinite: return "the point, its logits or their gradients have NaN or infinite values";
-    case Status::invalid: return "the covariance of the margins is not a covariance";
-    case Status::unsupported: return "the estimator does not support this model";
-    case Status::resources: return "the estimator does not fit the memory";
-    case Status::numerical: return "a computation failed";
+    case Status::ok:
+      return "nothing to report";
+    case Status::tie:
+      return "several logits are largest at the point; the prediction is the lowest class of them";
+    case Status::decided:
+      return "p is above or below the threshold, with 95% confidence";
+    case Status::undecided:
+      return "all copies were drawn, and the threshold is still within the interval";
+    case Status::capped:
+      return "the largest number of copies did not reach the half-width that was asked for";
+    case Status::bound:
+      return "failures were too rare to be seen: 1 - p is an upper bound";
+    case Status::approximate:
+      return "the answer is for normal noise of the same covariance, not for this noise";
+    case Status::inexact:
+      return "the numerical error is larger than usual";
+    case Status::disagrees:
+      return "two methods differ by more than their errors: do not rely on p";
+    case Status::degenerate:
+      return "no margin changes with the noise, or gradients are useless, as those of a piecewise constant classifier";
+    case Status::undefined:
+      return "the estimator has no answer for this noise";
+    case Status::nonfinite:
+      return "the point, its logits or their gradients have NaN or infinite values";
+    case Status::invalid:
+      return "the covariance of the margins is not a covariance";
+    case Status::unsupported:
+      return "the estimator does not support this model";
+    case Status::resources:
+      return "the estimator does not fit the memory";
+    case Status::numerical:
+      return "a computation failed";
   }
   return "";
 }
 
 Table table_of_statuses(const std::map<Status, Attention>& statuses) {
-  Table table{"Estimates by status", {{"status", false}, {"estimates"}, {"with p"}, {"meaning", false}, {"the first of them", false}}, {}};
+  Table table{.caption = "Estimates by status",
+              .columns = {{"status", false}, {"estimates"}, {"with p"}, {"meaning", false}, {"the first of them", false}},
+              .wraps = true};
   for (const auto& [status, found] : statuses) {
     const Row& row = *found.first;
     std::string example = fmt::format("point {}, {}, {}", row.index, row.noise, row.estimator);
@@ -154,14 +170,18 @@ Table table_of_statuses(const std::map<Status, Attention>& statuses) {
 std::string agreement_section(const Material& material) {
   const std::vector<Comparison> comparisons = compare_estimators(material.run.results);
   if (comparisons.empty())
-    return paragraph("The run has one estimator and no logits, so there is nothing to compare. Give estimate several, as with "
-                     "--estimator auto,mc:200.");
-  std::string html = paragraph("Two estimators of the same p should agree up to their errors. The softmax of the logits, often taken for "
-                               "confidence, knows nothing of the noise: a low correlation means that it does not tell how robust an answer is.");
+    return paragraph(
+        "The run has one estimator and no logits, so there is nothing to compare. Give estimate several, as with "
+        "--estimator auto,mc:200.");
+  std::string html = paragraph(
+      "Two estimators of the same p should agree up to their errors. The softmax of the logits, often taken for "
+      "confidence, knows nothing of the noise: a low correlation means that it does not tell how robust an answer is.");
   for (const Lead& lead : material.leads) html += charts_of_pairs(lead, comparisons);
   html += table(table_of_comparisons(material, comparisons));
-  return html + paragraph("Pearson's correlation is 1 if one is a linear function of the other, Spearman's if both put the points in the same "
-                          "order. A relative difference is |a - b| divided by the larger of the two: 0 if they are equal.");
+  return html +
+         paragraph(
+             "Pearson's correlation is 1 if one is a linear function of the other, Spearman's if both put the points in the same "
+             "order. A relative difference is |a - b| divided by the larger of the two: 0 if they are equal.");
 }
 
 std::string certificate_section(const Material& material) {
@@ -176,11 +196,12 @@ std::string certificate_section(const Material& material) {
     }
   }
   if (groups.empty()) return paragraph("There are no certified radii: " + reason + ".");
-  std::string html = paragraph("Randomised smoothing (Cohen, Rosenfeld and Kolter, 2019) answers with the class that most noisy copies of a "
-                               "point get. Within the certified radius of a point, this smoothed classifier cannot change its answer, "
-                               "whatever the perturbation; each radius holds with 99.9% confidence. It says nothing about the classifier "
-                               "without smoothing, and the number of copies limits it.");
-  html += figure(svg(chart_of_certificates(material, groups), Surroundings::page),
+  std::string html = paragraph(
+      "Randomised smoothing (Cohen, Rosenfeld and Kolter, 2019) answers with the class that most noisy copies of a "
+      "point get. Within the certified radius of a point, this smoothed classifier cannot change its answer, "
+      "whatever the perturbation; each radius holds with 99.9% confidence. It says nothing about the classifier "
+      "without smoothing, and the number of copies limits it.");
+  html += figure(chart_of_certificates(material, groups),
                  "The share of points, right or wrong, whose certified radius is at least the value on the horizontal axis.");
   return html + table(table_of_certificates(material, groups));
 }
@@ -197,9 +218,10 @@ std::string status_section(const Material& material) {
     unanswered += has_p ? 0 : 1;
   }
   const std::int64_t estimates = std::ssize(material.run.results.rows);
-  return paragraph(fmt::format("{} of {} have no p; they are left out of all other numbers. Each estimate has a status that says what "
-                               "it is worth.",
-                               counted(unanswered), counted(estimates, "estimate"))) +
+  return paragraph(
+             fmt::format("{} of {} have no p; they are left out of all other numbers. Each estimate has a status that says what "
+                         "it is worth.",
+                         counted(unanswered), counted(estimates, "estimate"))) +
          table(table_of_statuses(statuses));
 }
 

@@ -25,10 +25,11 @@ std::string answer_of(const Row& row, const std::vector<std::string>& class_name
 std::string item(const Row& row, const Picture& picture, const std::vector<std::string>& class_names) {
   const std::string name = fmt::format("point {}", row.index), answer = html_text(answer_of(row, class_names));
   const bool small = std::max(picture.height, picture.width) < kSmallPicture, wrong = row.label && *row.label != row.predicted;
-  return fmt::format("<li><img{} src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}: {}\"><span>{}</span><span>p = {}</span>"
-                     "<span{}>{}</span></li>\n",
-                     small ? " class=\"pixels\"" : "", png_uri(picture), picture.width, picture.height, name, answer, name,
-                     probability(row.estimate.p), wrong ? " class=\"wrong\"" : "", answer);
+  return fmt::format(
+      "<li><img{} src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}: {}\"><span>{}</span><span>p = {}</span>"
+      "<span{}>{}</span></li>\n",
+      small ? " class=\"pixels\"" : "", png_uri(picture), picture.width, picture.height, name, answer, name,
+      probability(row.estimate.p), wrong ? " class=\"wrong\"" : "", answer);
 }
 
 std::string pictures_in_order(const std::string& title, std::span<const Row* const> points, const Pictures& pictures,
@@ -60,8 +61,9 @@ std::string gallery(const Ranking& ranking, const Pictures& pictures, const std:
 std::string gallery_page(const std::string& title, std::span<const Ranking> rankings, const Pictures& pictures,
                          const std::vector<std::string>& class_names) {
   std::string html = fmt::format("<main>\n<h1>{}</h1>\n", html_text(title));
-  html += paragraph("p is the probability that the classifier's answer for a point survives random noise that is added to it: at 1 it "
-                    "always does, at 0 never. Wrong answers are in bold.");
+  html += paragraph(
+      "p is the probability that the classifier's answer for a point survives random noise that is added to it: at 1 it "
+      "always does, at 0 never. Wrong answers are in bold.");
   for (std::size_t k = 0; k < rankings.size(); ++k)
     html += section(fmt::format("ranking-{}", k + 1), text_of(rankings[k].key), gallery(rankings[k], pictures, class_names));
   return document(title, html + "</main>\n");

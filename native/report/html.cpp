@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "probust/base/text.h"
-#include "report/plot.h"
 #include "report/style.h"
 
 namespace probust::report {
@@ -37,9 +36,10 @@ std::string cell(std::string_view element, bool number, std::string_view scope, 
 std::string table(const Table& table) {
   if (table.rows.empty()) return {};
   // A box that scrolls has to be reachable by keyboard.
-  std::string html = fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n<table>\n"
-                                 "<caption>{0}</caption>\n<thead><tr>",
-                                 html_text(table.caption));
+  std::string html = fmt::format(
+      "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n<table{1}>\n"
+      "<caption><span>{0}</span></caption>\n<thead><tr>",
+      html_text(table.caption), table.wraps ? " class=\"wraps\"" : "");
   for (const Column& column : table.columns) html += cell("th", column.number, " scope=\"col\"", column.title);
   html += "</tr></thead>\n<tbody>\n";
   for (const std::vector<std::string>& row : table.rows) {
@@ -51,18 +51,27 @@ std::string table(const Table& table) {
   return html + "</tbody>\n</table>\n</div>\n";
 }
 
-std::string figure(std::string_view svg, std::string_view caption) {
-  return fmt::format("<figure>\n<div class=\"chart\">{}</div>\n<figcaption>{}</figcaption>\n</figure>\n", svg, html_text(caption));
+std::string figure(const Chart& chart, std::string_view caption) {
+  constexpr int kPhone = 360;
+  std::string html = svg(chart, Surroundings::page);
+  if (chart.width > 1.5 * kPhone) {
+    Chart narrow = chart;
+    narrow.width = narrow.height = kPhone;
+    html =
+        fmt::format("<div class=\"wide\">\n{}</div>\n<div class=\"narrow\">\n{}</div>\n", html, svg(narrow, Surroundings::page));
+  }
+  return fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", html, html_text(caption));
 }
 
 std::string document(std::string_view title, std::string_view html) {
-  return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                     "img-src data:\">\n"
-                     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n"
-                     "<body>\n{}</body>\n</html>\n",
-                     html_text(title), kStyle, html);
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "img-src data:\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n"
+      "<body>\n{}</body>\n</html>\n",
+      html_text(title), kStyle, html);
 }
 
 }  // namespace probust::report

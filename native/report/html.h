@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Pieces of HTML. Arguments are text, which is escaped, unless they are called `html` or `svg`.
+// Pieces of HTML. Arguments are text, which is escaped, unless they are called `html`.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "report/plot.h"
 
 namespace probust::report {
 
@@ -29,7 +31,8 @@ struct Column {
 struct Table {
   std::string caption;
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> rows{};
+  bool wraps = false;  ///< cells of text may take several lines
 };
 
 /// "<ul>...</ul>".
@@ -38,8 +41,9 @@ std::string list(const std::vector<std::string>& items);
 /// A table that scrolls in a box of its own if it is wider than the page. Nothing if it has no rows.
 std::string table(const Table& table);
 
-/// An SVG with a caption below it.
-std::string figure(std::string_view svg, std::string_view caption);
+/// A chart with a caption below it. A wide one is drawn twice, because its text would be too small on a phone; the style sheet
+/// shows one of them.
+std::string figure(const Chart& chart, std::string_view caption);
 
 /// A whole document in one file: nothing that is loaded from elsewhere, and a policy that forbids it.
 std::string document(std::string_view title, std::string_view html);

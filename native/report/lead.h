@@ -14,9 +14,9 @@ namespace probust::report {
 
 /// Of one model.
 struct Lead {
-  std::string model, estimator;         ///< the estimator with the most answers; of several, the one that was asked first
-  std::vector<const RowGroup*> noises;  ///< its rows at each noise, in order of appearance; the caller's
-  std::size_t widest = 0;               ///< of them: where p differs most between points
+  std::string model, estimator;           ///< the estimator with the most answers; of several, the one that was asked first
+  std::vector<const RowGroup*> noises{};  ///< its rows at each noise, in order of appearance; the caller's
+  std::size_t widest = 0;                 ///< of them: where p differs most between points
 
   const RowGroup& at_widest() const { return *noises[widest]; }
 

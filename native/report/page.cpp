@@ -34,9 +34,10 @@ std::string surviving(const Run& run) {
 
 std::string header(const Run& run, const std::string& title) {
   return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) +
-         paragraph("p is the probability " + surviving(run) +
-                   " when random noise is added to the point: at 1 this is certain, at 0 impossible. Sigma is the scale of the noise, "
-                   "in the units of the data: for pixels from 0 to 1, sigma = 0.1 changes a pixel by about a tenth of the range.") +
+         paragraph(
+             "p is the probability " + surviving(run) +
+             " when random noise is added to the point: at 1 this is certain, at 0 impossible. Sigma is the scale of the noise, "
+             "in the units of the data: for pixels from 0 to 1, sigma = 0.1 changes a pixel by about a tenth of the range.") +
          "</header>\n";
 }
 
@@ -53,7 +54,10 @@ std::string entry_of(const Entries& entries, const std::string& name) {
 }
 
 Material::Material(const Run& about)
-    : run(about), summary(summarize(about.results)), groups(grouped(about.results.rows)), leads(leads_of(groups)),
+    : run(about),
+      summary(summarize(about.results)),
+      groups(grouped(about.results.rows)),
+      leads(leads_of(groups)),
       sweeps(sweeps_of(about.results.rows)) {}
 
 std::vector<Column> Material::key_columns() const {

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "probust/analysis/bias.h"
-#include "report/plot.h"
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -26,9 +25,8 @@ const MeanInterval* mean_of_class(const GroupBias& bias, std::int64_t number) {
 std::vector<std::int64_t> shown_classes(const GroupBias& bias) {
   std::vector<std::int64_t> classes = bias.classes;
   if (classes.size() <= kMostClasses) return classes;
-  std::stable_sort(classes.begin(), classes.end(), [&](std::int64_t a, std::int64_t b) {
-    return mean_of_class(bias, a)->mean < mean_of_class(bias, b)->mean;
-  });
+  std::stable_sort(classes.begin(), classes.end(),
+                   [&](std::int64_t a, std::int64_t b) { return mean_of_class(bias, a)->mean < mean_of_class(bias, b)->mean; });
   classes.erase(classes.begin() + kMostClasses / 2, classes.end() - kMostClasses / 2);
   std::sort(classes.begin(), classes.end());
   return classes;
@@ -65,7 +63,8 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
   for (const std::int64_t number : classes) {
     std::vector<std::string> cells{class_text(number, material.run.class_names), "0"};
     for (const GroupBias& noise : noises) {
-      const MeanInterval mean = mean_of_class(noise, number) == nullptr ? MeanInterval{NAN, NAN, NAN} : *mean_of_class(noise, number);
+      const MeanInterval mean =
+          mean_of_class(noise, number) == nullptr ? MeanInterval{NAN, NAN, NAN} : *mean_of_class(noise, number);
       cells.push_back(probability(mean.mean));
       cells.push_back(interval(mean.low, mean.high));
     }
@@ -77,12 +76,14 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
 
 // "At gaussian:0.1, class 0 has the largest mean p and class 6 the smallest; they differ by 0.21 (0.12 to 0.29)."
 std::string gap_sentence(const GroupBias& bias, const std::vector<std::string>& names) {
-  if (!bias.largest) return "At " + bias.key.noise + ", there are no two classes with two answered points, so none can be compared.";
+  if (!bias.largest)
+    return "At " + bias.key.noise + ", there are no two classes with two answered points, so none can be compared.";
   const ClassGap& gap = *bias.largest;
-  return fmt::format("At {}, class {} has the largest mean p and class {} the smallest; they differ by {:.3f} (95% interval {:.3f} to "
-                     "{:.3f}), {}.",
-                     bias.key.noise, class_text(gap.most, names), class_text(gap.least, names), gap.difference, gap.low, gap.high,
-                     gap.low > 0 ? "more than chance explains" : "which may be chance");
+  return fmt::format(
+      "At {}, class {} has the largest mean p and class {} the smallest; they differ by {:.3f} (95% interval {:.3f} to "
+      "{:.3f}), {}.",
+      bias.key.noise, class_text(gap.most, names), class_text(gap.least, names), gap.difference, gap.low, gap.high,
+      gap.low > 0 ? "more than chance explains" : "which may be chance");
 }
 
 std::string bias_of_lead(const Material& material, const Lead& lead) {
@@ -96,13 +97,14 @@ std::string bias_of_lead(const Material& material, const Lead& lead) {
   const std::vector<std::int64_t> classes = shown_classes(widest);
   if (classes.empty()) return paragraph("No point has an answer.");
   std::string html = list(sentences);
-  html += figure(svg(chart_of_classes(noises, classes, material.run.class_names), Surroundings::page),
+  html += figure(chart_of_classes(noises, classes, material.run.class_names),
                  fmt::format("Mean p of the points of each class {}by {}, with intervals that hold for all classes together.",
                              material.of_model(lead.model), lead.estimator));
   if (classes.size() < widest.classes.size())
-    html += paragraph(fmt::format("Of {} classes, the chart and the table show the {} with the smallest and the {} with the largest mean "
-                                  "p at {}.",
-                                  widest.classes.size(), kMostClasses / 2, kMostClasses / 2, widest.key.noise));
+    html += paragraph(
+        fmt::format("Of {} classes, the chart and the table show the {} with the smallest and the {} with the largest mean "
+                    "p at {}.",
+                    widest.classes.size(), kMostClasses / 2, kMostClasses / 2, widest.key.noise));
   return html + table(table_of_classes(noises, classes, material,
                                        fmt::format("Mean p by {} class {}by {}", widest.by_label ? "true" : "predicted",
                                                    material.of_model(lead.model), lead.estimator)));
@@ -112,11 +114,13 @@ std::string bias_of_lead(const Material& material, const Lead& lead) {
 std::map<std::int64_t, std::string> tolerated_by_point(const RowSweep* sweep) {
   std::map<std::int64_t, std::string> scales;
   if (sweep == nullptr) return scales;
-  for (const PointTolerance& point : tolerances_of(*sweep, kTolerated).points) scales.emplace(point.row->index, tolerated(point.scale));
+  for (const PointTolerance& point : tolerances_of(*sweep, kTolerated).points)
+    scales.emplace(point.row->index, tolerated(point.scale));
   return scales;
 }
 
-Table table_of_points(const std::string& caption, const std::vector<const Row*>& points, const Material& material, const Lead& lead) {
+Table table_of_points(const std::string& caption, const std::vector<const Row*>& points, const Material& material,
+                      const Lead& lead) {
   const std::vector<std::string>& names = material.run.class_names;
   Table table{caption, {{"point"}, {"label", false}, {"predicted", false}, {"p"}, {"95% interval"}}, {}};
   std::vector<const RowGroup*> others = lead.few();
@@ -128,7 +132,8 @@ Table table_of_points(const std::string& caption, const std::vector<const Row*>&
     std::vector<std::string> cells{std::to_string(row->index), row->label ? class_text(*row->label, names) : "–",
                                    class_text(row->predicted, names), probability(row->estimate.p), interval(row->estimate)};
     for (const RowGroup* other : others) {
-      const auto same = std::find_if(other->rows.begin(), other->rows.end(), [&](const Row* each) { return each->index == row->index; });
+      const auto same =
+          std::find_if(other->rows.begin(), other->rows.end(), [&](const Row* each) { return each->index == row->index; });
       cells.push_back(same == other->rows.end() ? "–" : probability((*same)->estimate.p));
     }
     if (!scales.empty()) cells.push_back(scales.contains(row->index) ? scales.at(row->index) : "–");
@@ -139,10 +144,10 @@ Table table_of_points(const std::string& caption, const std::vector<const Row*>&
 
 std::string points_of_lead(const Material& material, const Lead& lead, const Ranking& ranking, const Pictures& pictures) {
   const std::string where = lead.at_widest().key.noise + " by " + lead.estimator;
-  std::string html = paragraph(fmt::format(
-      "{}Points are ordered by p at {}{}; {} of {} have an answer.", material.several_models() ? lead.model + ": " : "", where,
-      lead.noises.size() > 1 ? ", the noise at which p differs most between points" : "", counted(ranking.answered),
-      counted(std::ssize(lead.at_widest().rows))));
+  std::string html = paragraph(fmt::format("{}Points are ordered by p at {}{}; {} of {} have an answer.",
+                                           material.several_models() ? lead.model + ": " : "", where,
+                                           lead.noises.size() > 1 ? ", the noise at which p differs most between points" : "",
+                                           counted(ranking.answered), counted(std::ssize(lead.at_widest().rows))));
   html += gallery(ranking, pictures, material.run.class_names);
   html += table(table_of_points("Least robust points at " + where, ranking.least, material, lead));
   return html + table(table_of_points("Most robust points at " + where, ranking.most, material, lead));
@@ -151,8 +156,9 @@ std::string points_of_lead(const Material& material, const Lead& lead, const Ran
 }  // namespace
 
 std::string bias_section(const Material& material) {
-  std::string html = paragraph("Noise may harm some classes more than others. Intervals are wider than those of one class alone would be: "
-                               "with 95% confidence, all of a column contain their means at once (Bonferroni's correction).");
+  std::string html = paragraph(
+      "Noise may harm some classes more than others. Intervals are wider than those of one class alone would be: "
+      "with 95% confidence, all of a column contain their means at once (Bonferroni's correction).");
   for (const Lead& lead : material.leads) html += bias_of_lead(material, lead);
   return html;
 }
@@ -162,8 +168,10 @@ std::string points_section(const Material& material, const Pictures& pictures) {
   const std::vector<Ranking> rankings = rankings_of(material.leads);
   for (std::size_t k = 0; k < rankings.size(); ++k) html += points_of_lead(material, material.leads[k], rankings[k], pictures);
   if (!pictures.missing.empty()) html += paragraph(pictures.missing);
-  return html + paragraph("Points are numbered from 0, by their position in the data. Among many points, some are at an end of the order by "
-                          "the chance of the estimate: compare their intervals.");
+  return html +
+         paragraph(
+             "Points are numbered from 0, by their position in the data. Among many points, some are at an end of the order by "
+             "the chance of the estimate: compare their intervals.");
 }
 
 }  // namespace probust::report

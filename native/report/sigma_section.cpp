@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 
-#include "report/plot.h"
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -38,8 +37,7 @@ std::string charts_of_means(const Material& material) {
   }
   std::string html;
   for (const auto& [shape, chart] : of_shape)
-    html += figure(svg(chart, Surroundings::page),
-                   "The mean of p over the points at each scale of " + shape + " noise, with its 95% interval.");
+    html += figure(chart, "The mean of p over the points at each scale of " + shape + " noise, with its 95% interval.");
   return html;
 }
 
@@ -62,10 +60,11 @@ std::string chart_of_distributions(const Material& material, const Lead& lead) {
   chart.x = {.label = "p", .low = 0, .high = 1};
   chart.y = {.label = "share of points with p at most this", .low = 0, .high = 1};
   for (const RowGroup* group : lead.few()) chart.series.push_back(distribution_of(*group));
-  return figure(svg(chart, Surroundings::page),
-                fmt::format("The share of points {}whose p, by {}, is at most the value on the horizontal axis. A curve that stays low "
-                            "until p is nearly 1 means that most answers survive.",
-                            material.of_model(lead.model), lead.estimator));
+  return figure(
+      chart,
+      fmt::format("The share of points {}whose p, by {}, is at most the value on the horizontal axis. A curve that stays low "
+                  "until p is nearly 1 means that most answers survive.",
+                  material.of_model(lead.model), lead.estimator));
 }
 
 Table table_of_tolerances(const Material& material, const RowSweep& sweep) {
@@ -74,7 +73,7 @@ Table table_of_tolerances(const Material& material, const RowSweep& sweep) {
               {{"threshold"}},
               {}};
   for (const double share : Tolerances::kShares)
-    table.columns.push_back({share == 0.5 ? "median" : fmt::format("for {:.0f}% of points less than", 100 * share)});
+    table.columns.push_back({share == 0.5 ? "median" : fmt::format("{:.0f}% below", 100 * share)});
   for (const char* title : {"already at the smallest sigma", "not at the largest sigma"}) table.columns.push_back({title});
   for (const double threshold : kThresholds) {
     const Tolerances tolerances = tolerances_of(sweep, threshold);
@@ -94,15 +93,18 @@ Table table_of_tolerances(const Material& material, const RowSweep& sweep) {
 std::string sigma_section(const Material& material) {
   const std::string means = charts_of_means(material);
   std::string html = means;
-  if (means.empty()) html += paragraph("The run has a single scale, so there is no curve of p against sigma. Run estimate with several, "
-                                       "as with --sigma 0.05,0.1,0.2, to see one.");
+  if (means.empty())
+    html += paragraph(
+        "The run has a single scale, so there is no curve of p against sigma. Run estimate with several, "
+        "as with --sigma 0.05,0.1,0.2, to see one.");
   for (const Lead& lead : material.leads) {
     html += chart_of_distributions(material, lead);
     if (const RowSweep* sweep = material.sweep_of(lead)) html += table(table_of_tolerances(material, *sweep));
   }
   if (!means.empty())
-    html += paragraph("A point tolerates noise up to the sigma at which its p falls to a threshold. It is interpolated between the scales of "
-                      "the run; < and > mark points that are below the threshold at the smallest scale already, or not yet at the largest.");
+    html += paragraph(
+        "A point tolerates noise up to the sigma at which its p falls to a threshold. It is interpolated between the scales of "
+        "the run; < and > mark points that are below the threshold at the smallest scale already, or not yet at the largest.");
   return html;
 }
 

@@ -30,22 +30,29 @@ nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; list-style: none; ma
 .cards dd { margin: 0; font-size: 1.5rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
 .cards dd small { display: block; color: var(--quiet); font-size: 0.8125rem; line-height: 1.4; }
 .scroll { overflow-x: auto; margin: 0 0 1rem; }
-.scroll:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.scroll:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: 0 0 0.25rem; }
+caption span { display: inline-block; position: sticky; left: 0; max-width: min(calc(100vw - 2rem), 58rem); white-space: normal; }
 th, td { padding: 0.3rem 0.75rem 0.3rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--hairline);
   white-space: nowrap; overflow-wrap: normal; }
 th { font-weight: 600; }
+thead th { white-space: normal; vertical-align: bottom; }
 tbody th { font-weight: 400; }
 .number { text-align: right; }
-table.facts th { color: var(--quiet); }
-table.facts td { white-space: normal; overflow-wrap: anywhere; }
+.wraps td:not(.number) { white-space: normal; overflow-wrap: anywhere; min-width: 9rem; }
+@media screen and (max-width: 36rem) { h1 { font-size: 1.375rem; } }
 figure { margin: 0 0 1.25rem; }
-.chart { overflow-x: auto; }
-.chart svg { display: block; max-width: 100%; height: auto; }
+figure svg { display: block; }
+.wide { max-width: 48rem; }
+.narrow { display: none; }
+@media screen and (max-width: 36rem) {
+  .wide { display: none; }
+  .narrow { display: block; }
+}
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 0 1.5rem; }
+.charts figure { max-width: 28rem; }
 figcaption { max-width: 45rem; margin-top: 0.25rem; }
-details { margin: 0 0 1rem; }
-summary { cursor: pointer; color: var(--accent); margin-bottom: 0.5rem; }
 pre { background: var(--panel); border: 1px solid var(--hairline); border-radius: 0.5rem; padding: 0.75rem; margin: 0 0 1rem;
   white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.8125rem; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: 1rem; list-style: none;
@@ -57,11 +64,11 @@ pre { background: var(--panel); border: 1px solid var(--hairline); border-radius
 @media print {
   body { font-size: 10pt; }
   main { max-width: none; padding: 0; }
-  nav, summary { display: none; }
+  nav { display: none; }
   section { break-inside: auto; }
   h2, h3 { break-after: avoid; }
   figure, tr, .cards div, .gallery li { break-inside: avoid; }
-  .scroll, .chart { overflow: visible; }
+  .scroll { overflow: visible; }
   th, td { white-space: normal; }
 }
 )";

@@ -38,27 +38,28 @@ std::vector<std::string> mean_cards(const Material& material) {
   for (const Lead& lead : material.leads) {
     for (const RowGroup* group : lead.few()) {
       const MeanInterval mean = mean_interval(group->p());
-      cards.push_back(card("mean p " + material.of_model(lead.model) + "at " + group->key.noise,
-                           std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",
-                           fmt::format("{}; by {}", std::isfinite(mean.low) && std::isfinite(mean.high)
-                                                        ? fmt::format("{:.3f} to {:.3f}", mean.low, mean.high)
-                                                        : "no interval",
-                                       lead.estimator)));
+      cards.push_back(card(
+          "mean p " + material.of_model(lead.model) + "at " + group->key.noise,
+          std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",
+          fmt::format("{}; by {}",
+                      std::isfinite(mean.low) && std::isfinite(mean.high) ? fmt::format("{:.3f} to {:.3f}", mean.low, mean.high)
+                                                                          : "no interval",
+                      lead.estimator)));
     }
   }
   return cards;
 }
 
 std::int64_t passes_of(const Summary& summary) {
-  return std::accumulate(
-      summary.groups.begin(), summary.groups.end(), std::int64_t{0},
-      [](std::int64_t sum, const GroupSummary& group) { return sum + group.forwards + group.backwards; });
+  return std::accumulate(summary.groups.begin(), summary.groups.end(), std::int64_t{0},
+                         [](std::int64_t sum, const GroupSummary& group) { return sum + group.forwards + group.backwards; });
 }
 
 std::string time_card(const Material& material) {
   const auto seconds = parse_double(entry_of(material.run.information, "seconds"));
   const std::string passes = counted(passes_of(material.summary)) + " passes through the network";
-  return seconds ? card("time", duration(*seconds), passes) : card("work", counted(passes_of(material.summary)), "passes through the network");
+  return seconds ? card("time", duration(*seconds), passes)
+                 : card("work", counted(passes_of(material.summary)), "passes through the network");
 }
 
 std::string cards(const Material& material) {
@@ -69,12 +70,12 @@ std::string cards(const Material& material) {
   const std::int64_t points = material.summary.models.empty() ? 0 : material.summary.models.front().points;
   all.push_back(card("points", counted(points), counted(std::ssize(material.run.results.rows), "estimate")));
   all.push_back(time_card(material));
-  return "<dl class=\"cards\">\n" + join(all, "") + "</dl>\n";
+  return "<dl class=\"cards\">\n" + fmt::format("{}", fmt::join(all, "")) + "</dl>\n";
 }
 
 Table table_of_groups(const Material& material) {
   Table table{"p over the points, for each noise and estimator", material.key_columns(), {}};
-  for (const char* title : {"points", "mean p", "95% interval", "5% have p below", "median", "95% have p below", "passes per point"})
+  for (const char* title : {"points", "mean p", "95% interval", "5% below", "median", "95% below", "passes"})
     table.columns.push_back({title});
   for (const GroupSummary& group : material.summary.groups) {
     std::vector<std::string> cells = material.key_cells(group.key);
@@ -96,7 +97,7 @@ bool labelled(const Material& material) {
 
 // Entries that say something.
 Table table_of_entries(const std::string& caption, const Entries& entries) {
-  Table table{caption, {{"name", false}, {"value", false}}, {}};
+  Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
   for (const auto& [name, value] : entries) {
     if (value.empty() || name == "command") continue;
     table.rows.push_back({name, join(split(value, '\n'))});  // class names are one a line
@@ -111,18 +112,23 @@ std::string summary_section(const Material& material) {
   if (!labelled(material)) html += paragraph("The data have no labels, so there is no accuracy.");
   html += table(table_of_groups(material));
   return html +
-         paragraph("Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the same kind "
-                   "lies; it gets narrower with more points. Half of the points have a p below the median. A pass is one evaluation of "
-                   "the network or of its gradient, which is what an estimator spends.");
+         paragraph(
+             "Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the same kind "
+             "lies; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
+             "them "
+             "below the median. Passes are evaluations of the network or of its gradient that an estimator spends on a point, "
+             "which is its cost.");
 }
 
 std::string origin_section(const Material& material) {
   const Run& run = material.run;
   const std::string command = entry_of(run.information, "command");
   std::string html;
-  if (!command.empty()) html += fmt::format("{}<pre>{}</pre>\n", paragraph("The run was made by this command:"), html_text(command));
-  html += paragraph("The same configuration gives the same rows on any number of threads. Files are named by their checksums, which "
-                    "tell them from changed ones.");
+  if (!command.empty())
+    html += fmt::format("{}<pre>{}</pre>\n", paragraph("The run was made by this command:"), html_text(command));
+  html += paragraph(
+      "The same configuration gives the same rows on any number of threads. Files are named by their checksums, which "
+      "tell them from changed ones.");
   html += table(table_of_entries("The run: " + run.file, run.information));
   html += table(table_of_entries("Its configuration, which determines the rows", run.configuration));
   return html;

@@ -3,7 +3,7 @@
 # WebAssembly, linters, MPI, and the reference implementations that tests compare with.
 set -euo pipefail
 
-build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libsqlite3-dev libstb-dev)
+build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libsqlite3-dev libstb-dev libpng-dev)
 tests=(libgtest-dev libbenchmark-dev emscripten nodejs npm chromium clang-format clang-tidy python3 python3-numpy libopenmpi-dev openmpi-bin)
 
 wanted=("${build[@]}")

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "cli/gallery.h"
+
+#include "cli/pictures.h"
+#include "cli/text_file.h"
+#include "probust/base/error.h"
+#include "report/gallery.h"
+#include "report/words.h"
+
+namespace probust::cli {
+
+void check_gallery(const Arguments& arguments) {
+  if (!arguments.gallery.empty()) require_ending("--gallery", arguments.gallery, ".html");
+}
+
+void write_gallery(const Arguments& arguments, const RunResults& run, std::span<const Ranking> rankings) {
+  if (arguments.gallery.empty()) return;
+  const std::string& data = arguments.images.empty() ? arguments.data.path : arguments.images;
+  const report::Pictures pictures = pictures_of(run.configuration, run.information, data, report::ranked_points(rankings));
+  if (!pictures.missing.empty()) throw Error{ErrorCode::unreadable, "--gallery", pictures.missing, ""};
+  const std::string title = "Least and most robust points of " + report::file_name(arguments.model);
+  write_text_file(arguments.gallery, report::gallery_page(title, rankings, pictures, run.class_names));
+}
+
+}  // namespace probust::cli
