@@ -35,7 +35,7 @@ int killed_again_and_again(const std::string& arguments, int most) {
       _exit(127);
     }
     if (kills < most) {
-      usleep(std::uniform_int_distribution<useconds_t>(1'000, 400'000)(random));
+      usleep(std::uniform_int_distribution<useconds_t>(1'000, 100'000)(random));
       kill(child, SIGKILL);
     }
     int raw = 0;
@@ -44,7 +44,7 @@ int killed_again_and_again(const std::string& arguments, int most) {
   }
 }
 
-const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator mc:20000,taylor --threads 1 --quiet";
+const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator mc:4000,taylor --threads 1 --quiet";
 
 TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
   const Folder folder;
@@ -212,7 +212,7 @@ TEST(CliRuns, AFullDiskLosesNothing) {
     GTEST_SKIP() << "needs the right to mount";
   const std::string run = disk + "/r.sqlite";
   const std::string command =
-      "estimate " + kDigits + " --sigma 0.01..1:40 --estimator mc:5000,taylor --threads 1 --quiet -o " + run;
+      "estimate " + kDigits + " --sigma 0.01..1:40 --estimator mc:200,taylor --threads 1 --quiet -o " + run;
   const Finished full = test::probust(command);
   EXPECT_EQ(full.status, 5) << full.err;
   EXPECT_NE(full.err.find("disk is full"), std::string::npos) << full.err;

@@ -62,20 +62,27 @@ TEST(RunFile, RowsComeBackAsTheyWere) {
   failed.estimate.note.clear();
   {
     RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, Mode::resume);
-    run.append(std::vector<Row>{plain, failed});
-    run.append(std::vector<Row>{row_with(2, "mc:10"), row_with(2, "auto:5")});
+    run.append({.rows = {plain, failed}});
+    run.append({.rows = {row_with(2, "mc:10"), row_with(2, "auto:5")}});
     EXPECT_EQ(run.rows(), 4);
     const auto rows = [&](const std::string& model, const std::string& estimator, std::int64_t first, std::int64_t count) {
-      return run.rows({.model = model, .noise = "gaussian:0.1", .estimator = estimator, .first = first, .count = count});
+      return run.done({.model = model, .noise = "gaussian:0.1", .estimator = estimator, .first = first, .count = count});
     };
     EXPECT_EQ(rows("", "mc:10", 2, 5), 1);
     EXPECT_EQ(rows("", "mc:10", 2, 6), 2);
     EXPECT_EQ(rows("", "mc:11", 2, 6), 0);
     EXPECT_EQ(rows("other", "mc:10", 2, 6), 0);
+    run.append({.skipped = {{"", 3, "a.png: is not an image"}}});
+    EXPECT_EQ(rows("", "mc:10", 2, 6), 3) << "a skipped point is done";
+    EXPECT_EQ(rows("", "mc:11", 2, 6), 1);
+    EXPECT_EQ(rows("", "mc:10", 4, 4), 1);
   }
   const RunFile run = RunFile::read(folder / "r.sqlite");
   const std::vector<Row> rows = all_rows(run);
   ASSERT_EQ(rows.size(), 4U);
+  ASSERT_EQ(run.results().skipped.size(), 1U);
+  EXPECT_EQ(run.results().skipped[0].index, 3);
+  EXPECT_EQ(run.results().skipped[0].reason, "a.png: is not an image");
   EXPECT_EQ(rows[0].index, 2);
   EXPECT_EQ(rows[0].label, 3);
   EXPECT_EQ(rows[2].label, std::nullopt);
@@ -98,7 +105,7 @@ TEST(RunFile, OneConfigurationAndOneWriter) {
   const Configuration one{{"seed", "0"}, {"noise", "gaussian:0.1"}}, other{{"seed", "0"}, {"noise", "gaussian:0.2"}};
   {
     RunFile run = RunFile::open(path, one, Mode::resume);
-    run.append(std::vector<Row>{row_with(1, "mc:10")});
+    run.append({.rows = {row_with(1, "mc:10")}});
     EXPECT_EQ(code_of([&] { RunFile::open(path, one, Mode::resume); }), ErrorCode::conflict);
     EXPECT_EQ(RunFile::read(path).rows(), 1);  // reading is allowed meanwhile
   }
@@ -134,7 +141,7 @@ TEST(RunFile, ExtendAllowsMoreButNotOther) {
   const Configuration before{{"noise", "gaussian:0.1"}, {"seed", "0"}},
       more{{"noise", "gaussian:0.1, gaussian:0.2"}, {"seed", "0"}};
   const Configuration other{{"noise", "gaussian:0.1"}, {"seed", "1"}};
-  RunFile::open(path, before, Mode::resume).append(std::vector<Row>{row_with(1, "mc:10")});
+  RunFile::open(path, before, Mode::resume).append({.rows = {row_with(1, "mc:10")}});
   EXPECT_EQ(code_of([&] { RunFile::open(path, more, Mode::resume); }), ErrorCode::conflict);
   EXPECT_EQ(code_of([&] { RunFile::open(path, other, Mode::extend); }), ErrorCode::conflict);
   EXPECT_EQ(RunFile::open(path, more, Mode::extend).rows(), 1);
@@ -147,7 +154,7 @@ TEST(RunFile, PointsAndInformationComeBack) {
   Row of_b = row_with(4, "mc:10");
   of_b.model = "b.onnx";
   const PointRecord one{"a.onnx", 4, std::nullopt, 2, {0.5F, -1.25F}}, two{"b.onnx", 4, 1, 0, {}};
-  run.append(std::vector<Row>{of_b}, std::vector<PointRecord>{two, one});
+  run.append({.rows = {of_b}, .points = {two, one}});
   run.set_information({{"command", "probust"}, {"points", "3"}});
   run.set_information({{"points", "4"}});
   const Results results = run.results();

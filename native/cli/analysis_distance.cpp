@@ -115,6 +115,7 @@ void print_certificates(const GroupCertificates& certificates) {
 
 void print_boundaries(const std::vector<PointDistances>& points) {
   std::vector<double> distances;
+  distances.reserve(points.size());
   for (const PointDistances& point : points) distances.push_back(point.boundary == nullptr ? NAN : point.boundary->distance);
   fmt::print("  nearest boundary: quartiles {}, {}, {}; Spearman's correlation with p {}\n",
              short_number(quantile_of(distances, 0.25)), short_number(quantile_of(distances, 0.5)),

@@ -8,10 +8,12 @@
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/gallery.h"
+#include "cli/progress_line.h"
 #include "cli/text_table.h"
 #include "probust/analysis/bias.h"
 #include "probust/analysis/ranking.h"
 #include "probust/analysis/summary.h"
+#include "probust/base/text.h"
 
 namespace probust::cli {
 namespace {
@@ -40,7 +42,7 @@ std::string unanswered_text(const GroupSummary& group) {
 void print_summary(const Summary& summary, const store::Configuration& information) {
   for (const CleanAccuracy& model : summary.models) fmt::print("{}", accuracy_text(model));
   for (const auto& [name, value] : information) {
-    if (name == "seconds") fmt::print("time {} s\n", value);
+    if (name == "seconds") fmt::print("time {}\n", duration_text(parse_double(value).value_or(0)));
   }
   TextTable table({"<noise", "<estimator", "points", "mean p", "95% interval", "5%", "25%", "median", "75%", "95%", "passes",
                    "<not answered"});

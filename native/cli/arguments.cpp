@@ -129,7 +129,7 @@ void refuse_overwriting(const Arguments& arguments) {
     for (const std::string& input : {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes}) {
       std::error_code unlike;  // set if one of them does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
-        throw Error{ErrorCode::usage, flag, "'" + output + "' is " + input + ", which is read", "name another file"};
+        throw Error{ErrorCode::usage, flag, fmt::format("'{}' is {}, which is read", output, input), "name another file"};
     }
   }
 }

@@ -12,7 +12,7 @@ namespace {
 int write_interruptibly(Executor& executor, const std::string& output, const Dataset& data, const std::function<void()>& write) {
   const auto work = [&] {
     write();
-    report_bad(data.bad);
+    report_bad(skipped_points(data.bad));
     return 0;
   };
   return run_interruptibly(executor.progress.stop, work, [&] { return output + " is not complete"; });

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/load.h"
@@ -20,32 +20,28 @@
 namespace probust::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kSeconds = 0.25;     // per measurement
 constexpr int kRepeats = 5;           // the median is used
 constexpr double kSecondsOfAll = 12;  // for all batch sizes of the forward; the same again for the Jacobian
 constexpr double kSlowestCall = 1.5;  // seconds: batch sizes expected to take longer are skipped
 constexpr double kKindsShown = 0.01;  // of the time
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 // Seconds of one call: the median over several measurements, each with enough calls to fill kSeconds / kRepeats; the time of the
 // first call if that was long enough by itself.
 double seconds_per_call(const std::function<void()>& call) {
-  const auto begin = Clock::now();
+  const Stopwatch first_watch;
   call();
-  const double first = seconds_since(begin);
+  const double first = first_watch.seconds();
   if (first > 4 * kSeconds) return first;
   std::vector<double> times;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     int calls = 0;
     double elapsed = 0;
     do {
       call();
       ++calls;
-      elapsed = seconds_since(start);
+      elapsed = watch.seconds();
     } while (elapsed < kSeconds / kRepeats);
     times.push_back(elapsed / calls);
   }
@@ -102,9 +98,9 @@ struct Measurements {
 Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)>& make,
                      std::initializer_list<std::int64_t> batches, const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;
-  const auto start = Clock::now();
+  const Stopwatch watch;
   for (const std::int64_t batch : batches) {
-    if (!result.all.empty() && seconds_since(start) > kSecondsOfAll) break;
+    if (!result.all.empty() && watch.seconds() > kSecondsOfAll) break;
     if (static_cast<double>(batch) * result.least_seconds() > kSlowestCall) break;
     const bool measured =
         std::any_of(result.all.begin(), result.all.end(), [&](const Measurement& m) { return m.batch == batch; });

@@ -2,10 +2,11 @@
 #include "cli/block_estimator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "cli/clock.h"
+#include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "probust/analysis/calibration.h"
@@ -50,7 +51,7 @@ std::int64_t BlockEstimator::preferred_count() const {
 }
 
 Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const std::vector<bool>& wanted) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   PointBlock block = read_points(problem_, first, count);
   Results results;
   if (!block.index.empty()) {
@@ -60,8 +61,10 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
     results = results_of(block, points, logits,
                          problem_.arguments.smooth ? smoothed(points, logits) : one_by_one(points, logits, wanted));
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  pace_ = std::max(1e-9, taken.count()) / static_cast<double>(count);
+  for (const BadPoint& point : problem_.data->bad()) {
+    if (point.index >= first && point.index < first + count) results.skipped.push_back(skipped_point(point, model_));
+  }
+  pace_ = std::max(1e-9, watch.seconds()) / static_cast<double>(count);
   return results;
 }
 

@@ -5,9 +5,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "cli/block_estimator.h"
+#include "cli/clock.h"
 #include "cli/progress_line.h"
 #include "probust/estimators/pooling.h"
 
@@ -28,9 +28,9 @@ Cost measure(BlockEstimator& estimator, const Problem& problem, const std::vecto
   Cost cost;
   const std::int64_t all = std::min(point_count(problem), kBlock);
   for (std::int64_t count = std::min<std::int64_t>(4, all);; count = std::min(4 * count, all)) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const Results results = estimator.estimate(first_position(problem), count, wanted);
-    const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double taken = watch.seconds();
     cost = {taken / static_cast<double>(count), 0, 0, std::ssize(results.points)};
     for (const Row& row : results.rows) {
       cost.forwards += row.estimate.forwards;

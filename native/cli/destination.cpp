@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/destination.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "cli/messages.h"
 #include "cli/results.h"
 #include "probust/base/error.h"
+#include "probust/base/text.h"
 #include "store/journal.h"
 #include "store/run_file.h"
 #include "store/write_lock.h"
@@ -107,26 +109,37 @@ class ResumableText final : public LockedJournal, public Text {
 
 class Stored final : public Destination {
  public:
-  explicit Stored(store::RunFile run) : run_(std::move(run)) {}
+  explicit Stored(store::RunFile run)
+      : run_(std::move(run)), seconds_before_(parse_double(store::value_of(run_.information(), "seconds")).value_or(0)) {
+    run_.set_information({{"finished", ""}});
+  }
 
   std::vector<bool> answered(const Block& block, const Plan& plan) override {
     std::vector<bool> answers;
     for (const auto& [noise, estimator] : plan.questions()) {
-      const std::int64_t rows = run_.rows({.model = block.model,
+      const std::int64_t done = run_.done({.model = block.model,
                                            .noise = plan.noises[noise].text(),
                                            .estimator = plan.text(plan.estimators[estimator]),
                                            .first = block.first,
                                            .count = block.count});
-      answers.push_back(rows == block.count);
+      answers.push_back(done == block.count);
     }
     return answers;
   }
-  void write(const Block&, const Results& results) override { run_.append(results.rows, results.points); }
+  void write(const Block&, const Results& results) override {
+    run_.append(results);
+    run_.set_information({{"seconds", fmt::format("{:.1f}", seconds_before_ + watch_.seconds())}});
+  }
   void inform(const store::Configuration& entries) override { run_.set_information(entries); }
-  void finish() override { run_.rest(); }
+  void finish() override {
+    run_.set_information({{"finished", utc_text()}});
+    run_.rest();
+  }
 
  private:
   store::RunFile run_;
+  double seconds_before_;  // that earlier attempts took
+  Stopwatch watch_;
 };
 
 store::RunFile::Mode mode_of(const Arguments& arguments) {
@@ -151,7 +164,7 @@ bool is_run(const std::string& path) { return ending_of(path) == "sqlite"; }
 bool names_run(const Arguments& arguments) { return is_run(arguments.output); }
 
 std::string format_of(const Arguments& arguments) {
-  const std::string ending = ending_of(arguments.output);
+  std::string ending = ending_of(arguments.output);
   if (!arguments.output.empty() && ending != "csv" && ending != "jsonl") {
     throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv, .jsonl or .sqlite",
                 "name for example rows.jsonl"};
@@ -186,10 +199,13 @@ std::unique_ptr<Destination> run_destination(const Arguments& arguments, const s
 void Collected::write(const Block&, const Results& more) {
   results.rows.insert(results.rows.end(), more.rows.begin(), more.rows.end());
   results.points.insert(results.points.end(), more.points.begin(), more.points.end());
+  results.skipped.insert(results.skipped.end(), more.skipped.begin(), more.skipped.end());
 }
 
 void Collected::inform(const store::Configuration& entries) {
   information.insert(information.end(), entries.begin(), entries.end());
 }
+
+void Collected::finish() { information.emplace_back("seconds", fmt::format("{:.1f}", watch_.seconds())); }
 
 }  // namespace probust::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "cli/clock.h"
 #include "cli/plan.h"
 #include "cli/row_writer.h"
 #include "probust/analysis/results.h"
@@ -62,10 +63,13 @@ class Collected final : public Destination {
   std::vector<bool> answered(const Block&, const Plan& plan) override { return std::vector<bool>(plan.questions().size()); }
   void write(const Block& block, const Results& results) override;
   void inform(const store::Configuration& entries) override;
-  void finish() override {}
+  void finish() override;
 
   Results results;
   store::Configuration information;
+
+ private:
+  Stopwatch watch_;
 };
 
 }  // namespace probust::cli

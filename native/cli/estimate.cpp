@@ -2,17 +2,15 @@
 // probust estimate: from files to rows. Blocks of points go through every noise model and estimator, and their rows are written.
 #include "cli/estimate.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <functional>
 #include <optional>
 #include <utility>
 
 #include "cli/block_estimator.h"
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/cost.h"
 #include "cli/hints.h"
@@ -29,10 +27,6 @@
 
 namespace probust::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // The positions of a shard: whole blocks, so that estimates that borrow from other points are the same as without shards.
 Ledger::Span span_of(const Problem& problem, const Shard& shard) {
@@ -67,8 +61,7 @@ class ModelRun {
     destination.inform({{"points", std::to_string(span_.last - span_.first)}});
   }
 
-  // Points that were left out, of those that this process read.
-  std::vector<BadPoint> bad() const { return problem_.data->bad(); }
+  std::vector<SkippedPoint> bad() const { return ledger_.bad(); }
 
   int go() {
     report_large_noise(problem_, plan_.noises);
@@ -115,7 +108,7 @@ class ModelRun {
     if (ledger_.skipped() > 0) say("{}{} points were done before\n", of_, ledger_.skipped());
     const Ledger::Counts counts = ledger_.counts();
     report_accuracy(of_, counts.correct, counts.labelled);
-    const double seconds = seconds_since(begin_);
+    const double seconds = watch_.seconds();
     const std::int64_t points = ledger_.done() - ledger_.skipped();
     constexpr double kWorthSaying = 5;  // seconds
     if (seconds >= kWorthSaying)
@@ -130,10 +123,8 @@ class ModelRun {
   Ledger::Span span_;
   BlockEstimator estimator_;
   Ledger ledger_;
-  Clock::time_point begin_ = Clock::now();
+  Stopwatch watch_;
 };
-
-std::string now_text() { return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))); }
 
 // For people who look at a run later, and for the report.
 store::Configuration information_of(const Arguments& arguments, const Problem& problem) {
@@ -144,7 +135,7 @@ store::Configuration information_of(const Arguments& arguments, const Problem& p
           {"class_names", fmt::format("{}", fmt::join(problem.class_names, "\n"))},
           {"device", std::string(problem.executor->name())},
           {"threads", std::to_string(thread_count(arguments.device))},
-          {"last_started", now_text()}};
+          {"last_started", utc_text()}};
 }
 
 std::unique_ptr<Destination> open_destination(const Arguments& arguments, const Plan& plan, const Problem& problem) {
@@ -175,7 +166,6 @@ int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Clust
       return 0;
     };
     const int status = run_interruptibly(stop, go, [&] { return fmt::format("rank {} ends", cluster.rank()); });
-    report_bad(problem.data->bad());
     if (status != 0) return status;
   }
   return 0;
@@ -184,7 +174,6 @@ int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Clust
 int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDestination& open, Ranks* ranks) {
   const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
   Destination* destination = nullptr;
-  const auto begin = Clock::now();
   int status = static_cast<int>(ErrorCode::numerical);
   for (std::size_t m = 0; m < models.size(); ++m) {
     Problem problem = load_problem(with_model(arguments, models[m]), plan.noises);
@@ -197,11 +186,9 @@ int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDest
         problem.executor->progress.stop, [&] { return run.go(); },
         [&] { return std::to_string(run.rows_written()) + " rows were written"; });
     report_bad(run.bad());
-    destination->inform({{"bad_points", std::to_string(run.bad().size())}});
     if (of_run == kInterrupted) return of_run;
     status = std::min(status, of_run);
   }
-  destination->inform({{"seconds", fmt::format("{:.1f}", seconds_since(begin))}});
   destination->finish();
   return status;
 }

@@ -172,7 +172,7 @@ void warm_up(Executor& executor, const Points& point, const Noise& noise, Fronti
 
 void compare_on(const Arguments& problem, References& references, std::size_t network, Frontier& frontier) {
   const Dataset data = load_data(problem);
-  report_bad(data.bad);
+  report_bad(skipped_points(data.bad));
   const Model model = load_model(problem, point_shape(data.x), true);
   Arguments one_thread = problem;
   one_thread.device.threads = 1;

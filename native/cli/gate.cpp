@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "cli/analysis_output.h"
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/comparable.h"
 #include "cli/junit.h"
@@ -172,13 +173,14 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// How many points should have p: as many as were planned, or else as have rows, and those of the baseline.
+// How many points should have p: as many as were planned, without those that could not be read, or else as have rows; and those
+// of the baseline.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
-  std::int64_t expected = std::max(std::ssize(group.rows), std::ssize(baseline.rows));
-  for (const auto& [name, value] : run.information) {
-    if (name == "points") expected = std::max<std::int64_t>(expected, parse_integer(value).value_or(0));
-  }
-  return expected;
+  const std::vector<SkippedPoint>& skipped = run.results.skipped;
+  const auto unread =
+      std::count_if(skipped.begin(), skipped.end(), [&](const SkippedPoint& s) { return s.model == group.key.model; });
+  const std::int64_t planned = parse_integer(store::value_of(run.information, "points")).value_or(0);
+  return std::max({std::ssize(group.rows), std::ssize(baseline.rows), planned - unread});
 }
 
 // If points have no p: says so, and returns the check that is not met.
@@ -206,10 +208,10 @@ CheckedGroup checked(const Arguments& arguments, const RunResults& run, const Ro
   const Decision decision = arguments.gate.confident ? Decision::confident : Decision::measured;
   CheckedGroup result{group.key, {}};
   for (const Threshold& threshold : thresholds) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const Check measured = comparing(arguments.run, [&] { return check(group, threshold, baseline, decision); });
     result.checks.push_back(named(measured, run.class_names));
-    result.checks.back().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    result.checks.back().seconds = watch.seconds();
   }
   const auto missing = missing_points(arguments, group.key, group.p(), expected_points(run, group, baseline));
   if (missing) result.checks.push_back(*missing);
@@ -221,6 +223,7 @@ std::vector<CheckedGroup> checked_groups(const Arguments& arguments, const RunRe
   const Baseline baseline(arguments, run);
   const std::vector<RowGroup> groups = selected_groups(arguments, run.results);
   std::vector<CheckedGroup> result;
+  result.reserve(groups.size());
   for (const RowGroup& group : groups) result.push_back(checked(arguments, run, group, baseline.partner(group.key), thresholds));
   for (const RowGroup& lost : baseline.without_partner(groups)) {
     if (!selected(arguments, lost.key)) continue;
@@ -312,6 +315,7 @@ int run_gate(const Arguments& arguments) {
   const bool met = all_met(groups);
   if (!arguments.gate.junit.empty()) {
     std::vector<JunitSuite> suites;
+    suites.reserve(groups.size());
     for (const CheckedGroup& group : groups) suites.push_back(junit_suite(group));
     write_text_file(arguments.gate.junit, junit_xml("probust gate", suites, started));
   }

@@ -74,6 +74,7 @@ void Ledger::close() {
 }
 
 void Ledger::count(const Results& results) {
+  bad_.insert(bad_.end(), results.skipped.begin(), results.skipped.end());
   counts_.answered += std::count_if(results.rows.begin(), results.rows.end(), has_answer);
   for (const PointRecord& point : results.points) {
     counts_.labelled += point.label ? 1 : 0;
@@ -88,7 +89,8 @@ void Ledger::write_ready() {
     if (rules_.hold) {
       append(held_.rows, std::move(results.rows));
       append(held_.points, std::move(results.points));
-    } else if (!results.points.empty()) {
+      append(held_.skipped, std::move(results.skipped));
+    } else if (!results.points.empty() || !results.skipped.empty()) {
       write(block, results);
     }
     waiting_.erase(entry);
@@ -103,6 +105,13 @@ void Ledger::write(const Block& block, const Results& results) {
 void Ledger::write_held() {
   const std::lock_guard lock(mutex_);
   if (!held_.rows.empty()) write({model_, span_.first, span_.last - span_.first}, held_);
+}
+
+std::vector<SkippedPoint> Ledger::bad() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SkippedPoint> points = bad_;
+  std::sort(points.begin(), points.end(), [](const SkippedPoint& a, const SkippedPoint& b) { return a.index < b.index; });
+  return points;
 }
 
 Ledger::Counts Ledger::counts() const {

@@ -69,6 +69,9 @@ class Ledger final : public Assignments {
   };
   Counts counts() const;
 
+  /// The points so far that could not be read, without those of earlier attempts, by position.
+  std::vector<SkippedPoint> bad() const;
+
  private:
   void count(const Results& results);
   void write_ready();
@@ -85,6 +88,7 @@ class Ledger final : public Assignments {
   std::map<std::int64_t, std::pair<Block, Results>> waiting_;  // for earlier blocks, by position; skipped ones without results
   Results held_;
   Counts counts_;
+  std::vector<SkippedPoint> bad_;
   std::atomic<std::int64_t> done_{0};
   std::int64_t skipped_ = 0;
   bool closed_ = false;

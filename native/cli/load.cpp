@@ -111,12 +111,22 @@ std::vector<std::string> load_class_names(const DataArguments& data) {
   return named(read_class_names(data.classes), data.classes);
 }
 
-void report_bad(const std::vector<BadPoint>& bad) {
+SkippedPoint skipped_point(const BadPoint& bad, const std::string& model) {
+  return {model, bad.index, bad.error.where + ": " + bad.error.problem};
+}
+
+std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad) {
+  std::vector<SkippedPoint> skipped;
+  skipped.reserve(bad.size());
+  for (const BadPoint& point : bad) skipped.push_back(skipped_point(point));
+  return skipped;
+}
+
+void report_bad(const std::vector<SkippedPoint>& bad) {
   constexpr std::size_t kMost = 20;
   if (bad.empty()) return;
   say("probust: {} {} left out:\n", bad.size(), bad.size() == 1 ? "point was" : "points were");
-  for (std::size_t i = 0; i < std::min(kMost, bad.size()); ++i)
-    say("  {} {}: {}\n", bad[i].index, printable(bad[i].error.where), printable(bad[i].error.problem));
+  for (std::size_t i = 0; i < std::min(kMost, bad.size()); ++i) say("  {} {}\n", bad[i].index, printable(bad[i].reason));
   if (bad.size() > kMost) say("  and {} more\n", bad.size() - kMost);
 }
 

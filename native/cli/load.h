@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "datasets/dataset.h"
 #include "datasets/point_source.h"
+#include "probust/analysis/results.h"
 #include "probust/estimators/row.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/import.h"
@@ -40,7 +41,11 @@ std::unique_ptr<PointSource> open_data(const Arguments& arguments);
 std::vector<std::string> load_class_names(const DataArguments& data);
 
 /// Lists points that were left out on stderr: up to 20, and how many more there are.
-void report_bad(const std::vector<BadPoint>& bad);
+void report_bad(const std::vector<SkippedPoint>& bad);
+
+/// A bad point, as it is recorded.
+SkippedPoint skipped_point(const BadPoint& bad, const std::string& model = "");
+std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad);
 
 /// The model as a function in the data's natural units.
 Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments);

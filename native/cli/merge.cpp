@@ -43,13 +43,11 @@ void check_shards(const std::vector<std::string>& runs, const std::vector<store:
 // How many points the shard has. Throws if they are not complete.
 std::int64_t check_complete(const std::string& path, const Results& results, const store::Configuration& information) {
   const std::int64_t planned = parse_integer(store::value_of(information, "points")).value_or(0);
+  if (!store::value_of(information, "finished").empty()) return planned;
   std::set<std::int64_t> indices;
   for (const PointRecord& point : results.points) indices.insert(point.index);
-  const auto bad = parse_integer(store::value_of(information, "bad_points")).value_or(0);
-  if (std::ssize(indices) + bad < planned)
-    throw Error{ErrorCode::usage, path, fmt::format("has {} of {} points", indices.size(), planned),
-                "repeat its estimate command first, which goes on where it ended"};
-  return planned;
+  throw Error{ErrorCode::usage, path, fmt::format("is not finished: it has {} of {} points", indices.size(), planned),
+              "repeat its estimate command first, which goes on where it ended"};
 }
 
 }  // namespace
@@ -72,7 +70,7 @@ int run_merge(const Arguments& arguments) {
     points += check_complete(path, results, information);
     seconds += parse_double(store::value_of(information, "seconds")).value_or(0);
     merged.set_information(information);
-    merged.append(results.rows, results.points);
+    merged.append(results);
   }
   merged.set_information({{"points", std::to_string(points)}, {"seconds", fmt::format("{:.1f}", seconds)}});
   merged.rest();

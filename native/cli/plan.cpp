@@ -70,6 +70,7 @@ void check_options(const Arguments& arguments, const Plan& plan) {
 
 std::string checksums(const std::vector<std::string>& paths) {
   std::vector<std::string> sums;
+  sums.reserve(paths.size());
   for (const std::string& path : paths) sums.push_back(store::checksum(path));
   return join(sums);
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cli/clock.h"
 #include "cli/messages.h"
 
 namespace probust::cli {
@@ -59,11 +60,11 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::watch() {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const auto interval = terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(3000);
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, interval, [this] { return over_; })) {
-    show(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    show(watch.seconds());
   }
 }
 

@@ -94,17 +94,21 @@ PointRecord point_of(const Json& a) {
   return {a.at(0), a.at(1), optional<std::int64_t>(a.at(2)), a.at(3), a.at(4).get<std::vector<float>>()};
 }
 
+Json json_of(const SkippedPoint& point) { return {point.model, point.index, point.reason}; }
+
 Json json_of(const Results& results) {
-  Json rows = Json::array(), points = Json::array();
+  Json rows = Json::array(), points = Json::array(), skipped = Json::array();
   for (const Row& row : results.rows) rows.push_back(json_of(row));
   for (const PointRecord& point : results.points) points.push_back(json_of(point));
-  return {{"rows", rows}, {"points", points}};
+  for (const SkippedPoint& point : results.skipped) skipped.push_back(json_of(point));
+  return {{"rows", rows}, {"points", points}, {"skipped", skipped}};
 }
 
 Results results_of(const Json& message) {
   Results results;
   for (const Json& row : message.at("rows")) results.rows.push_back(row_of(row));
   for (const Json& point : message.at("points")) results.points.push_back(point_of(point));
+  for (const Json& point : message.at("skipped")) results.skipped.push_back({point.at(0), point.at(1), point.at(2)});
   return results;
 }
 
@@ -161,7 +165,8 @@ void RankServer::serve() {
   }
 }
 
-// A request is {"next": count}, {"rows": ..., "points": ...} for the block that the rank works on, or {"ends": true}.
+// A request is {"next": count}, {"rows": ..., "points": ..., "skipped": ...} for the block that the rank works on, or {"ends":
+// true}.
 void RankServer::answer(int rank, std::span<const std::byte> bytes) {
   const Json request = json_of(bytes);
   if (request.contains("next")) {

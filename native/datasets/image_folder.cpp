@@ -70,7 +70,7 @@ void add_class(ImageFolder& folder, const std::string& name) {
   if (entries.images.empty())
     refuse(path, "has no images, and each folder is a class", "remove it, or name classes in a table with " + option("labels"));
   for (const std::string& image : entries.images) {
-    folder.images.push_back(name + "/" + image);
+    folder.images.push_back(std::string(name).append("/").append(image));
     folder.labels.push_back(std::ssize(folder.class_names));
   }
   folder.class_names.push_back(name);

@@ -27,15 +27,15 @@ ResizeFilter triangle_filter(std::int64_t in, std::int64_t out) {
   std::vector<double> exact(static_cast<std::size_t>(filter.most));
   for (std::int64_t i = 0; i < out; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
-    const std::int64_t first = std::max<std::int64_t>(0, static_cast<std::int64_t>(centre - support + 0.5));
-    const std::int64_t count = std::min(in, static_cast<std::int64_t>(centre + support + 0.5)) - first;
+    const std::int64_t first = std::max<std::int64_t>(0, std::llround(centre - support));
+    const std::int64_t count = std::min<std::int64_t>(in, std::llround(centre + support)) - first;
     double sum = 0;
     for (std::int64_t k = 0; k < count; ++k) {
       exact[k] = std::max(0.0, 1 - std::fabs((static_cast<double>(first + k) - centre + 0.5) / support));
       sum += exact[k];
     }
     for (std::int64_t k = 0; k < count; ++k)
-      filter.weights[i * filter.most + k] = static_cast<std::int32_t>(0.5 + exact[k] / sum * (1 << kFractionBits));
+      filter.weights[i * filter.most + k] = static_cast<std::int32_t>(std::lround(exact[k] / sum * (1 << kFractionBits)));
     filter.first.push_back(first);
     filter.count.push_back(count);
   }

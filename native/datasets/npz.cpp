@@ -121,7 +121,7 @@ Stored extract(const Stored& file, const Member& member, const std::string& path
   check_part(file.size(), begin, member.packed_bytes, path, "member " + member.name);
   const Stored packed = file.from(begin, member.packed_bytes);
   if (member.method == 0 && packed.size() != member.bytes) refuse(path, "gives two sizes for member " + member.name);
-  const Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
+  Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
   if (checksum_of(stored) != member.checksum)
     refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
   return stored;

@@ -54,6 +54,7 @@ std::vector<const RowGroup*> Lead::few() const {
   if (noises.size() <= kFewNoises) return noises;
   const std::set<std::size_t> chosen{0, widest, noises.size() - 1};
   std::vector<const RowGroup*> result;
+  result.reserve(chosen.size());
   for (const std::size_t k : chosen) result.push_back(noises[k]);
   return result;
 }

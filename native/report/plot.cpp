@@ -273,7 +273,7 @@ class Drawing {
                      "path", point.title);
     }
     std::string path;
-    for (const auto& [x, y] : dots) path += "M" + x + " " + y + "h0";
+    for (const auto& [x, y] : dots) path += fmt::format("M{} {}h0", x, y);
     if (!path.empty())
       text += fmt::format(
           "<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-opacity=\".6\" stroke-width=\"4\" "

@@ -95,6 +95,16 @@ bool labelled(const Material& material) {
   return false;
 }
 
+Table table_of_skipped(const Material& material) {
+  Table table{
+      .caption = "Points that could not be read, and were left out", .columns = {{"point"}, {"reason", false}}, .wraps = true};
+  for (const SkippedPoint& point : material.run.results.skipped) {
+    if (!material.several_models() || point.model == material.run.results.skipped.front().model)
+      table.rows.push_back({std::to_string(point.index), point.reason});
+  }
+  return table;
+}
+
 // Entries that say something.
 Table table_of_entries(const std::string& caption, const Entries& entries) {
   Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
@@ -111,13 +121,13 @@ std::string summary_section(const Material& material) {
   std::string html = cards(material);
   if (!labelled(material)) html += paragraph("The data have no labels, so there is no accuracy.");
   html += table(table_of_groups(material));
-  return html +
-         paragraph(
-             "Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the same kind "
-             "lies; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
-             "them "
-             "below the median. Passes are evaluations of the network or of its gradient that an estimator spends on a point, "
-             "which is its cost.");
+  html += paragraph(
+      "Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the same kind "
+      "lies; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
+      "them below the median. Passes are evaluations of the network or of its gradient that an estimator spends on a point, "
+      "which is its cost.");
+  if (!material.run.results.skipped.empty()) html += table(table_of_skipped(material));
+  return html;
 }
 
 std::string origin_section(const Material& material) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/journal.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -30,7 +32,7 @@ Journal::Journal(const std::string& path, const Configuration& given, bool repla
     throw Error{ErrorCode::usage, option("output"), "'" + path + "' cannot be written", "give a path in a folder that exists"};
   if (goes_on) return;
   std::string text = std::string(kTitle) + "\n";
-  for (const auto& [name, value] : configuration) text += "is " + name + " " + value + "\n";
+  for (const auto& [name, value] : configuration) text += fmt::format("is {} {}\n", name, value);
   write(text);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "probust/base/error.h"
 #include "store/database.h"
@@ -19,6 +20,8 @@ CREATE TABLE IF NOT EXISTS questions (id INTEGER PRIMARY KEY, noise TEXT NOT NUL
   UNIQUE (noise, estimator));
 CREATE TABLE IF NOT EXISTS points (model TEXT NOT NULL, "index" INTEGER NOT NULL, label INTEGER, predicted INTEGER NOT NULL,
   logits BLOB, PRIMARY KEY (model, "index")) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS skipped (model TEXT NOT NULL, "index" INTEGER NOT NULL, reason TEXT NOT NULL,
+  PRIMARY KEY (model, "index")) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
   model TEXT NOT NULL, "index" INTEGER NOT NULL, question INTEGER NOT NULL REFERENCES questions, label INTEGER,
   predicted INTEGER NOT NULL, target INTEGER NOT NULL, p REAL, p_fail REAL, std_error REAL, ci_low REAL, ci_high REAL,
@@ -157,6 +160,16 @@ void insert_points(Database& database, std::span<const PointRecord> points) {
   }
 }
 
+void insert_skipped(Database& database, std::span<const SkippedPoint> skipped) {
+  Statement insert(database, "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?)");
+  for (const SkippedPoint& point : skipped) {
+    insert.bind(0, std::string_view(point.model));
+    insert.bind(1, point.index);
+    insert.bind(2, std::string_view(point.reason));
+    insert.step();
+  }
+}
+
 // Calls `changes` in one transaction: all of them are made, or none.
 void transact(Database& database, const std::function<void()>& changes) {
   database.execute("BEGIN IMMEDIATE;");
@@ -215,9 +228,11 @@ std::int64_t RunFile::rows() const {
   return count.integer(0);
 }
 
-std::int64_t RunFile::rows(const Range& range) const {
-  Statement within(state_->database, R"(SELECT count(*) FROM answers JOIN questions ON question = id
-    WHERE model = ? AND "index" >= ? AND "index" < ? AND noise = ? AND estimator = ?)");
+std::int64_t RunFile::done(const Range& range) const {
+  Statement within(state_->database, R"(SELECT
+    (SELECT count(*) FROM answers JOIN questions ON question = id
+      WHERE model = ?1 AND "index" >= ?2 AND "index" < ?3 AND noise = ?4 AND estimator = ?5) +
+    (SELECT count(*) FROM skipped WHERE model = ?1 AND "index" >= ?2 AND "index" < ?3))");
   within.bind(0, std::string_view(range.model));
   within.bind(1, range.first);
   within.bind(2, range.first + range.count);
@@ -227,11 +242,12 @@ std::int64_t RunFile::rows(const Range& range) const {
   return within.integer(0);
 }
 
-void RunFile::append(std::span<const Row> rows, std::span<const PointRecord> points) {
+void RunFile::append(const Results& results) {
   Database& database = state_->database;
   transact(database, [&] {
-    insert_rows(database, rows);
-    insert_points(database, points);
+    insert_rows(database, results.rows);
+    insert_points(database, results.points);
+    insert_skipped(database, results.skipped);
   });
 }
 
@@ -259,6 +275,8 @@ Results RunFile::results() const {
                               .predicted = all.integer(3),
                               .logits = {logits.begin(), logits.end()}});
   }
+  Statement skipped(state_->database, R"(SELECT model, "index", reason FROM skipped ORDER BY model, "index")");
+  while (skipped.step()) results.skipped.push_back({skipped.text(0), skipped.integer(1), skipped.text(2)});
   return results;
 }
 

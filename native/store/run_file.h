@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "probust/analysis/results.h"
@@ -34,19 +33,20 @@ class RunFile {
   RunFile& operator=(RunFile&&) noexcept;
   ~RunFile();
 
-  /// What rows are counted: those of one model (its name, or ""), noise and estimator, of the points at positions
-  /// [first, first + count) of the data.
+  /// One question to the points at positions [first, first + count) of the data: a model (its name, or ""), noise and estimator.
   struct Range {
     std::string model, noise, estimator;
     std::int64_t first = 0, count = 0;
   };
-  std::int64_t rows(const Range& range) const;
+
+  /// How many points of the range have a row, or were skipped.
+  std::int64_t done(const Range& range) const;
 
   /// All rows so far.
   std::int64_t rows() const;
 
-  /// Appends rows and points at once. Those of the same model, point, noise and estimator are replaced.
-  void append(std::span<const Row> rows, std::span<const PointRecord> points = {});
+  /// Appends all at once. Rows of the same model, point, noise and estimator are replaced, and so are points.
+  void append(const Results& results);
 
   /// Nothing more will be written for now: makes the run one file again.
   void rest();

@@ -13,7 +13,7 @@ inline std::string run_file_of(const std::string& path, const std::vector<Row>& 
                                const store::Configuration& configuration = {{"data", "one"}},
                                const store::Configuration& information = {}, const std::vector<PointRecord>& points = {}) {
   store::RunFile run = store::RunFile::open(path, configuration, store::RunFile::Mode::resume);
-  run.append(rows, points);
+  run.append({rows, points});
   run.set_information(information);
   return path;
 }

@@ -66,7 +66,7 @@ std::optional<ClassGap> largest_gap(const ClassedPoints& points, const std::vect
     if (most < 0 || means[c].mean > means[most].mean) most = c;
     if (least < 0 || means[c].mean <= means[least].mean) least = c;  // equal means: two classes nevertheless
   }
-  const auto pairs = static_cast<double>(compared * (compared - 1) / 2);
+  const double pairs = 0.5 * static_cast<double>(compared) * static_cast<double>(compared - 1);
   return gap_between(points, means, most, least, 1 - 0.05 / pairs);
 }
 

@@ -145,8 +145,12 @@ std::vector<std::string> models_of(const Results& results) {
 }
 
 std::span<const Row> rows_of_model(const Results& results, const std::string& model) {
-  const auto found = std::ranges::equal_range(results.rows, model, {}, &Row::model);
-  return {found.begin(), found.end()};
+  const std::vector<Row>& rows = results.rows;
+  const auto first =
+      std::lower_bound(rows.begin(), rows.end(), model, [](const Row& row, const std::string& name) { return row.model < name; });
+  const auto last =
+      std::upper_bound(first, rows.end(), model, [](const std::string& name, const Row& row) { return name < row.model; });
+  return {first, last};
 }
 
 std::optional<std::string> baseline_model(const std::vector<std::string>& models, const std::string& model) {

@@ -21,10 +21,18 @@ struct PointRecord {
   std::vector<float> logits{};  ///< [C]
 };
 
-/// Rows and points are in ascending order of model and index. There may be rows of points that are not recorded.
+/// A point that could not be read.
+struct SkippedPoint {
+  std::string model{};  ///< as in Row
+  std::int64_t index = 0;
+  std::string reason{};  ///< names the file, and the row if it is one
+};
+
+/// All are in ascending order of model and index. There may be rows of points that are not recorded.
 struct Results {
-  std::vector<Row> rows;
-  std::vector<PointRecord> points;
+  std::vector<Row> rows{};
+  std::vector<PointRecord> points{};
+  std::vector<SkippedPoint> skipped{};
 };
 
 }  // namespace probust
