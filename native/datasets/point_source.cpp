@@ -2,6 +2,7 @@
 #include "datasets/point_source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "datasets/formats.h"
 
@@ -38,9 +39,12 @@ std::vector<BadPoint> PointSource::bad() const {
   return points;
 }
 
-void PointSource::found_bad(std::int64_t position, const Error& error) {
-  if (!skip_bad_) throw error;
-  bad_.emplace(list_.offset + position, error);
+void PointSource::found_bad(std::int64_t position, Error error) {
+  if (!skip_bad_) {
+    error.hint = (error.hint.empty() ? "mend it" : error.hint) + ", or leave out what cannot be read with " + option("skip-bad");
+    throw error;
+  }
+  bad_.emplace(list_.offset + position, std::move(error));
 }
 
 Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options) {

@@ -66,7 +66,7 @@ class PointSource {
   PointSource(PointList list, bool skip_bad) : list_(std::move(list)), skip_bad_(skip_bad) {}
 
   /// A point that decode() cannot give. Throws its error without skip_bad.
-  void found_bad(std::int64_t position, const Error& error);
+  void found_bad(std::int64_t position, Error error);
 
  private:
   /// The points at the positions, without bad ones, which are passed to found_bad.
