@@ -212,6 +212,8 @@ TEST_F(CliAnalysis, MistakesAreNamed) {
       {"summary " + given + " --estimator adf",
        "it has the noise gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
       {"rank " + given + " --count 0", "--count"},
+      {"summary " + given + " --mean 0.5", "--mean: says how to estimate"},
+      {"agree " + given + " --quiet --per-class --threads 1", "--threads: says how to estimate"},
       {"bias " + given + " --plot a.png", "does not end in .svg"},
   };
   for (const auto& [arguments, expected] : mistakes) {

@@ -154,6 +154,21 @@ TEST(Images, AChangedByteOfAPngIsNoticed) {
   }
 }
 
+// stb_image would write beyond its table of 256 codes, before it notices that the segment is too short for them.
+TEST(Images, HuffmanTablesWithTooManyCodesAreRefused) {
+  const std::string file = test::plain_jpeg(1), many = test::jpeg_segment(0xc4, std::string(1, '\0') + std::string(16, '\xff'));
+  for (const std::size_t at : {std::size_t{2}, file.find("\xff\xc4")}) {
+    std::string changed = file;
+    changed.insert(at, many);
+    try {
+      decoded(changed, 1);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.problem, "is damaged: a Huffman table has 4080 codes");
+    }
+  }
+}
+
 TEST(Images, DamagedJpegsGiveAnImageOrAnErrorAndNothingElse) {
   std::mt19937 random(1);
   for (const int components : {1, 3, 4}) {

@@ -11,6 +11,7 @@
 #include "cli/help.h"
 #include "cli/messages.h"
 #include "cli/options.h"
+#include "cli/results.h"
 #include "datasets/dataset.h"
 #include "probust/base/error.h"
 
@@ -52,6 +53,26 @@ void describe_bench(CLI::App& app, Arguments& arguments, Command& chosen) {
   bench->add_flag("--quiet", arguments.quiet, "no progress on stderr");
 }
 
+constexpr const char* kEstimating = "With a model and data, as for estimate";
+
+// All options so far, apart from those that also select rows of a run.
+void group_estimating_options(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->get_positional() || name == "--help" || name == "--sigma" || name == "--noise" || name == "--estimator") continue;
+    option->group(kEstimating);
+  }
+}
+
+void refuse_estimating_options(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group() == kEstimating && option->count() > 0) {
+      throw Error{ErrorCode::usage, option->get_name(), "says how to estimate, and the rows of a run are there already",
+                  "leave it out, or give a model and data"};
+    }
+  }
+}
+
 // Commands that compute something from rows.
 void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
   const auto add = [&](const char* name, const char* what, Command command) {
@@ -62,6 +83,11 @@ void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
     add_data_options(*added, arguments);
     add_device_options(*added, arguments);
     add_question_options(*added, arguments);
+    group_estimating_options(*added);
+    added->callback([=, &arguments, &chosen] {
+      if (is_run(arguments.model)) refuse_estimating_options(*added);
+      chosen = command;
+    });
     added->add_flag("--json", arguments.json, "one JSON object");
     added->add_option("--plot", arguments.plot, "also draw a chart to this .svg file");
     added->add_flag("--quiet", arguments.quiet, "no progress on stderr");

@@ -31,12 +31,6 @@ ImageSize png_size(Bytes file, const std::string& path) {
           static_cast<std::int64_t>(big_endian(header.subspan(8, 4))), channels};
 }
 
-ImageSize jpeg_size(Bytes file, const std::string& path) {
-  const StbImage header = stb_header(file);
-  if (!header.problem.empty()) refuse(path, "cannot be decoded: " + header.problem, "copy or save it again");
-  return {header.height, header.width, header.channels};
-}
-
 // Every chunk is complete and has its checksum, up to the one that ends the image.
 void check_png(Bytes file, const std::string& path) {
   for (std::uint64_t at = kPngMagic.size(); true;) {
@@ -49,24 +43,72 @@ void check_png(Bytes file, const std::string& path) {
   }
 }
 
-// The marker that ends the image is there (ITU T.81, B.1). Segments have a length; the coded data after a start of scan end at
-// the next marker that is neither a stuffed zero nor a restart.
-void check_jpeg(Bytes file, const std::string& path) {
-  constexpr std::uint8_t kEnd = 0xd9, kScan = 0xda, kFirstRestart = 0xd0, kLastRestart = 0xd7;
-  bool coded = false;
-  for (std::size_t at = 2; at + 1 < file.size();) {
-    const std::uint8_t marker = file[at + 1];
-    const bool bare = marker == 0 || marker == 1 || (marker >= kFirstRestart && marker <= kLastRestart);
-    if (file[at] != 0xff || marker == 0xff) {
-      ++at;  // coded data, or a byte that fills the space before a marker
-    } else if (marker == kEnd) {
-      return;
-    } else if (bare) {
-      at += 2;
-    } else {
-      coded = coded || marker == kScan;
-      at += 2 + (at + 3 < file.size() ? std::max<std::size_t>(2, big_endian(file.subspan(at + 2, 2))) : 2);
+// Markers of a JPEG file (ITU T.81, B.1). Segments have a length; the coded data after a start of scan end at the next marker
+// that is neither a stuffed zero nor a restart.
+class JpegMarkers {
+ public:
+  static constexpr std::uint8_t kHuffmanTables = 0xc4, kEnd = 0xd9, kScan = 0xda;
+
+  explicit JpegMarkers(Bytes file) : file_(file) {}
+
+  // Goes to the next marker; false at the end of the file.
+  bool next() {
+    constexpr std::uint8_t kFirstRestart = 0xd0, kLastRestart = 0xd7;
+    while (at_ + 1 < file_.size()) {
+      marker_ = file_[at_ + 1];
+      if (file_[at_] != 0xff || marker_ == 0xff) {
+        ++at_;  // coded data, or a byte that fills the space before a marker
+        continue;
+      }
+      at_ += 2;
+      if (marker_ == 0 || marker_ == 1 || (marker_ >= kFirstRestart && marker_ <= kLastRestart)) continue;
+      contents_ = at_ + 2;
+      length_ = marker_ != kEnd && at_ + 1 < file_.size() ? std::max<std::size_t>(2, big_endian(file_.subspan(at_, 2))) : 0;
+      at_ += length_;
+      return true;
     }
+    return false;
+  }
+
+  std::uint8_t marker() const { return marker_; }
+  std::size_t contents() const { return contents_; }                           // their position in the file
+  std::size_t contents_size() const { return length_ > 2 ? length_ - 2 : 0; }  // as the file says
+
+ private:
+  Bytes file_;
+  std::size_t at_ = 2, contents_ = 0, length_ = 0;
+  std::uint8_t marker_ = 0;
+};
+
+// Huffman tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check that and writes beyond its own table.
+// It reads a whole table also if the segment is shorter.
+void check_huffman_tables(Bytes file, const std::string& path) {
+  constexpr std::size_t kLengths = 16, kMost = 256;
+  for (JpegMarkers markers(file); markers.next() && markers.marker() != JpegMarkers::kEnd;) {
+    if (markers.marker() != JpegMarkers::kHuffmanTables) continue;
+    for (std::size_t at = 0; at < markers.contents_size();) {
+      const Bytes lengths = file.subspan(std::min(file.size(), markers.contents() + at + 1));
+      std::size_t codes = 0;
+      for (const std::uint8_t count : lengths.first(std::min(kLengths, lengths.size()))) codes += count;
+      if (codes > kMost) refuse(path, "is damaged: a Huffman table has " + std::to_string(codes) + " codes", "copy it again");
+      at += 1 + kLengths + codes;
+    }
+  }
+}
+
+ImageSize jpeg_size(Bytes file, const std::string& path) {
+  check_huffman_tables(file, path);
+  const StbImage header = stb_header(file);
+  if (!header.problem.empty()) refuse(path, "cannot be decoded: " + header.problem, "copy or save it again");
+  return {header.height, header.width, header.channels};
+}
+
+// The marker that ends the image is there.
+void check_jpeg(Bytes file, const std::string& path) {
+  bool coded = false;
+  for (JpegMarkers markers(file); markers.next();) {
+    if (markers.marker() == JpegMarkers::kEnd) return;
+    coded = coded || markers.marker() == JpegMarkers::kScan;
   }
   refuse(path, coded ? "is truncated: its coded data stop before their end" : "is truncated within its header", "copy it again");
 }

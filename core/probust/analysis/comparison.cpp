@@ -150,7 +150,7 @@ std::span<const Row> rows_of_model(const Results& results, const std::string& mo
       std::lower_bound(rows.begin(), rows.end(), model, [](const Row& row, const std::string& name) { return row.model < name; });
   const auto last =
       std::upper_bound(first, rows.end(), model, [](const std::string& name, const Row& row) { return name < row.model; });
-  return {first, last};
+  return std::span(rows).subspan(first - rows.begin(), last - first);
 }
 
 std::optional<std::string> baseline_model(const std::vector<std::string>& models, const std::string& model) {
