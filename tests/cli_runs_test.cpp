@@ -24,6 +24,15 @@ using test::Folder;
 using test::kDigits;
 using test::lines_of;
 
+// A sanitized program takes longer to start, and for each copy.
+#ifdef PROBUST_SANITIZED
+constexpr useconds_t kLongestLife = 500'000;
+const std::string kCopies = "mc:600";
+#else
+constexpr useconds_t kLongestLife = 100'000;
+const std::string kCopies = "mc:4000";
+#endif
+
 // Starts `probust ARGUMENTS` and ends it at a random moment, again and again, until it is done. Returns how often it was killed.
 int killed_again_and_again(const std::string& arguments, int most) {
   std::mt19937 random(1);
@@ -35,7 +44,7 @@ int killed_again_and_again(const std::string& arguments, int most) {
       _exit(127);
     }
     if (kills < most) {
-      usleep(std::uniform_int_distribution<useconds_t>(1'000, 100'000)(random));
+      usleep(std::uniform_int_distribution<useconds_t>(1'000, kLongestLife)(random));
       kill(child, SIGKILL);
     }
     int raw = 0;
@@ -44,7 +53,7 @@ int killed_again_and_again(const std::string& arguments, int most) {
   }
 }
 
-const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator mc:4000,taylor --threads 1 --quiet";
+const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator " + kCopies + ",taylor --threads 1 --quiet";
 
 TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
   const Folder folder;
@@ -170,6 +179,14 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   EXPECT_EQ(test::probust("merge " + first + " " + first + out).status, 2);
   EXPECT_EQ(test::probust("merge " + first + out).status, 2);
   EXPECT_EQ(test::probust("merge " + merged + out).status, 2);
+
+  store::RunFile::open(first, store::RunFile::read(first).configuration(), store::RunFile::Mode::resume)
+      .set_information({{"finished", ""}});
+  const Finished cut = test::probust("merge" + shards + out);
+  EXPECT_EQ(cut.status, 2);
+  EXPECT_NE(cut.err.find("is not finished: it has 128 of 128 points"), std::string::npos) << cut.err;
+  ASSERT_EQ(test::probust(command + " --shard 1/4 -o " + first).status, 0);
+  EXPECT_EQ(test::probust("merge" + shards + out).status, 0);
 }
 
 TEST(CliRuns, ShardsOptionIsChecked) {
@@ -212,7 +229,7 @@ TEST(CliRuns, AFullDiskLosesNothing) {
     GTEST_SKIP() << "needs the right to mount";
   const std::string run = disk + "/r.sqlite";
   const std::string command =
-      "estimate " + kDigits + " --sigma 0.01..1:40 --estimator mc:200,taylor --threads 1 --quiet -o " + run;
+      "estimate " + kDigits + " --sigma 0.01..1:40 --estimator mc:20,taylor --threads 1 --quiet -o " + run;
   const Finished full = test::probust(command);
   EXPECT_EQ(full.status, 5) << full.err;
   EXPECT_NE(full.err.find("disk is full"), std::string::npos) << full.err;

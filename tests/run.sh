@@ -88,9 +88,9 @@ if [ "$quick" ]; then
   finish
 fi
 run_tests release
-await "build, asan"
-run_tests asan -LE slow
 await "build, wasm"
 run_tests wasm
+await "build, asan"
+run_tests asan -LE slow
 await "lint"
 finish
