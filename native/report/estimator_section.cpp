@@ -21,7 +21,8 @@ constexpr int kRadii = 60;                // of a chart
 Table table_of_comparisons(const Material& material, const std::vector<Comparison>& comparisons) {
   Table table{"Differences between two estimates of p for the same points", {{"noise", false}, {"a", false}, {"b", false}}, {}};
   if (material.several_models()) table.columns.insert(table.columns.begin(), {"model", false});
-  for (const char* title : {"points", "Pearson", "Spearman", "mean |a-b|", "mean a-b", "relative, p", "relative, 1-p"})
+  for (const char* title : {"points", "Pearson", "Spearman", "mean |a\u00a0−\u00a0b|", "mean a\u00a0−\u00a0b", "relative, p",
+                            "relative, 1\u00a0−\u00a0p"})
     table.columns.push_back({title});
   for (const Comparison& pair : comparisons) {
     std::vector<std::string> cells{pair.noise, pair.a, pair.b};
