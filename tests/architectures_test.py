@@ -17,62 +17,19 @@ try:
 except ImportError:
     print("skipped: numpy is not installed")
     sys.exit(77)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "support"))
 try:
     import onnx
     import torch
     import torch.nn.functional as F
     from onnx import numpy_helper
+    from onnx_in_torch import OPERATORS, padded
 except ImportError:
     torch = None
 
 NAMES = ["resnet18", "resnet50", "vgg16", "mobilenet_v2", "efficientnet_b0", "densenet121", "convnext_t", "vit_b16", "mixer_s16"]
 QUICK = ["resnet18", "mobilenet_v2"]
 LOGITS, JACOBIAN = 1e-5, 1e-4  # largest difference, relative to the largest logit and to the Jacobian's norm
-
-
-def padded(x, pads, value):
-    return F.pad(x, [pads[1], pads[3], pads[0], pads[2]], value=value)
-
-
-def conv(a, x, w, b=None):
-    return F.conv2d(padded(x, a["pads"], 0.0), w, b, stride=a["strides"], groups=a["group"])
-
-
-def average_pool(a, x):
-    assert not any(a["pads"])
-    return F.avg_pool2d(x, a["kernel_shape"], a["strides"])
-
-
-def gemm(a, x, w, b):
-    return x @ (w.T if a.get("transB") else w) + b
-
-
-# The operators of these networks in PyTorch, as functions of attributes, then operands.
-OPERATORS = {
-    "Identity": lambda a, x: x,
-    "Conv": conv,
-    "BatchNormalization": lambda a, x, s, b, m, v: F.batch_norm(x, m, v, s, b, eps=a["epsilon"]),
-    "MaxPool": lambda a, x: F.max_pool2d(padded(x, a["pads"], -np.inf), a["kernel_shape"], a["strides"]),
-    "AveragePool": average_pool,
-    "GlobalAveragePool": lambda a, x: x.mean((2, 3), keepdim=True),
-    "Flatten": lambda a, x: x.flatten(a["axis"]),
-    "Gemm": gemm,
-    "MatMul": lambda a, x, y: x @ y,
-    "Add": lambda a, x, y: x + y,
-    "Mul": lambda a, x, y: x * y,
-    "Div": lambda a, x, y: x / y,
-    "Relu": lambda a, x: F.relu(x),
-    "Sigmoid": lambda a, x: torch.sigmoid(x),
-    "Erf": lambda a, x: torch.erf(x),
-    "Clip": lambda a, x, low, high: torch.clamp(x, low.item(), high.item()),
-    "Softmax": lambda a, x: F.softmax(x, a["axis"]),
-    "LayerNormalization": lambda a, x, s, b: F.layer_norm(x, [len(s)], s, b, eps=a["epsilon"]),
-    "ReduceMean": lambda a, x: x.mean(a["axes"], keepdim=bool(a["keepdims"])),
-    "Gather": lambda a, x, i: x.index_select(a["axis"], i),
-    "Concat": lambda a, *parts: torch.cat(parts, a["axis"]),
-    "Reshape": lambda a, x, shape: x.reshape(shape.tolist()),
-    "Transpose": lambda a, x: x.permute(a["perm"]),
-}
 
 
 class Kink:

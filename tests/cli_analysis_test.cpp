@@ -228,6 +228,16 @@ TEST_F(CliAnalysis, MistakesAreNamed) {
   EXPECT_EQ(test::probust("summary " + given + " --plot '" + *folder / "full.svg" + "'").status, 5);
 }
 
+TEST_F(CliAnalysis, NamesNeedNotBeUtf8) {
+  std::string names = "caf\xe9\n";
+  for (int c = 1; c < 10; ++c) names += std::to_string(c) + "\n";
+  const std::string classes = folder->write("latin.txt", names);
+  const Finished done =
+      test::probust("bias " + test::kDigits + " --sigma 0.1 --estimator taylor --quiet --json --classes '" + classes + "'");
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_TRUE(has(done.out, "caf\xef\xbf\xbd")) << done.out;
+}
+
 TEST_F(CliAnalysis, APlotDoesNotOverwriteARun) {
   const std::string copy = folder->write("copy.svg", test::read_whole(run()));
   const std::string link = *folder / "linked.sqlite";

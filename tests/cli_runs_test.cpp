@@ -53,6 +53,18 @@ int killed_again_and_again(const std::string& arguments, int most) {
   }
 }
 
+// Starts `probust ARGUMENTS`, which writes the text `file`, and ends it when some of its points are done.
+void kill_at_its_first_points(const std::string& arguments, const std::string& file) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", (std::string("exec ") + PROBUST_PROGRAM + " " + arguments).c_str(), nullptr);
+    _exit(127);
+  }
+  while (!test::mentions(test::read_whole(file + "-unfinished"), "\ndone ")) usleep(1000);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator " + kCopies + ",taylor --threads 1 --quiet";
 
 TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
@@ -81,14 +93,7 @@ TEST(CliRuns, AKilledTextOutputGoesOnToTheSameRows) {
 TEST(CliRuns, AnUnfinishedTextOutputIsOnlyContinuedByItsCommand) {
   const Folder folder;
   const std::string file = folder / "rows.csv", command = "estimate " + kLong + " -o " + file;
-  const pid_t child = fork();
-  if (child == 0) {
-    execl("/bin/sh", "sh", "-c", (std::string("exec ") + PROBUST_PROGRAM + " " + command).c_str(), nullptr);
-    _exit(127);
-  }
-  while (test::read_whole(file).empty()) usleep(1000);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  kill_at_its_first_points(command, file);
   ASSERT_TRUE(std::filesystem::exists(file + "-unfinished"));
   const Finished refused = test::probust(command + " --seed 1");
   EXPECT_EQ(refused.status, 7);
@@ -98,16 +103,58 @@ TEST(CliRuns, AnUnfinishedTextOutputIsOnlyContinuedByItsCommand) {
   EXPECT_EQ(test::read_whole(file), test::probust("estimate " + kLong + " --format csv").out);
 }
 
+// A journal whose last line was cut as it was written, and one whose output is gone.
+TEST(CliRuns, ADamagedTextOutputIsContinuedOnlyWhereItIsWhole) {
+  const Folder folder;
+  const std::string file = folder / "rows.csv", journal = file + "-unfinished", command = "estimate " + kLong + " -o " + file;
+  const std::string whole = test::probust("estimate " + kLong + " --format csv").out;
+  kill_at_its_first_points(command, file);
+  std::ofstream(journal, std::ios::app) << "done 40 63";
+  killed_again_and_again(command, 20);
+  EXPECT_EQ(test::read_whole(file), whole);
+  kill_at_its_first_points(command, file);
+  std::filesystem::remove(file);
+  killed_again_and_again(command, 20);
+  EXPECT_EQ(test::read_whole(file), whole);
+}
+
 TEST(CliRuns, OneProcessWritesAnOutput) {
   const Folder folder;
   for (const std::string name : {"r.sqlite", "r.csv"}) {
     const int lock = open((folder / name + "-lock").c_str(), O_RDWR | O_CREAT, 0644);
     ASSERT_EQ(flock(lock, LOCK_EX), 0);
-    const Finished refused = test::probust("estimate " + kDigits + " --sigma 0.1 --estimator taylor -o " + folder / name);
-    EXPECT_EQ(refused.status, 7);
-    EXPECT_NE(refused.err.find("another process"), std::string::npos) << refused.err;
+    const std::string link = folder / "link-" + name;
+    std::ofstream(folder / name).close();
+    std::filesystem::create_symlink(folder / name, link);
+    for (const std::string& path : {folder / name, link}) {
+      const Finished refused = test::probust("estimate " + kDigits + " --sigma 0.1 --estimator taylor -o " + path);
+      EXPECT_EQ(refused.status, 7);
+      EXPECT_NE(refused.err.find("another process"), std::string::npos) << refused.err;
+    }
     close(lock);
   }
+}
+
+TEST(CliRuns, OutputsLieOutsideOfAFolderOfData) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "images");
+  for (const std::string name : {"images/r.sqlite", "images/sub/../r.csv"}) {
+    const Finished refused =
+        test::probust("estimate '" + test::digits("digits.onnx") + "' " + folder / "images" + " --sigma 0.1 -o " + folder / name);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.err.find("whose files are the data"), std::string::npos) << refused.err;
+  }
+}
+
+TEST(CliRuns, ReplacingNeedsARun) {
+  const Folder folder;
+  const std::string other = folder / "other.sqlite";
+  { store::RunFile::open(other, {{"seed", "0"}}, store::RunFile::Mode::resume); }
+  const std::string command = "estimate " + kDigits + " --sigma 0.1 --estimator taylor --quiet --force-new -o ";
+  EXPECT_EQ(test::probust(command + other).status, 0);
+  const std::string text = folder.write("text.sqlite", std::string(5000, 'x'));
+  EXPECT_EQ(test::probust(command + text).status, 3);
+  EXPECT_EQ(test::read_whole(text).size(), 5000U);
 }
 
 TEST(CliRuns, AnotherConfigurationIsRefused) {
@@ -185,8 +232,18 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   const Finished cut = test::probust("merge" + shards + out);
   EXPECT_EQ(cut.status, 2);
   EXPECT_NE(cut.err.find("is not finished: it has 128 of 128 points"), std::string::npos) << cut.err;
+  EXPECT_EQ(test::probust("merge" + shards + " --force-new -o " + merged).status, 2);
+  EXPECT_EQ(lines_of(test::probust("export " + merged).out).size(), 600U) << "a merge that fails leaves what was there";
   ASSERT_EQ(test::probust(command + " --shard 1/4 -o " + first).status, 0);
+  EXPECT_EQ(test::probust("merge" + shards + " --force-new -o " + first).status, 2) << "it would remove a shard";
   EXPECT_EQ(test::probust("merge" + shards + out).status, 0);
+  const store::Configuration information = store::RunFile::read(folder / "m.sqlite").information();
+  EXPECT_EQ(store::value_of(information, "points"), "600");
+  for (const std::string part : {"--shard 1/4", "--shard 4/4", "merge"})
+    EXPECT_NE(store::value_of(information, "command").find(part), std::string::npos) << part;
+  const Finished grown = test::probust(command + " --limit 500 --shard 1/4 --extend -o " + first);
+  EXPECT_EQ(grown.status, 7) << "shards of more points begin elsewhere";
+  EXPECT_EQ(grown.err.find("--extend"), std::string::npos) << grown.err;
 }
 
 TEST(CliRuns, ShardsOptionIsChecked) {
@@ -219,6 +276,11 @@ TEST(CliRuns, PlanEstimatesNothing) {
   EXPECT_NE(plan.out.find("40 points, 80 rows"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find(" 300 "), std::string::npos) << plan.out;
   EXPECT_FALSE(std::filesystem::exists(folder / "r.sqlite"));
+  const std::string shard = " --limit 40 --offset 0 --sigma 0.2 --estimator taylor --threads 1 --plan --shard ";
+  EXPECT_NE(test::probust("estimate " + kDigits + shard + "1/2").out.find("0 points, 0 rows"), std::string::npos);
+  const Finished second = test::probust("estimate " + kDigits + shard + "2/2");
+  EXPECT_NE(second.out.find("40 points, 40 rows"), std::string::npos) << second.out;
+  EXPECT_NE(second.out.find("with 1 thread;"), std::string::npos) << second.out;
 }
 
 TEST(CliRuns, AFullDiskLosesNothing) {

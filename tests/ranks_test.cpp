@@ -117,21 +117,27 @@ Results results_of(const Assignment& assignment) {
   return results;
 }
 
-// Answers blocks. `before_it_ends`: after so many, the rank ends with an unanswered one.
-void answer(Assignments& assignments, int before_it_ends) {
+// Answers blocks. `before_it_ends`: after so many, the rank ends with an unanswered one. `pause`: before each answer.
+void answer(Assignments& assignments, int before_it_ends, std::chrono::milliseconds pause = {}) {
   for (int blocks = 0; const auto next = assignments.next(10); ++blocks) {
     if (blocks == before_it_ends) return;
+    std::this_thread::sleep_for(pause);
     assignments.deliver(*next, results_of(*next));
   }
 }
 
-TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
+Plan plan_of_one_question() {
   Plan plan;
   plan.noises.push_back(parse_noise("gaussian:0.1"));
   plan.estimators.push_back(parse_estimator("mc:10"));
+  return plan;
+}
+
+TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
+  const Plan plan = plan_of_one_question();
   Mail mail;
   ThreadCluster zero(mail, 0, 4);
-  Ranks ranks{zero, {}};
+  Ranks ranks{zero};
   Collected collected;
   Ledger ledger(plan, "", {0, 500}, collected, {});
   StopToken stop = false;
@@ -139,21 +145,52 @@ TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
   for (int rank = 1; rank < 4; ++rank) {
     others.emplace_back([&mail, rank] {
       ThreadCluster cluster(mail, rank, 4);
-      RemoteAssignments assignments(cluster);
+      RemoteAssignments assignments(cluster, 0);
       answer(assignments, rank == 2 ? 3 : 1000);
     });
   }
   testing::internal::CaptureStderr();
   {
-    RankServer server(ranks, ledger, stop);
+    RankServer server(ranks, ledger, 0, stop);
     for (std::thread& other : others) other.join();
     server.finish();
   }
   answer(ledger, 1000);  // a block that came back after the others had finished
   EXPECT_TRUE(test::mentions(testing::internal::GetCapturedStderr(), "rank 2 has ended"));
   EXPECT_EQ(ranks.gone, std::set<int>{2});
+  EXPECT_TRUE(ledger.complete());
   ASSERT_EQ(collected.results.points.size(), 500U);
   for (std::int64_t i = 0; i < 500; ++i) EXPECT_EQ(collected.results.points[i].index, i);
+}
+
+// A rank that finds no more blocks of one model asks for those of the next one while slower ranks are still at work.
+TEST(Ranks, FastRanksGoOnToTheNextModel) {
+  const Plan plan = plan_of_one_question();
+  Mail mail;
+  ThreadCluster zero(mail, 0, 4);
+  Ranks ranks{zero};
+  Collected collected;
+  StopToken stop = false;
+  constexpr int kModels = 3;
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < 4; ++rank) {
+    others.emplace_back([&mail, rank] {
+      ThreadCluster cluster(mail, rank, 4);
+      for (int round = 0; round < kModels; ++round) {
+        RemoteAssignments assignments(cluster, round);
+        answer(assignments, 1000, std::chrono::milliseconds(rank == 1 ? 30 : 0));
+      }
+    });
+  }
+  for (int round = 0; round < kModels; ++round) {
+    Ledger ledger(plan, std::to_string(round), {0, 60}, collected, {});
+    RankServer server(ranks, ledger, round, stop);
+    server.finish();
+    EXPECT_TRUE(ledger.complete());
+  }
+  for (std::thread& other : others) other.join();
+  EXPECT_TRUE(ranks.early.empty());
+  EXPECT_EQ(collected.results.points.size(), 60U * kModels);
 }
 
 // ---- mpirun.

@@ -7,6 +7,7 @@
 
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/text_table.h"
 #include "probust/analysis/agree.h"
@@ -172,7 +173,7 @@ int run_curve(const Arguments& arguments) {
   if (arguments.json) {
     ordered_json json{{"curves", ordered_json::array()}};
     for (const RowSweep& sweep : sweeps) json["curves"].push_back(json_of(sweep, arguments.threshold));
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
   } else {
     print_curves(sweeps, arguments.threshold);
   }
@@ -189,7 +190,7 @@ int run_agree(const Arguments& arguments) {
   if (arguments.json) {
     ordered_json json{{"pairs", ordered_json::array()}};
     for (const Comparison& comparison : comparisons) json["pairs"].push_back(json_of(comparison));
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
   } else {
     print_agreement(comparisons);
   }

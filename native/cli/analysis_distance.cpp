@@ -11,6 +11,7 @@
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/json_text.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/progress_line.h"
@@ -240,7 +241,7 @@ int run_distance(const Arguments& arguments) {
       print_distances(certificates, points, arguments.count, run.class_names);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
   std::erase_if(chart.series, [](const report::Series& series) { return series.points.empty(); });
   write_plot(arguments, chart);
   return 0;

@@ -8,6 +8,7 @@
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/gallery.h"
+#include "cli/json_text.h"
 #include "cli/progress_line.h"
 #include "cli/text_table.h"
 #include "probust/analysis/bias.h"
@@ -39,9 +40,10 @@ std::string unanswered_text(const GroupSummary& group) {
   return text.empty() ? "0" : text;
 }
 
-void print_summary(const Summary& summary, const store::Configuration& information) {
+void print_summary(const Summary& summary, const RunResults& run) {
   for (const CleanAccuracy& model : summary.models) fmt::print("{}", accuracy_text(model));
-  for (const auto& [name, value] : information) {
+  if (!run.results.skipped.empty()) fmt::print("{} points could not be read\n", run.results.skipped.size());
+  for (const auto& [name, value] : run.information) {
     if (name == "seconds") fmt::print("time {}\n", duration_text(parse_double(value).value_or(0)));
   }
   TextTable table({"<noise", "<estimator", "points", "mean p", "95% interval", "5%", "25%", "median", "75%", "95%", "passes",
@@ -247,9 +249,9 @@ int run_summary(const Arguments& arguments) {
     for (const GroupSummary& group : summary.groups) json["groups"].push_back(json_of(group));
     json["information"] = ordered_json::object();
     for (const auto& [name, value] : run.information) json["information"][name] = value;
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
   } else {
-    print_summary(summary, run.information);
+    print_summary(summary, run);
   }
   write_plot(arguments, summary_chart(summary));
   return 0;
@@ -268,7 +270,7 @@ int run_bias(const Arguments& arguments) {
       print_bias(bias, run.class_names);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
   write_plot(arguments, bias_chart(biases, run.class_names));
   return 0;
 }
@@ -288,7 +290,7 @@ int run_rank(const Arguments& arguments) {
       print_ranking(ranking, run.class_names);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
   write_plot(arguments, rank_chart(groups));
   write_gallery(arguments, run, rankings);
   return 0;

@@ -37,6 +37,15 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
+// Whether `folder` is one, and has the file in it.
+bool lies_in(const std::string& file, const std::string& folder) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(folder, unknown)) return false;
+  const std::string inside =
+      std::filesystem::relative(std::filesystem::weakly_canonical(file, unknown), folder, unknown).string();
+  return !unknown && !inside.empty() && !inside.starts_with("..");
+}
+
 }  // namespace
 
 std::vector<double> parse_numbers(const std::string& text, const std::string& option) {
@@ -126,6 +135,10 @@ void refuse_overwriting(const Arguments& arguments) {
   for (const auto& [flag, output] : {std::pair{"--output", arguments.output}, std::pair{"--plot", arguments.plot},
                                      std::pair{"--gallery", arguments.gallery}}) {
     if (output.empty()) continue;
+    if (lies_in(output, data.path)) {
+      throw Error{ErrorCode::usage, flag, fmt::format("'{}' lies in {}, whose files are the data", output, data.path),
+                  "name a file elsewhere"};
+    }
     for (const std::string& input : {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes}) {
       std::error_code unlike;  // set if one of them does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))

@@ -13,6 +13,7 @@
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
+#include "cli/json_text.h"
 #include "cli/load.h"
 #include "probust/ops/memory_traffic.h"
 #include "probust/ops/op.h"
@@ -227,7 +228,7 @@ int run_bench(const Arguments& arguments) {
     json["jacobian_batches"] = batches_json(jacobian);
     json["forward_kinds"] = kinds_json(forward.best.kinds);
     json["jacobian_kinds"] = kinds_json(jacobian.best.kinds);
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   const std::string product = rates ? "cuBLAS's product of 8192 x 8192 matrices on " + rates->device

@@ -8,6 +8,7 @@
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/comparable.h"
+#include "cli/json_text.h"
 #include "cli/results.h"
 #include "cli/text_table.h"
 #include "probust/analysis/comparison.h"
@@ -168,7 +169,7 @@ int run_compare(const Arguments& arguments) {
     nlohmann::ordered_json json;
     json["comparisons"] = nlohmann::ordered_json::array();
     for (const ComparedRun& run : compared) json["comparisons"].push_back(compared_json(run));
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return 0;
   }
   for (std::size_t k = 0; k < compared.size(); ++k) {

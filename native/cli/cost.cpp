@@ -51,8 +51,7 @@ double per_point(std::int64_t passes, const Cost& cost) {
 }
 
 // Returns the seconds that the model would take.
-double print_model(const Plan& plan, Problem& problem, const std::string& name) {
-  const std::int64_t points = point_count(problem);
+double print_model(const Plan& plan, Problem& problem, std::int64_t points, const std::string& name) {
   BlockEstimator estimator(plan, problem, name);
   const std::vector<Plan::Question> questions = plan.questions();
   if (!name.empty()) fmt::print("{}\n", name);
@@ -83,13 +82,14 @@ int print_cost(const Arguments& arguments, const Plan& plan) {
     of_model.quiet = true;
     of_model.total_budget.reset();
     Problem problem = load_problem(of_model, plan.noises);
-    points = point_count(problem);
-    seconds += print_model(plan, problem, names[m]);
+    const Span span = span_of(problem, parse_shard(arguments));
+    points = span.last - span.first;
+    seconds += print_model(plan, problem, points, names[m]);
   }
   fmt::print(
-      "\n{} points, {} rows; about {} with {} threads; {:.0f} MB of memory so far. Forwards and backwards are per point.\n",
+      "\n{} points, {} rows; about {} with {} thread{}; {:.0f} MB of memory so far. Forwards and backwards are per point.\n",
       points, points * std::ssize(plan.questions()) * std::ssize(models), duration_text(seconds), thread_count(arguments.device),
-      megabytes_used());
+      thread_count(arguments.device) == 1 ? "" : "s", megabytes_used());
   return 0;
 }
 

@@ -69,13 +69,6 @@ class Text : public Destination {
   std::unique_ptr<RowWriter> writer_;
 };
 
-// The part of `path` that its journal says is done; 0 if the file is shorter or gone.
-std::int64_t done_bytes(const std::string& path, const store::Journal& journal) {
-  std::error_code missing;
-  const std::uintmax_t size = std::filesystem::file_size(path, missing);
-  return !missing && static_cast<std::int64_t>(size) >= journal.bytes() ? journal.bytes() : 0;
-}
-
 // A file that one process writes at a time. The lock comes first, or two processes would read and write one journal.
 struct LockedJournal {
   LockedJournal(const Arguments& arguments, const store::Configuration& configuration)
@@ -87,12 +80,10 @@ struct LockedJournal {
 class ResumableText final : public LockedJournal, public Text {
  public:
   ResumableText(const Arguments& arguments, const TextForm& form, const store::Configuration& configuration)
-      : LockedJournal(arguments, configuration),
-        Text(arguments.output, form, done_bytes(arguments.output, journal)),
-        goes_on_(done_bytes(arguments.output, journal) > 0) {}
+      : LockedJournal(arguments, configuration), Text(arguments.output, form, journal.bytes()) {}
 
   std::vector<bool> answered(const Block& block, const Plan& plan) override {
-    return all_or_none(plan, goes_on_ && block.first + block.count <= journal.done(block.model));
+    return all_or_none(plan, block.first + block.count <= journal.done(block.model));
   }
   void write(const Block& block, const Results& results) override {
     Text::write(block, results);
@@ -102,9 +93,6 @@ class ResumableText final : public LockedJournal, public Text {
     Text::finish();
     journal.finish();
   }
-
- private:
-  bool goes_on_;
 };
 
 class Stored final : public Destination {
@@ -166,8 +154,8 @@ bool names_run(const Arguments& arguments) { return is_run(arguments.output); }
 std::string format_of(const Arguments& arguments) {
   std::string ending = ending_of(arguments.output);
   if (!arguments.output.empty() && ending != "csv" && ending != "jsonl") {
-    throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .csv, .jsonl or .sqlite",
-                "name for example rows.jsonl"};
+    throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' has another ending than this command writes",
+                "name for example rows.csv or rows.jsonl; estimate also writes .sqlite, and export .npz"};
   }
   if (!arguments.format.empty()) return arguments.format;
   if (!ending.empty()) return ending;

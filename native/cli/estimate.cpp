@@ -28,14 +28,6 @@
 namespace probust::cli {
 namespace {
 
-// The positions of a shard: whole blocks, so that estimates that borrow from other points are the same as without shards.
-Ledger::Span span_of(const Problem& problem, const Shard& shard) {
-  const std::int64_t first = first_position(problem), last = first + point_count(problem);
-  const std::int64_t begin = first / kBlock, blocks = (last + kBlock - 1) / kBlock - begin;
-  const auto edge = [&](std::int64_t part) { return std::clamp((begin + blocks * part / shard.parts) * kBlock, first, last); };
-  return {edge(shard.part - 1), edge(shard.part)};
-}
-
 // Estimates blocks until there are no more. `after` is called after each, with its number of points.
 void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, const std::function<void(std::int64_t)>& after) {
   while (const auto next = assignments.next(estimator.preferred_count())) {
@@ -48,11 +40,12 @@ void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, 
 // The estimates of one model.
 class ModelRun {
  public:
-  // `ranks`: of which this is rank 0; or null.
-  ModelRun(const Plan& plan, Problem& problem, const std::string& model, Destination& destination, Ranks* ranks)
+  // The model's number is counted from 0. `ranks`: of which this is rank 0; or null.
+  ModelRun(const Plan& plan, Problem& problem, const std::string& model, int number, Destination& destination, Ranks* ranks)
       : plan_(plan),
         problem_(problem),
         arguments_(problem.arguments),
+        number_(number),
         ranks_(ranks),
         of_(model.empty() ? "" : model + ": "),
         span_(span_of(problem, parse_shard(arguments_))),
@@ -66,6 +59,7 @@ class ModelRun {
   int go() {
     report_large_noise(problem_, plan_.noises);
     estimate_all();
+    if (!ledger_.complete()) throw Error{ErrorCode::internal, "estimate", "points are missing", ""};
     if (arguments_.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
@@ -96,7 +90,7 @@ class ModelRun {
     };
     StopToken& stop = executor.progress.stop;
     std::optional<RankServer> server;
-    if (ranks_ != nullptr) server.emplace(*ranks_, ledger_, stop);
+    if (ranks_ != nullptr) server.emplace(*ranks_, ledger_, number_, stop);
     work(estimator_, ledger_, stop, after);
     if (!server) return;
     server->finish();
@@ -118,9 +112,10 @@ class ModelRun {
   const Plan& plan_;
   Problem& problem_;
   const Arguments& arguments_;
+  int number_;
   Ranks* ranks_;
   std::string of_;
-  Ledger::Span span_;
+  Span span_;
   BlockEstimator estimator_;
   Ledger ledger_;
   Stopwatch watch_;
@@ -157,7 +152,7 @@ int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Clust
   for (std::size_t m = 0; m < models.size(); ++m) {
     Arguments quiet = with_model(arguments, models[m]);
     quiet.quiet = true;
-    RemoteAssignments assignments(cluster);
+    RemoteAssignments assignments(cluster, static_cast<int>(m));
     Problem problem = load_problem(quiet, plan.noises);
     BlockEstimator estimator(plan, problem, names[m]);
     StopToken& stop = problem.executor->progress.stop;
@@ -181,7 +176,7 @@ int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDest
       destination = open(problem);
       destination->inform(information_of(arguments, problem));
     }
-    ModelRun run(plan, problem, names[m], *destination, ranks);
+    ModelRun run(plan, problem, names[m], static_cast<int>(m), *destination, ranks);
     const int of_run = run_interruptibly(
         problem.executor->progress.stop, [&] { return run.go(); },
         [&] { return std::to_string(run.rows_written()) + " rows were written"; });

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/noise_files.h"
@@ -245,7 +246,7 @@ void print_json(const Frontier& frontier) {
     json["estimator"] = column.estimator.text();
     json.update(described(total(column)));
     for (std::size_t i = 0; i < frontier.names.size(); ++i) json["networks"][frontier.names[i]] = described(column.networks[i]);
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   }
 }
 

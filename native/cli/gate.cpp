@@ -16,6 +16,7 @@
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/comparable.h"
+#include "cli/json_text.h"
 #include "cli/junit.h"
 #include "cli/messages.h"
 #include "cli/results.h"
@@ -280,7 +281,7 @@ void print_checks_json(const std::vector<CheckedGroup>& groups, bool met) {
                                 {"met", check.values.met}});
     }
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 JunitSuite junit_suite(const CheckedGroup& group) {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/files_beside.h"
+#include "cli/json_text.h"
 #include "cli/load.h"
 #include "cli/options.h"
 #include "probust/graph/graph.h"
@@ -77,7 +78,7 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
   } else {
     json["error"] = model.error().message(as_flag);
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_text(const std::string& path, const ModelSummary& summary, const Result<Model>& model, bool waits) {

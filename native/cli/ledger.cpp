@@ -73,6 +73,11 @@ void Ledger::close() {
   given_back_.clear();
 }
 
+bool Ledger::complete() const {
+  const std::lock_guard lock(mutex_);
+  return written_to_ == span_.last;
+}
+
 void Ledger::count(const Results& results) {
   bad_.insert(bad_.end(), results.skipped.begin(), results.skipped.end());
   counts_.answered += std::count_if(results.rows.begin(), results.rows.end(), has_answer);

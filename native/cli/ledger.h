@@ -36,9 +36,6 @@ class Assignments {
 /// has already are not given. Results may come in any order and from several threads; they are written in the order of the data.
 class Ledger final : public Assignments {
  public:
-  struct Span {
-    std::int64_t first = 0, last = 0;
-  };
   /// All must outlive this. `hold`: keep all results instead of writing them. `all_or_nothing`: if one question of a block is
   /// asked, all are.
   struct Rules {
@@ -54,6 +51,9 @@ class Ledger final : public Assignments {
 
   /// No more blocks are given.
   void close();
+
+  /// Whether all points are written, or held.
+  bool complete() const;
 
   /// The results that were held.
   Results& held() { return held_; }

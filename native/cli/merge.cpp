@@ -2,8 +2,10 @@
 // probust merge: the shards of a run as one run.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <set>
 
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/messages.h"
 #include "cli/plan.h"
@@ -34,20 +36,62 @@ void check_shards(const std::vector<std::string>& runs, const std::vector<store:
       throw Error{ErrorCode::usage, runs[i], fmt::format("is shard {}, which was given before", of_run.shard),
                   "give each shard once"};
     if (shard.parts != std::ssize(runs))
-      throw Error{ErrorCode::usage, runs[i], fmt::format("is one of {} shards, and {} are given", shard.parts, runs.size()),
+      throw Error{ErrorCode::usage, runs[i],
+                  fmt::format("is one of {} shards, of which {} given", shard.parts,
+                              runs.size() == 1 ? "one is" : fmt::format("{} are", runs.size())),
                   "give all of them"};
     store::require_same(runs[i], without_shard(configurations[i]), without_shard(configurations[0]));
   }
 }
 
-// How many points the shard has. Throws if they are not complete.
-std::int64_t check_complete(const std::string& path, const Results& results, const store::Configuration& information) {
+// A run that is read, and its entries.
+struct Part {
+  store::RunFile run;
+  store::Configuration information;
+  std::int64_t points;  // planned
+};
+
+// Throws if it is not complete.
+Part complete_part(const std::string& path) {
+  store::RunFile run = store::RunFile::read(path);
+  store::Configuration information = run.information();
   const std::int64_t planned = parse_integer(store::value_of(information, "points")).value_or(0);
-  if (!store::value_of(information, "finished").empty()) return planned;
-  std::set<std::int64_t> indices;
-  for (const PointRecord& point : results.points) indices.insert(point.index);
-  throw Error{ErrorCode::usage, path, fmt::format("is not finished: it has {} of {} points", indices.size(), planned),
-              "repeat its estimate command first, which goes on where it ended"};
+  if (store::value_of(information, "finished").empty()) {
+    std::set<std::int64_t> indices;
+    for (const PointRecord& point : run.results().points) indices.insert(point.index);
+    throw Error{ErrorCode::usage, path, fmt::format("is not finished: it has {} of {} points", indices.size(), planned),
+                "repeat its estimate command first, which goes on where it ended"};
+  }
+  return {std::move(run), std::move(information), planned};
+}
+
+void refuse_overwritten_parts(const Arguments& arguments) {
+  for (const std::string& path : arguments.runs) {
+    std::error_code unlike;  // set if the output does not exist
+    if (std::filesystem::equivalent(path, arguments.output, unlike))
+      throw Error{ErrorCode::usage, "--output", fmt::format("'{}' is {}, which is read", arguments.output, path),
+                  "name another file"};
+  }
+}
+
+// What is said of the whole: entries of the first part, with all commands, points and seconds.
+store::Configuration information_of(const std::vector<Part>& parts, const std::string& command) {
+  std::string commands;
+  std::int64_t points = 0;
+  double seconds = 0;
+  for (const Part& part : parts) {
+    commands += store::value_of(part.information, "command") + "\n";
+    points += part.points;
+    seconds += parse_double(store::value_of(part.information, "seconds")).value_or(0);
+  }
+  store::Configuration information = parts.front().information;
+  for (auto& [name, value] : information) {
+    if (name == "command") value = commands + command;
+    if (name == "points") value = std::to_string(points);
+    if (name == "seconds") value = fmt::format("{:.1f}", seconds);
+    if (name == "finished") value.clear();  // until all is written
+  }
+  return information;
 }
 
 }  // namespace
@@ -56,25 +100,20 @@ int run_merge(const Arguments& arguments) {
   if (!is_run(arguments.output))
     throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .sqlite",
                 "name for example all.sqlite"};
+  refuse_overwritten_parts(arguments);
   std::vector<store::Configuration> configurations;
   for (const std::string& run : arguments.runs) configurations.push_back(store::RunFile::read(run).configuration());
   check_shards(arguments.runs, configurations);
+  std::vector<Part> parts;
+  for (const std::string& run : arguments.runs) parts.push_back(complete_part(run));
   const auto mode = arguments.force_new ? store::RunFile::Mode::replace : store::RunFile::Mode::resume;
   store::RunFile merged = store::RunFile::open(arguments.output, without_shard(configurations[0]), mode);
-  std::int64_t points = 0;
-  double seconds = 0;
-  for (const std::string& path : arguments.runs) {
-    const store::RunFile run = store::RunFile::read(path);
-    const Results results = run.results();
-    const store::Configuration information = run.information();
-    points += check_complete(path, results, information);
-    seconds += parse_double(store::value_of(information, "seconds")).value_or(0);
-    merged.set_information(information);
-    merged.append(results);
-  }
-  merged.set_information({{"points", std::to_string(points)}, {"seconds", fmt::format("{:.1f}", seconds)}});
+  const store::Configuration information = information_of(parts, arguments.command);
+  merged.set_information(information);
+  for (const Part& part : parts) merged.append(part.run.results());
+  merged.set_information({{"finished", utc_text()}});
   merged.rest();
-  say("{} points, {} rows\n", points, merged.rows());
+  say("{} points, {} rows\n", store::value_of(information, "points"), merged.rows());
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/json_text.h"
 #include "probust/normal/multivariate.h"
 
 namespace probust::cli {
@@ -103,7 +104,7 @@ std::string write(const nlohmann::json& id, const normal::Probability& answer, s
   line["error_fail"] = number_or_null(answer.error_fail);
   line["method"] = answer.method;
   line["status"] = status;
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(line);
 }
 
 std::string refuse(const nlohmann::json& id, std::string_view what) {

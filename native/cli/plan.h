@@ -58,4 +58,9 @@ struct Shard {
 };
 Shard parse_shard(const Arguments& arguments);
 
+/// Positions [first, last) of the data.
+struct Span {
+  std::int64_t first = 0, last = 0;
+};
+
 }  // namespace probust::cli

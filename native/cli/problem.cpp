@@ -8,6 +8,7 @@
 #include "cli/devices.h"
 #include "cli/load.h"
 #include "probust/base/text.h"
+#include "probust/estimators/pooling.h"
 #include "probust/estimators/tolerance.h"
 
 namespace probust::cli {
@@ -56,7 +57,8 @@ std::vector<std::int64_t> targets_of(const Problem& problem, const std::vector<s
     const auto fixed = class_number(target, problem.class_names);
     if (!fixed)
       throw Error{ErrorCode::usage, "--target", "'" + target + "' is not known",
-                  "use predicted, label, a class number" + std::string(problem.class_names.empty() ? "" : " or a class name")};
+                  "use predicted, label" +
+                      std::string(problem.class_names.empty() ? " or a class number" : ", a class number or a class name")};
     std::fill(result.begin(), result.end(), *fixed);
   }
   for (const std::int64_t c : result) {
@@ -94,6 +96,13 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
 std::int64_t first_position(const Problem& problem) { return problem.arguments.data.offset; }
 
 std::int64_t point_count(const Problem& problem) { return problem.data->count(); }
+
+Span span_of(const Problem& problem, const Shard& shard) {
+  const std::int64_t first = first_position(problem), last = first + point_count(problem);
+  const std::int64_t begin = first / kBlock, blocks = (last + kBlock - 1) / kBlock - begin;
+  const auto edge = [&](std::int64_t part) { return std::clamp((begin + blocks * part / shard.parts) * kBlock, first, last); };
+  return {edge(shard.part - 1), edge(shard.part)};
+}
 
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count) {
   PointBlock block = problem.data->read(first - first_position(problem), count);

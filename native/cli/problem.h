@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "cli/plan.h"
 #include "datasets/point_source.h"
 #include "probust/estimators/estimator.h"
 
@@ -30,6 +31,9 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
 /// The first position of the data that is read, and how many there are from there on.
 std::int64_t first_position(const Problem& problem);
 std::int64_t point_count(const Problem& problem);
+
+/// The positions of a shard: whole blocks, so that estimates that borrow from other points are the same as without shards.
+Span span_of(const Problem& problem, const Shard& shard);
 
 /// The points at positions [first, first + count) of the data, as the executor takes them, without bad ones that are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);

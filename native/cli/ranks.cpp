@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/ranks.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/messages.h"
 #include "probust/base/error.h"
@@ -134,8 +137,8 @@ Results unpacked(std::span<const std::byte> bytes) {
   }
 }
 
-RankServer::RankServer(Ranks& ranks, Ledger& ledger, StopToken& stop)
-    : ranks_(ranks), ledger_(ledger), stop_(stop), thread_([this] { serve(); }) {}
+RankServer::RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop)
+    : ranks_(ranks), ledger_(ledger), round_(round), stop_(stop), thread_([this] { serve(); }) {}
 
 RankServer::~RankServer() {
   ledger_.close();
@@ -148,26 +151,35 @@ void RankServer::finish() {
 }
 
 void RankServer::serve() {
-  cluster::Message message;
+  for (cluster::Message& message : std::exchange(ranks_.early, {})) take(std::move(message));
   while (told_ + std::ssize(ranks_.gone) < ranks_.cluster.size() - 1) {
     if (stop_) ledger_.close();
-    if (!ranks_.cluster.receive(message)) {
+    cluster::Message message;
+    if (ranks_.cluster.receive(message)) {
+      take(std::move(message));
+    } else {
       pause();
-      continue;
-    }
-    try {
-      answer(message.from, message.bytes);
-    } catch (...) {  // writing failed; the other ranks are told when they ask
-      failure_ = std::current_exception();
-      ledger_.close();
-      stop_ = true;
     }
   }
 }
 
-// A request is {"next": count}, {"rows": ..., "points": ..., "skipped": ...} for the block that the rank works on, or {"ends":
-// true}.
-void RankServer::answer(int rank, std::span<const std::byte> bytes) {
+void RankServer::take(cluster::Message message) {
+  try {
+    if (json_of(message.bytes).at("round") == round_) {
+      answer(message.from, message.bytes);
+    } else {
+      ranks_.early.push_back(std::move(message));
+    }
+  } catch (...) {  // writing failed; the other ranks are told when they ask
+    failure_ = std::current_exception();
+    ledger_.close();
+    stop_ = true;
+  }
+}
+
+// A request has the round, and "next": count, or "ends": true, or "rows", "points" and "skipped" of the block that the rank works
+// on.
+void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
   const Json request = json_of(bytes);
   if (request.contains("next")) {
     const std::optional<Assignment> next = ledger_.next(request.at("next"));
@@ -180,21 +192,20 @@ void RankServer::answer(int rank, std::span<const std::byte> bytes) {
   } else if (request.contains("ends")) {
     ranks_.gone.insert(rank);
     say("probust: rank {} has ended; other ranks estimate its points\n", rank);
-    if (auto work = working_.extract(rank)) {
-      ledger_.give_back(std::move(work.mapped()));
-    }
+    if (auto work = working_.extract(rank)) ledger_.give_back(std::move(work.mapped()));
   } else {
     const auto work = working_.extract(rank);
+    if (!work) throw Error{ErrorCode::internal, "mpirun", fmt::format("rank {} sent results that were not asked for", rank), ""};
     ledger_.deliver(work.mapped(), results_of(request));
   }
 }
 
 RemoteAssignments::~RemoteAssignments() {
-  if (!ended_) cluster_.send(0, bytes_of({{"ends", true}}));
+  if (!ended_) cluster_.send(0, bytes_of({{"ends", true}, {"round", round_}}));
 }
 
 std::optional<Assignment> RemoteAssignments::next(std::int64_t count) {
-  cluster_.send(0, bytes_of({{"next", count}}));
+  cluster_.send(0, bytes_of({{"next", count}, {"round", round_}}));
   cluster::Message message;
   while (!cluster_.receive(message)) pause();
   const Json reply = json_of(message.bytes);
@@ -203,6 +214,10 @@ std::optional<Assignment> RemoteAssignments::next(std::int64_t count) {
   return Assignment{{reply.at("model"), reply.at("first"), reply.at("count")}, reply.at("wanted").get<std::vector<bool>>()};
 }
 
-void RemoteAssignments::deliver(const Assignment&, Results results) { cluster_.send(0, packed(results)); }
+void RemoteAssignments::deliver(const Assignment&, Results results) {
+  Json message = json_of(results);
+  message["round"] = round_;
+  cluster_.send(0, bytes_of(message));
+}
 
 }  // namespace probust::cli

@@ -22,15 +22,16 @@ namespace probust::cli {
 /// All ranks, as rank 0 sees them.
 struct Ranks {
   cluster::Cluster& cluster;
-  std::set<int> gone;  ///< those that ended before the work did
+  std::set<int> gone{};                   ///< those that ended before the work did
+  std::vector<cluster::Message> early{};  ///< of ranks that are at a later model already
 };
 
 /// Gives the blocks of rank 0's ledger to the other ranks and takes their results, in a thread of its own. Meanwhile nothing else
 /// may use the cluster.
 class RankServer {
  public:
-  /// All must outlive this. `stop` is set if results cannot be written.
-  RankServer(Ranks& ranks, Ledger& ledger, StopToken& stop);
+  /// All must outlive this. `round` counts the ledgers, one for each model. `stop` is set if results cannot be written.
+  RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop);
 
   /// Gives no more blocks and waits for the other ranks.
   ~RankServer();
@@ -42,10 +43,12 @@ class RankServer {
 
  private:
   void serve();
-  void answer(int rank, std::span<const std::byte> request);
+  void take(cluster::Message message);
+  void answer(int rank, const std::vector<std::byte>& request);
 
   Ranks& ranks_;
   Ledger& ledger_;
+  int round_;
   StopToken& stop_;
   std::map<int, Assignment> working_;  // by rank
   int told_ = 0;                       // ranks that know that there are no more blocks
@@ -53,10 +56,10 @@ class RankServer {
   std::thread thread_;
 };
 
-/// The blocks that rank 0 gives to this rank.
+/// The blocks that rank 0 gives to this rank in one round.
 class RemoteAssignments final : public Assignments {
  public:
-  explicit RemoteAssignments(cluster::Cluster& cluster) : cluster_(cluster) {}
+  RemoteAssignments(cluster::Cluster& cluster, int round) : cluster_(cluster), round_(round) {}
 
   /// Tells rank 0 if this rank ends before the blocks do; another one then gets its block.
   ~RemoteAssignments() override;
@@ -68,6 +71,7 @@ class RemoteAssignments final : public Assignments {
 
  private:
   cluster::Cluster& cluster_;
+  int round_;
   bool ended_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "cli/json_text.h"
 #include "cli/text_table.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
@@ -46,7 +47,7 @@ class JsonLines final : public RowWriter {
     json["note"] = row.estimate.note.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.estimate.note);
     if (!row.model.empty()) json["model"] = row.model;
     if (!row.estimate.classes.empty()) json["classes"] = row.estimate.classes;
-    fmt::print(file_, "{}\n", json.dump());
+    fmt::print(file_, "{}\n", json_text(json));
   }
 
  private:

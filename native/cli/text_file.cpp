@@ -3,7 +3,6 @@
 
 #include <cstdio>
 
-#include "cli/messages.h"
 #include "probust/base/error.h"
 
 namespace probust::cli {
@@ -18,7 +17,7 @@ void write_text_file(const std::string& path, std::string_view text) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) throw Error{ErrorCode::usage, path, "cannot be written", "give a path in a folder that exists"};
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written) throw write_error();
+  if (std::fclose(file) != 0 || !written) throw Error{ErrorCode::resources, path, "could not be written", "is the disk full?"};
 }
 
 }  // namespace probust::cli

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/devices.h"
+#include "cli/json_text.h"
 
 namespace probust::cli {
 
@@ -21,7 +22,7 @@ int run_version(const Arguments& arguments) {
   info["cuda"] = has_cuda();
   info["devices"] = devices();
   if (arguments.json) {
-    fmt::print("{}\n", info.dump(2));
+    fmt::print("{}\n", json_text(info, 2));
     return 0;
   }
   fmt::print("probust {}\n", PROBUST_VERSION);

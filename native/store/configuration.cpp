@@ -59,10 +59,12 @@ std::string value_of(const Configuration& configuration, const std::string& name
 bool extensible(const std::string& entry) { return entry == "noise" || entry == "estimator" || entry == "limit"; }
 
 void require_same(const std::string& path, const Configuration& now, const Configuration& before, bool extending) {
+  const bool shard = !value_of(now, "shard").empty();
   for (const auto& [name, value] : now) {
     const std::string was = quoted(before, name);
-    if (was == "'" + value + "'" || (extending && extensible(name))) continue;
-    const std::string add = extensible(name) ? "add to a .sqlite run with " + option("extend") + ", " : "";
+    const bool may_differ = extensible(name) && !(shard && name == "limit");  // with more points, shards begin elsewhere
+    if (was == "'" + value + "'" || (extending && may_differ)) continue;
+    const std::string add = may_differ ? "add to a .sqlite run with " + option("extend") + ", " : "";
     throw Error{ErrorCode::conflict, path,
                 fmt::format("holds a run with another configuration: {} was {}, now '{}'", name, was, value),
                 "repeat its command, name another file, " + add + "or replace it with " + option("force_new")};

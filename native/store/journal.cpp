@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -24,13 +26,13 @@ Configuration printable_values(Configuration configuration) {
 
 Journal::Journal(const std::string& path, const Configuration& given, bool replace) : path_(path + "-unfinished") {
   const Configuration configuration = printable_values(given);
-  std::ifstream before(path_);
-  const bool goes_on = before.is_open() && !replace;
-  if (goes_on) read(before, path, configuration);
-  file_ = std::fopen(path_.c_str(), goes_on ? "a" : "w");
+  const bool again = replace || !goes_on(path, configuration);
+  file_ = std::fopen(path_.c_str(), again ? "w" : "a");
   if (file_ == nullptr)
     throw Error{ErrorCode::usage, option("output"), "'" + path + "' cannot be written", "give a path in a folder that exists"};
-  if (goes_on) return;
+  if (!again) return;
+  done_.clear();
+  bytes_ = 0;
   std::string text = std::string(kTitle) + "\n";
   for (const auto& [name, value] : configuration) text += fmt::format("is {} {}\n", name, value);
   write(text);
@@ -38,29 +40,38 @@ Journal::Journal(const std::string& path, const Configuration& given, bool repla
 
 Journal::~Journal() { std::fclose(file_); }
 
-// A last line without its end was cut when it was written.
-void Journal::read(std::istream& lines, const std::string& path, const Configuration& configuration) {
+// Whether there is a journal whose output can be continued, which it reads. A last line without its end was cut when it was
+// written, and is removed, or the next line would continue it.
+bool Journal::goes_on(const std::string& path, const Configuration& configuration) {
+  std::ifstream lines(path_, std::ios::binary);
   Configuration before;
-  std::string line;
-  for (std::getline(lines, line); std::getline(lines, line) && !lines.eof();) {
-    std::istringstream words(line);
-    std::string kind, name, rest;
-    words >> kind;
-    if (kind == "is") {
-      words >> name;
-      std::getline(words >> std::ws, rest);
-      before.emplace_back(name, rest);
-    } else {
-      std::int64_t position = 0, bytes = 0;
-      words >> position >> bytes;
-      if (kind != "done" || !words)
-        throw Error{ErrorCode::unreadable, path_, "is damaged", "begin again with " + option("force_new")};
-      std::getline(words >> std::ws, rest);
-      done_[rest] = position;
-      bytes_ = bytes;
+  std::uintmax_t complete = 0;  // bytes
+  for (std::string line; std::getline(lines, line) && !lines.eof(); complete += line.size() + 1) {
+    if (line.starts_with("is ")) {
+      const std::size_t space = std::min(line.find(' ', 3), line.size());
+      before.emplace_back(line.substr(3, space - 3), line.substr(std::min(space + 1, line.size())));
+    } else if (line != kTitle) {
+      read_done(line);
     }
   }
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
+  if (done_.empty() || missing || size < static_cast<std::uintmax_t>(bytes_)) return false;
   require_same(path, configuration, before);
+  std::filesystem::resize_file(path_, complete);
+  return true;
+}
+
+// "done POSITION BYTES MODEL"
+void Journal::read_done(const std::string& line) {
+  std::istringstream words(line);
+  std::string kind, model;
+  std::int64_t position = 0, bytes = 0;
+  const bool read = words >> kind >> position >> bytes && words.get() == ' ';
+  if (!read || kind != "done") throw Error{ErrorCode::unreadable, path_, "is damaged", "begin again with " + option("force_new")};
+  std::getline(words, model);
+  done_[model] = position;
+  bytes_ = bytes;
 }
 
 void Journal::write(const std::string& text) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <iosfwd>
 #include <map>
 #include <string>
 
@@ -16,8 +15,9 @@ namespace probust::store {
 /// complete, which has no such file, is replaced. All functions throw Error{resources} if the file cannot be written.
 class Journal {
  public:
-  /// Reads the journal of the output at `path`, or begins one. Throws Error: conflict if the output is of another configuration
-  /// and not `replace`; unreadable if the journal is damaged.
+  /// Reads the journal of the output at `path`, or begins one: if there is none, if nothing was done, or if the output is shorter
+  /// than its journal says. Throws Error: conflict if the output is of another configuration and not `replace`; unreadable if the
+  /// journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -36,7 +36,8 @@ class Journal {
   void finish();
 
  private:
-  void read(std::istream& lines, const std::string& path, const Configuration& configuration);
+  bool goes_on(const std::string& path, const Configuration& configuration);
+  void read_done(const std::string& line);
   void write(const std::string& text);
 
   std::string path_;

@@ -200,7 +200,13 @@ RunFile::~RunFile() = default;
 
 RunFile RunFile::open(const std::string& path, const Configuration& configuration, Mode mode) {
   auto lock = std::make_unique<WriteLock>(path);
-  if (mode == Mode::replace) remove_run(path);
+  if (mode == Mode::replace && std::filesystem::exists(path)) {
+    {
+      Database before(path, false);
+      if (content_of(before) == Content::other) refuse_other(path);
+    }
+    remove_run(path);
+  }
   RunFile run(std::make_unique<State>(std::move(lock), Database(path, true)));
   Database& database = run.state_->database;
   if (content_of(database) == Content::other) refuse_other(path);

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "probust/base/error.h"
 
 namespace probust::store {
@@ -18,9 +20,16 @@ bool same_file(int descriptor, const std::string& path) {
          opened.st_dev == named.st_dev;
 }
 
+// One name for a file, whatever links lead to it.
+std::string resolved(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path result = std::filesystem::weakly_canonical(path, unknown);
+  return unknown ? path : result.string();
+}
+
 }  // namespace
 
-WriteLock::WriteLock(const std::string& path) : lock_path_(path + "-lock") {
+WriteLock::WriteLock(const std::string& path) : lock_path_(resolved(path) + "-lock") {
   for (bool locked = false; !locked;) {
     descriptor_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor_ < 0)
