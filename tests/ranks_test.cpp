@@ -2,11 +2,14 @@
 // Several processes for one run: what they send each other, what happens if one ends, and mpirun itself.
 #include "cli/ranks.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -137,7 +140,7 @@ TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
   const Plan plan = plan_of_one_question();
   Mail mail;
   ThreadCluster zero(mail, 0, 4);
-  Ranks ranks{zero};
+  Ranks ranks{zero, 1};
   Collected collected;
   Ledger ledger(plan, "", {0, 500}, collected, {});
   StopToken stop = false;
@@ -168,10 +171,10 @@ TEST(Ranks, FastRanksGoOnToTheNextModel) {
   const Plan plan = plan_of_one_question();
   Mail mail;
   ThreadCluster zero(mail, 0, 4);
-  Ranks ranks{zero};
+  constexpr int kModels = 3;
+  Ranks ranks{zero, kModels};
   Collected collected;
   StopToken stop = false;
-  constexpr int kModels = 3;
   std::vector<std::thread> others;
   for (int rank = 1; rank < 4; ++rank) {
     others.emplace_back([&mail, rank] {
@@ -193,6 +196,34 @@ TEST(Ranks, FastRanksGoOnToTheNextModel) {
   EXPECT_EQ(collected.results.points.size(), 60U * kModels);
 }
 
+// Rank 0 fails after the first of two models.
+TEST(Ranks, RanksAreDismissedIfRankZeroEnds) {
+  const Plan plan = plan_of_one_question();
+  Mail mail;
+  ThreadCluster zero(mail, 0, 3);
+  Ranks ranks{zero, 2};
+  Collected collected;
+  StopToken stop = false;
+  std::atomic<int> dismissed = 0;
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < 3; ++rank) {
+    others.emplace_back([&mail, &dismissed, rank] {
+      ThreadCluster cluster(mail, rank, 3);
+      for (int round = 0; round < 2; ++round) {
+        RemoteAssignments assignments(cluster, round);
+        answer(assignments, 1000);
+        dismissed += assignments.dismissed() ? 1 : 0;
+      }
+    });
+  }
+  Ledger ledger(plan, "", {0, 60}, collected, {});
+  RankServer(ranks, ledger, 0, stop).finish();
+  dismiss(ranks);
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(dismissed, 2);
+  dismiss(ranks);  // again: there is none left to wait for
+}
+
 // ---- mpirun.
 
 #ifdef PROBUST_HAS_MPI
@@ -203,6 +234,15 @@ const std::string kMpirun =
 
 std::string estimate_command(const Folder& folder, const std::string& file) {
   return "estimate " + kDigits + " --sigma 0.2,0.4 --estimator mc:5000,taylor --threads 1 --quiet -o '" + folder / file + "'";
+}
+
+TEST(Ranks, AllRanksEndIfTheRunIsWrittenByAnotherProcess) {
+  const Folder folder;
+  const int lock = open((folder / "two.csv-lock").c_str(), O_RDWR | O_CREAT, 0644);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  EXPECT_EQ(WEXITSTATUS(std::system((kMpirun + estimate_command(folder, "two.csv") + " 2>'" + folder / "err" + "'").c_str())), 7);
+  EXPECT_TRUE(test::mentions(test::read_whole(folder / "err"), "is being written by another process"));
+  close(lock);
 }
 
 TEST(Ranks, MpirunGivesTheRowsOfOneProcess) {

@@ -161,7 +161,7 @@ int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Clust
       return 0;
     };
     const int status = run_interruptibly(stop, go, [&] { return fmt::format("rank {} ends", cluster.rank()); });
-    if (status != 0) return status;
+    if (status != 0 || assignments.dismissed()) return status;
   }
   return 0;
 }
@@ -196,8 +196,15 @@ int estimate_into(const Arguments& arguments, const Plan& plan, const OpenDestin
     throw Error{ErrorCode::usage, "--total-budget", "needs all points at once", "start one process, without mpirun"};
   if (cluster && cluster->rank() > 0) return work_for_others(arguments, plan, *cluster);
   if (!cluster) return estimate_models(arguments, plan, open, nullptr);
-  Ranks ranks{*cluster, {}};
-  return estimate_models(arguments, plan, open, &ranks);
+  Ranks ranks{*cluster, static_cast<int>(models_of(arguments).size())};
+  try {
+    const int status = estimate_models(arguments, plan, open, &ranks);
+    dismiss(ranks);
+    return status;
+  } catch (...) {
+    dismiss(ranks);
+    throw;
+  }
 }
 
 int run_estimate(const Arguments& arguments) {

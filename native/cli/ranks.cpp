@@ -188,6 +188,7 @@ void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
       working_[rank] = *next;
     } else {
       ++told_;
+      if (round_ == ranks_.rounds - 1) ranks_.done.insert(rank);
     }
   } else if (request.contains("ends")) {
     ranks_.gone.insert(rank);
@@ -200,6 +201,21 @@ void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
   }
 }
 
+void dismiss(Ranks& ranks) {
+  const auto answer = [&](const cluster::Message& message) {
+    const Json request = json_of(message.bytes);
+    if (request.contains("ends")) ranks.gone.insert(message.from);
+    if (!request.contains("next")) return;
+    ranks.cluster.send(message.from, bytes_of({{"dismissed", true}}));
+    ranks.done.insert(message.from);
+  };
+  for (const cluster::Message& message : std::exchange(ranks.early, {})) answer(message);
+  while (std::ssize(ranks.gone) + std::ssize(ranks.done) < ranks.cluster.size() - 1) {
+    cluster::Message message;
+    ranks.cluster.receive(message) ? answer(message) : pause();
+  }
+}
+
 RemoteAssignments::~RemoteAssignments() {
   if (!ended_) cluster_.send(0, bytes_of({{"ends", true}, {"round", round_}}));
 }
@@ -209,7 +225,8 @@ std::optional<Assignment> RemoteAssignments::next(std::int64_t count) {
   cluster::Message message;
   while (!cluster_.receive(message)) pause();
   const Json reply = json_of(message.bytes);
-  ended_ = reply.is_null();
+  dismissed_ = reply.contains("dismissed");
+  ended_ = reply.is_null() || dismissed_;
   if (ended_) return std::nullopt;
   return Assignment{{reply.at("model"), reply.at("first"), reply.at("count")}, reply.at("wanted").get<std::vector<bool>>()};
 }

@@ -22,9 +22,14 @@ namespace probust::cli {
 /// All ranks, as rank 0 sees them.
 struct Ranks {
   cluster::Cluster& cluster;
+  int rounds = 1;                         ///< ledgers that there will be, one for each model
   std::set<int> gone{};                   ///< those that ended before the work did
+  std::set<int> done{};                   ///< those that know that there are no more blocks in the last round
   std::vector<cluster::Message> early{};  ///< of ranks that are at a later model already
 };
+
+/// When rank 0 ends: tells the ranks that still work or wait to end, too, and waits until all know.
+void dismiss(Ranks& ranks);
 
 /// Gives the blocks of rank 0's ledger to the other ranks and takes their results, in a thread of its own. Meanwhile nothing else
 /// may use the cluster.
@@ -69,10 +74,13 @@ class RemoteAssignments final : public Assignments {
   std::optional<Assignment> next(std::int64_t count) override;
   void deliver(const Assignment& done, Results results) override;
 
+  /// Whether rank 0 has ended before the work did.
+  bool dismissed() const { return dismissed_; }
+
  private:
   cluster::Cluster& cluster_;
   int round_;
-  bool ended_ = false;
+  bool ended_ = false, dismissed_ = false;
 };
 
 /// Results as bytes, all numbers exactly, and back. Throws Error{internal} for other bytes.
