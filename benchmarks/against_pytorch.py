@@ -1,165 +1,132 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Forwards and margin Jacobians of the same networks in probust and in PyTorch, in turn; prints PyTorch's time divided by ours.
+"""Compares probust with PyTorch on the same ONNX files, in turn in the same run, and writes docs/performance.md.
 
-Usage: against_pytorch.py PROBUST [--architectures PROGRAM] [--models FILE.onnx ...] [--names NAME,NAME] [--threads 1] [--rounds 3]
+    against_pytorch.py [PROBUST] [-o docs/performance.md] [--threads 1,2] [--rounds 3] [--quick] [--only passes,memory]
 
-A forward is one example of a batch. A Jacobian is the gradients of all C - 1 margins at a point, with their Gram matrix. PyTorch gets
-the fastest of several formulations and batches; ours is what `probust bench` reports. --architectures names the program
-probust-architectures, which writes well-known networks with random weights and 10 classes."""
+Measures forwards, margin Jacobians and the estimators mc, taylor and mmse:5; peak memory; growth with points, classes, samples and
+resolution; and where probust's time goes. PyTorch gets the fastest of several formulations and batches (pytorch_formulations.py), and
+runs the paper's own formulation, too (pytorch_paper.py). Ratios are PyTorch's time divided by probust's.
+
+A full run takes up to 25 minutes, one with --quick two. Nothing else should run on the machine. Needs Python 3.11, PyTorch, onnx and
+numpy; with SciPy, the paper's formulation includes the multivariate normal CDF. On Debian, python3-torch needs libopenblas0-openmp:
+with the reference BLAS, PyTorch's products are 25 times slower, and the page says so."""
 import argparse
-import json
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-import torch
+import pytorch_sections as sections
+from pytorch_networks import HUNDRED, NETWORKS, QUICK, given
+from pytorch_page import Page, cores, processor
+from pytorch_processes import Failed, Probust, Worker
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests", "support"))
-from onnx_in_torch import Network  # noqa: E402
+BUILT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "release", "bin")
+SECTIONS = ["passes", "estimators", "memory", "growth", "profile"]
+ESTIMATED = ["paper_cnn", "resnet18", "cifar10_resnet_2b"]  # and those with 100 classes
+KNOWN = [network.name for network in NETWORKS]
+SLOW_BLAS = 0.5  # of Eigen's product
 
-NAMES = ["resnet18", "resnet50", "mobilenet_v2", "densenet121", "vit_b16"]
-SECONDS = 1.0  # for each formulation and batch
-BATCHES = [1, 4, 16, 64, 256]
-MOST_NUMBERS = 5e8  # activations of a batch, which bound its memory
+INTRO = """# Performance
 
+probust and PyTorch on the same ONNX files, measured in turn in one run. **Ratios are PyTorch's time divided by probust's: above 1, probust
+is faster.** `benchmarks/against_pytorch.py -o docs/performance.md` writes this page; on another machine the numbers differ, so run it
+there. Networks other than `cifar10_resnet_2b` have random weights; the points are random.
 
-class PaperCnn(torch.nn.Sequential):
-    """The small network of Han, Srinivas and Lakkaraju, for 28 x 28 images."""
-
-    def __init__(self):
-        nn = torch.nn
-        super().__init__(nn.Conv2d(1, 10, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(10, 20, 5), nn.ReLU(), nn.MaxPool2d(2),
-                         nn.Flatten(), nn.Linear(320, 50), nn.ReLU(), nn.Linear(50, 10))
-
-
-def best_time(body, batch):
-    """Seconds per example of the fastest repetition."""
-    body()
-    best, begin = float("inf"), time.perf_counter()
-    while time.perf_counter() - begin < SECONDS:
-        start = time.perf_counter()
-        body()
-        best = min(best, time.perf_counter() - start)
-    return best / batch
+PyTorch gets the fastest of several formulations and batches, which a search chooses first. For forwards: eager, frozen by TorchScript
+(`frozen`), and optimized for inference (`fused`). For Jacobians: all rivals of a point as copies in one batch (`repeated`), one sweep per
+rival (`one by one`), and sweeps batched by vmap (`vectorized`). Most are tried with channels last, too. Batch normalization after convolutions is
+folded. `torch.compile` is not used. "The paper" is Han, Srinivas and Lakkaraju (UAI 2024); its formulation is written from its text
+(`benchmarks/pytorch_paper.py` says what the text leaves open)."""
 
 
-def forwards(network, x):
-    """Formulations of a forward, by name."""
-    with torch.inference_mode():
-        traced = torch.jit.freeze(torch.jit.trace(network.eval(), x))
-        fused = torch.jit.optimize_for_inference(torch.jit.trace(network.eval(), x))
-    last = x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
-
-    def run(function, argument):
-        with torch.inference_mode():
-            function(argument)
-
-    return {"eager": lambda: run(network, x), "frozen": lambda: run(traced, x), "fused": lambda: run(fused, x),
-            "channels last": lambda: run(network, last)}
-
-
-def gram(jacobians):
-    j = jacobians.flatten(2)  # [N, C - 1, d]
-    return j @ j.transpose(1, 2)
-
-
-def margins(logits):
-    """[N, C - 1]: the largest logit minus each other one."""
-    target = logits.argmax(1, keepdim=True)
-    rivals = torch.arange(logits.shape[1] - 1).repeat(len(logits), 1)
-    rivals = rivals + (rivals >= target)
-    return logits.gather(1, target) - logits.gather(1, rivals)
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("probust", nargs="?", default=os.path.join(BUILT, "probust"))
+    parser.add_argument("--architectures", help="the program probust-architectures (default: next to PROBUST)")
+    parser.add_argument("-o", "--output", help="also write the page to this file")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rounds", type=int, default=3, help="at most; slow networks get fewer")
+    parser.add_argument("--names", default=",".join(network.name for network in NETWORKS + HUNDRED))
+    parser.add_argument("--models", nargs="*", default=[], help="ONNX files to measure in addition")
+    parser.add_argument("--only", default=",".join(SECTIONS), help="some of " + ",".join(SECTIONS))
+    parser.add_argument("--seconds", type=float, default=0.8, help="of each measurement")
+    parser.add_argument("--budget", type=float, default=60, help="seconds for the rounds of a network (a quarter for those of an estimator)")
+    parser.add_argument("--sigma", type=float, default=0.1, help="of the noise; the paper's runtimes are for 0.1")
+    parser.add_argument("--quick", action="store_true", help="small networks, one thread, one round, short measurements")
+    options = parser.parse_args()
+    if options.quick:
+        options.threads, options.rounds, options.seconds, options.budget, options.names = "1", 1, 0.2, 10, ",".join(QUICK)
+    options.architectures = options.architectures or os.path.join(os.path.dirname(options.probust), "probust-architectures")
+    if not os.path.exists(options.architectures):
+        options.architectures = None
+    unknown = set(options.only.split(",")) - set(SECTIONS)
+    if unknown:
+        parser.error(f"--only: {', '.join(sorted(unknown))} is not one of {', '.join(SECTIONS)}")
+    return options
 
 
-def jacobians(network, x, classes):
-    """Formulations of the margins' Jacobian and its Gram matrix, by name."""
-
-    def repeated():  # one sweep over C - 1 copies of each point
-        copies = x.repeat_interleave(classes - 1, 0).requires_grad_(True)
-        g = margins(network(copies)).reshape(len(x), classes - 1, classes - 1)
-        j, = torch.autograd.grad(g.diagonal(dim1=1, dim2=2).sum(), copies)
-        gram(j.reshape(len(x), classes - 1, -1))
-
-    def one_by_one():  # one forward, C - 1 sweeps
-        leaf = x.clone().requires_grad_(True)
-        g = margins(network(leaf))
-        rows = [torch.autograd.grad(g[:, i].sum(), leaf, retain_graph=True)[0] for i in range(classes - 1)]
-        gram(torch.stack(rows, 1).flatten(2))
-
-    return {"repeated": repeated, "one by one": one_by_one}
+def describe(page, probust, versions, product):
+    """The machine and the versions."""
+    build, (name, flags) = probust.version(), processor()
+    page.section("Machine and versions")
+    page.add(f"- {cores()} cores, {name}, {', '.join(flags)}")
+    page.add(f"- probust {build['version']}, {build['build_type']}, {build['compiler']}, -march={build['march']}")
+    page.add(f"- PyTorch {versions['torch']}, {'with' if product['onednn'] else '**without**'} oneDNN; SciPy {versions['scipy'] or 'is not installed'}")
 
 
-def fastest(network, shape, classes, kind):
-    """The best (seconds, formulation, batch) of PyTorch."""
-    best, last = None, {}
-    for batch in BATCHES:
-        x = torch.rand(batch, *shape)
-        if network.activations(shape) * batch * (classes if kind == "jacobian" else 1) > MOST_NUMBERS:
-            break
-        for name, body in (forwards(network, x) if kind == "forward" else jacobians(network, x, classes)).items():
-            if last.get(name, 0) > 1.3 * (best[0] if best else float("inf")):
-                continue  # slower already, and larger batches rarely turn that around
-            last[name] = best_time(body, batch)
-            if best is None or last[name] < best[0]:
-                best = (last[name], name, batch)
-    return best
+def compare_products(page, session, product):
+    """Whether PyTorch's BLAS is as fast as it should be."""
+    rates = [bench["gemm_gflops"] for (_, threads), bench in session.benches.items() if threads == 1]
+    if not rates:
+        return
+    eigen = max(rates)
+    page.add(f"\nA product of 768 x 768 matrices on one thread: PyTorch {product['gflops']:.0f} GFLOP/s, Eigen {eigen:.0f}.")
+    if product["gflops"] < SLOW_BLAS * eigen:
+        page.add("\n**PyTorch uses a slow BLAS here, so its times are too long.** On Debian, install libopenblas0-openmp and measure again.")
 
 
-def bench(program, model, threads):
-    done = subprocess.run([program, "bench", model, "--threads", str(threads), "--json"], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+def chosen_networks(options):
+    """(networks of the first table, networks with estimators)"""
+    names = options.names.split(",")
+    networks = [network for network in NETWORKS if network.name in names] + [given(path) for path in options.models]
+    estimated = [network for network in networks if network.name in ESTIMATED or network.name not in KNOWN]
+    return networks, estimated + [network for network in HUNDRED if network.name in names]
 
 
-def compare(program, model, threads, rounds):
-    network = Network(model)
-    shape = network.example_shape()
-    with torch.inference_mode():
-        classes = network(torch.rand(1, *shape)).shape[1]
-    ratios = {"forward": [], "jacobian": []}
-    ours_us, chosen = {"forward": [], "jacobian": []}, {}
-    for _ in range(rounds):
-        ours = bench(program, model, threads)
-        for kind in ratios:
-            seconds, name, batch = fastest(network, shape, classes, kind)
-            ours_us[kind].append(ours[kind + "_us"])
-            ratios[kind].append(1e6 * seconds / ours[kind + "_us"])
-            chosen[kind] = f"{name}, {batch}"
-    middle = statistics.median
-    cells = [os.path.splitext(os.path.basename(model))[0]]
-    for kind in ratios:
-        cells += [f"{middle(ours_us[kind]):.0f}", f"**{middle(ratios[kind]):.2f}**", f"{min(ratios[kind]):.2f}..{max(ratios[kind]):.2f}",
-                  chosen[kind]]
-    print("| " + " | ".join(cells) + " |", flush=True)
+def write_page(options, probust, folder):
+    page, start = Page(options.output), time.monotonic()
+    with Worker() as worker:
+        versions, product = worker.ask("versions"), worker.ask("product", threads=1)
+    session = sections.Session(probust, options.architectures, folder, page, [int(n) for n in options.threads.split(",")], options.rounds,
+                               options.seconds, options.budget, options.sigma)
+    networks, estimated = chosen_networks(options)
+    page.add(INTRO)
+    describe(page, probust, versions, product)
+    wanted = options.only.split(",")
+    if "passes" in wanted:
+        sections.passes(session, networks)
+        compare_products(page, session, product)
+    if "estimators" in wanted:
+        sections.estimators(session, estimated, versions["scipy"] is not None)
+    if "memory" in wanted:
+        sections.memory(session, networks)
+    if "growth" in wanted:
+        sections.growth(session, networks)
+    if "profile" in wanted:
+        sections.profile(session, networks)
+    page.add(f"\nThe run took {(time.monotonic() - start) / 60:.0f} minutes, with at most {options.rounds} round{'s' * (options.rounds > 1)}.")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("probust")
-    parser.add_argument("--architectures")
-    parser.add_argument("--names", default=",".join(NAMES))
-    parser.add_argument("--models", nargs="*", default=[])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(1)
-    print(f"PyTorch {torch.__version__}, {options.threads} thread(s), medians of {options.rounds} rounds. Ratios above 1: probust is faster.\n")
-    print("| network | forward, us | ratio | range | PyTorch's best | Jacobian, us | ratio | range | PyTorch's best |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    options = parsed()
     with tempfile.TemporaryDirectory() as folder:
-        paper = os.path.join(folder, "paper_cnn.onnx")
-        torch.onnx.export(PaperCnn().eval(), torch.rand(1, 1, 28, 28), paper, input_names=["x"], dynamic_axes={"x": {0: "n"}})
-        models = [paper] + options.models
-        if options.architectures:
-            for name in options.names.split(","):
-                subprocess.run([options.architectures, name, folder], check=True, stdout=subprocess.DEVNULL)
-                models.append(os.path.join(folder, name + ".onnx"))
-        for model in models:
-            compare(options.probust, model, options.threads, options.rounds)
+        try:
+            write_page(options, Probust(options.probust, options.sigma, folder), folder)
+        except (Failed, FileNotFoundError) as reason:
+            sys.exit(f"against_pytorch.py: {reason}")
 
 
-main()
+if __name__ == "__main__":
+    main()

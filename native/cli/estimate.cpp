@@ -18,6 +18,7 @@
 #include "cli/ledger.h"
 #include "cli/load.h"
 #include "cli/messages.h"
+#include "cli/options.h"
 #include "cli/problem.h"
 #include "cli/progress_line.h"
 #include "cli/ranks.h"

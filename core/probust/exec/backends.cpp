@@ -10,9 +10,15 @@ struct Backend {
   Compile compile;
 };
 
-// The only list of backends on this machine's processor.
+// The only list of backends on this machine's processor. In browsers Eigen's products are all there is: the other algorithms would
+// make the download larger.
 constexpr Backend kBackends[] = {
+#ifdef __EMSCRIPTEN__
+    {"cpu", compile_eigen},
+#else
     {"cpu", compile_cpu},
+#endif
+    {"eigen", compile_eigen},
     {"reference", compile_reference},
 };
 

@@ -21,7 +21,7 @@ class ExternalProgram final : public Program {
  public:
   ExternalProgram(ExternalEngine& external, const Graph& preparation, std::int64_t classes)
       : external_(external),
-        prepare_(compile_cpu(simplify(preparation))),
+        prepare_(compile_eigen(simplify(preparation))),
         elements_(element_count(preparation[preparation.outputs[0]].shape)),
         classes_(classes) {}
 

@@ -5,11 +5,15 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/moments/moments.h"
+#include "probust/passes/pool_first.h"
 #include "probust/passes/simplify.h"
 
 namespace probust {
 
-Graph gradient_graph(const Graph& classifier) { return simplify(vjp(classifier, classifier.outputs, classifier.inputs()).graph); }
+Graph gradient_graph(const Graph& classifier) {
+  const Graph graph = pool_first(classifier);
+  return simplify(vjp(graph, graph.outputs, graph.inputs()).graph);
+}
 
 Graph smoothed_gradient_graph(const Graph& classifier) {
   MomentGraph moments = propagate_moments(classifier);

@@ -14,6 +14,7 @@
 #include "probust/exec/host_memory.h"
 #include "probust/exec/host_rows.h"
 #include "probust/exec/last_layer.h"
+#include "probust/passes/pool_first.h"
 #include "probust/passes/simplify.h"
 
 namespace probust {
@@ -94,7 +95,7 @@ class HostLanes final : public Lanes {
         classes_((*graph_)[graph_->outputs[0]].shape[0]),
         memory_(options, elements_, classes_) {
     memory_.check_values_fit(*graph_);
-    forward_ = compile_(*graph_);
+    forward_ = compile_(pool_first(*graph_));
     fit();
     make_workers();
   }

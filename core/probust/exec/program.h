@@ -74,7 +74,10 @@ class Program {
 /// against it.
 std::unique_ptr<Program> compile_reference(const Graph& graph);
 
-/// Eigen kernels over planned buffers.
+/// Kernels over planned buffers, with the fastest algorithm for each product.
 std::unique_ptr<Program> compile_cpu(const Graph& graph);
+
+/// The same with Eigen's matrix products for all of them: as in browsers.
+std::unique_ptr<Program> compile_eigen(const Graph& graph);
 
 }  // namespace probust

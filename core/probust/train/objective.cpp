@@ -62,7 +62,7 @@ ObjectiveGraph objective_graph(const Mlp& mlp, std::int64_t rows, bool regularis
 
 Objective::Objective(const Mlp& mlp, std::int64_t rows, bool regularised, const StopToken* stop) : regularised_(regularised) {
   const ObjectiveGraph objective = objective_graph(mlp, rows, regularised);
-  program_ = compile_cpu(vjp(objective.graph, objective.graph.outputs, objective.weights).graph);
+  program_ = compile_eigen(vjp(objective.graph, objective.graph.outputs, objective.weights).graph);
   workspace_.stop = stop;
 }
 
@@ -85,7 +85,7 @@ BatchLogits::BatchLogits(const Mlp& mlp, std::int64_t rows, const StopToken* sto
   Graph g;
   const ValueId x = append_rows(g, mlp, rows);
   g.outputs = {append_network(g, x, mlp).logits};
-  program_ = compile_cpu(g);
+  program_ = compile_eigen(g);
   workspace_.stop = stop;
 }
 

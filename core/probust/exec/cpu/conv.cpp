@@ -21,7 +21,7 @@ using Constant = std::shared_ptr<const Tensor>;
 // One product: its cells, where they go, and what each tap reads.
 struct Gather {
   std::vector<std::int64_t> cells;                      // destination pixel of each cell
-  bool contiguous = true;                               // cells are 0, 1, 2, ...
+  bool contiguous = true;                               // cells are all pixels in order
   std::vector<std::vector<CopyRange>> taps;             // per tap
   std::vector<std::shared_ptr<const Weights>> filters;  // per group: [(tap, channel), n]
 };
@@ -150,6 +150,9 @@ std::vector<Gather> plan_conv_transpose(const Window& window, const Constant& fi
     Gather gather = plan_phase(window, filter, phase);
     if (!gather.cells.empty()) phases.push_back(std::move(gather));
   });
+  if (phases.size() > 1) {
+    for (Gather& gather : phases) gather.contiguous = false;
+  }
   return phases;
 }
 
@@ -188,6 +191,8 @@ void run_group(const Call& call, const Gather& gather, const Weights& w, const f
     }
     if (gather.contiguous) {
       multiply(count, columns, count, w, bias, out + begin, out_pixels * lanes, call.workspace->packed);
+      for (std::int64_t channel = 0; channel < n; ++channel)
+        call.finish(out + channel * out_pixels * lanes + begin - call.out, count);
     } else {
       multiply(count, columns, count, w, bias, product, count, call.workspace->packed);
       scatter_rows(gather, product, count, n, lanes, begin, end, out_pixels, out);
@@ -211,6 +216,7 @@ Kernel gather_kernel(std::vector<Gather> gathers, std::vector<float> bias) {
         }
       }
     }
+    if (!gathers.empty() && !gathers[0].contiguous) call.finish(0, element_count(to) * call.lanes);
   };
 }
 
@@ -218,7 +224,6 @@ Constant filter_of(const Graph& graph, const Node& node) {
   return std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor;
 }
 
-// Filters that vary from example to example (in second derivatives) are rare and use the reference evaluation.
 bool constant_filter(const Graph& graph, const Node& node) { return graph[node.inputs[1]].op == Op::constant; }
 
 }  // namespace
@@ -232,18 +237,10 @@ std::optional<ConstantProduct> constant_conv(const Graph& graph, const Node& nod
   return ConstantProduct{node.inputs[1], std::max<std::int64_t>(1, cells / phases)};
 }
 
-Kernel make_biased_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
-  if (!constant_filter(graph, node)) return {};
-  return gather_kernel(plan_conv(std::get<Window>(node.attributes), filter_of(graph, node)), std::move(bias));
-}
-
-Kernel make_conv(const Graph& graph, const Node& node) {
-  return constant_filter(graph, node) ? make_biased_conv(graph, node, {}) : make_reference(graph, node);
-}
-
-Kernel make_conv_transpose(const Graph& graph, const Node& node) {
-  if (!constant_filter(graph, node)) return make_reference(graph, node);
-  return gather_kernel(plan_conv_transpose(std::get<Window>(node.attributes), filter_of(graph, node)), {});
+Kernel make_constant_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
+  const auto& window = std::get<Window>(node.attributes);
+  const auto plan = node.op == Op::conv ? plan_conv : plan_conv_transpose;
+  return gather_kernel(plan(window, filter_of(graph, node)), std::move(bias));
 }
 
 }  // namespace probust::cpu

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "probust/base/error.h"
+#include "probust/exec/cpu/fusion.h"
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
 #include "probust/exec/program.h"
@@ -28,7 +29,9 @@ struct Slot {
 
 struct Step {
   ValueId value;
+  std::vector<ValueId> operands;
   cpu::Kernel kernel;
+  std::vector<cpu::Fused> fused;
 };
 
 // The name of a step: the operator with its window size, and whether it is depthwise or grouped.
@@ -61,8 +64,12 @@ class StepTimer {
 
 class CpuProgram final : public Program {
  public:
-  explicit CpuProgram(const Graph& graph)
-      : graph_(graph), inputs_(graph.inputs()), slot_of_(graph.nodes.size(), kNoSlot), renamed_(graph.nodes.size(), kNoValue) {
+  CpuProgram(const Graph& graph, cpu::MakeProduct make_product)
+      : graph_(cpu::seeded_last(graph)),
+        make_product_(make_product),
+        inputs_(graph_.inputs()),
+        slot_of_(graph.nodes.size(), kNoSlot),
+        renamed_(graph.nodes.size(), kNoValue) {
     check(graph_);
     for (const ValueId id : inputs_) largest_ = std::max(largest_, graph_[id].extent);
     plan();
@@ -145,11 +152,11 @@ class CpuProgram final : public Program {
       stop_if_asked(workspace.stop);
       const Node& node = graph_[step.value];
       operands.clear();
-      for (const ValueId input : node.inputs) operands.push_back({address(input), &graph_[input].shape, graph_[input].extent});
+      for (const ValueId input : step.operands) operands.push_back({address(input), &graph_[input].shape, graph_[input].extent});
       float* const out = slots[slot_of_[step.value]];
       const std::int64_t lanes = batch.lanes(node.extent);
       if (workspace.verify) prepare_to_verify(operands, out, element_count(node.shape) * lanes, workspace);
-      step.kernel({operands, out, &node.shape, batch, lanes, &workspace});
+      step.kernel({operands, out, &node.shape, batch, lanes, &workspace, step.fused});
       if (workspace.verify) verify(node, workspace);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -172,46 +179,37 @@ class CpuProgram final : public Program {
                            " wrote beyond its memory");
   }
 
-  // The value whose memory a value shares: a reshape only renames elements, and so does an add whose product includes the bias.
+  // The value whose memory a value shares: a reshape only renames elements, and so do nodes that the kernel of a product replaces.
   ValueId storage(ValueId id) const {
     while (renamed_[id] != kNoValue) id = renamed_[id];
     return id;
   }
 
-  // Kernels of products with bias, if adding the bias is the only use of the product.
-  std::vector<cpu::Kernel> find_biases() {
-    std::vector<cpu::Kernel> biased(graph_.nodes.size());
-    std::vector<int> uses(graph_.nodes.size(), 0);
-    for (const Node& node : graph_.nodes) {
-      for (const ValueId input : node.inputs) ++uses[input];
-    }
-    for (const ValueId id : graph_.outputs) ++uses[id];
+  // Gives each value the operands of its kernel, and the memory that it shares.
+  void rename(const std::vector<cpu::Fusion>& fusions) {
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
-      const Node& sum = graph_[id];
-      if (sum.op == Op::reshape) renamed_[id] = sum.inputs[0];
-      if (sum.op != Op::add) continue;
-      for (const std::size_t side : {0U, 1U}) {
-        const ValueId product = sum.inputs[side];
-        if (uses[product] != 1 || graph_[product].shape != sum.shape || graph_[product].extent != sum.extent) continue;
-        biased[product] = cpu::make_biased(graph_, graph_[product], sum.inputs[1 - side]);
-        if (biased[product]) renamed_[id] = product;
-      }
+      std::vector<ValueId>& operands = operands_of_.emplace_back(graph_[id].inputs);
+      operands.insert(operands.end(), fusions[id].extra.begin(), fusions[id].extra.end());
+      for (const ValueId replaced : fusions[id].nodes) renamed_[replaced] = id;
+      if (graph_[id].op == Op::reshape) renamed_[id] = graph_[id].inputs[0];
     }
-    return biased;
   }
 
   void plan() {
-    std::vector<cpu::Kernel> biased = find_biases();
+    std::vector<cpu::Fusion> fusions = cpu::find_fusions(graph_);
+    rename(fusions);
     const std::vector<ValueId> last_use = last_uses();
     std::vector<int> free_slots;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
       const Node& node = graph_[id];
       if (node.op == Op::input || node.op == Op::constant || renamed_[id] != kNoValue) continue;
       const cpu::KernelEntry entry = cpu::kernel_entry(node.op);
-      steps_.push_back({id, biased[id] ? std::move(biased[id]) : entry.make(graph_, node)});
+      cpu::Fusion& fusion = fusions[id];
+      cpu::Kernel kernel = cpu::constant_product(graph_, node) ? make_product_(graph_, node, std::move(fusion.bias)) : entry.make(graph_, node);
+      steps_.push_back({id, operands_of_[id], std::move(kernel), std::move(fusion.fused)});
       slot_of_[id] =
           entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) release(storage(node.inputs[i]), id, last_use, free_slots);
+      for (const ValueId operand : operands_of_[id]) release(storage(operand), id, last_use, free_slots);
     }
     put_seeded_last();
   }
@@ -236,12 +234,12 @@ class CpuProgram final : public Program {
     std::vector<ValueId> last(graph_.nodes.size(), kNoValue);
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
       if (renamed_[id] != kNoValue) continue;
-      for (const ValueId input : graph_[id].inputs) last[storage(input)] = id;
+      for (const ValueId operand : operands_of_[id]) last[storage(operand)] = id;
     }
-    for (const Node& node : graph_.nodes) {
-      if (node.extent != Extent::seeded) continue;
-      for (const ValueId input : node.inputs) {
-        if (graph_[storage(input)].extent != Extent::seeded) last[storage(input)] = static_cast<ValueId>(graph_.nodes.size());
+    for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
+      if (graph_[id].extent != Extent::seeded) continue;
+      for (const ValueId operand : operands_of_[id]) {
+        if (graph_[storage(operand)].extent != Extent::seeded) last[storage(operand)] = static_cast<ValueId>(graph_.nodes.size());
       }
     }
     for (const ValueId id : graph_.outputs) last[storage(id)] = static_cast<ValueId>(graph_.nodes.size());
@@ -298,16 +296,20 @@ class CpuProgram final : public Program {
   }
 
   Graph graph_;
+  cpu::MakeProduct make_product_;
   std::vector<ValueId> inputs_;
   Extent largest_ = Extent::example;
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;
+  std::vector<std::vector<ValueId>> operands_of_;
   std::vector<ValueId> renamed_;  ///< the value whose memory this one shares, or kNoValue
   std::vector<Step> steps_;
 };
 
 }  // namespace
 
-std::unique_ptr<Program> compile_cpu(const Graph& graph) { return std::make_unique<CpuProgram>(graph); }
+std::unique_ptr<Program> compile_cpu(const Graph& graph) { return std::make_unique<CpuProgram>(graph, cpu::make_fast_product); }
+
+std::unique_ptr<Program> compile_eigen(const Graph& graph) { return std::make_unique<CpuProgram>(graph, cpu::make_product); }
 
 }  // namespace probust

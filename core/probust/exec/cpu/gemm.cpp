@@ -21,11 +21,11 @@ using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMaj
 // The kernel and its tile. It sums every element of a tile of full height in the same order, also in the transposed product, but
 // uses another order for tiles of less height.
 #ifdef __wasm_simd128__
-constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
+constexpr Index kHeight = kGroup, kWidth = WasmProducts::kWidth;
+static_assert(kHeight == WasmProducts::kHeight);
 using Multiply = WasmProducts;
 #else
-using Traits = Eigen::internal::gebp_traits<float, float>;
-constexpr Index kHeight = Traits::mr, kWidth = Traits::nr;
+constexpr Index kHeight = kGroup, kWidth = Eigen::internal::gebp_traits<float, float>::nr;
 using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, kHeight, kWidth, false, false>;
 #endif
 using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
@@ -175,6 +175,12 @@ std::shared_ptr<const Weights> shared_weights(const std::shared_ptr<const Tensor
   auto weights = known.lock();
   if (!weights) known = weights = make();
   return weights;
+}
+
+void add_product(std::int64_t rows, const float* a, const Weights& w, float* out, std::int64_t out_stride) {
+  each_block(w, [&](Index k, Index depth) {
+    Multiply()(To(out, out_stride), a + k * rows, w.columns(k), rows, depth, w.cols(), 1.0F);
+  });
 }
 
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,

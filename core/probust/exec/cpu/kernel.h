@@ -21,6 +21,13 @@ struct Operand {
   Extent extent;
 };
 
+/// An element-wise operation on the result of a product, applied while the result is in the cache: add or multiply with an operand
+/// (of the kernel's operands), or relu.
+struct Fused {
+  Op op;
+  std::size_t operand = 0;
+};
+
 /// One call of a kernel. The output has the largest extent among the operands; its lane s * examples + b reads lane b of an
 /// example operand and lane 0 of a constant.
 struct Call {
@@ -30,6 +37,7 @@ struct Call {
   Batch batch;
   std::int64_t lanes;  ///< of the output
   Workspace* workspace;
+  std::span<const Fused> fused{};
 
   std::int64_t lanes_of(std::size_t operand) const { return batch.lanes(in[operand].extent); }
 
@@ -39,6 +47,14 @@ struct Call {
   std::array<float*, N> scratch(const std::array<std::int64_t, N>& sizes) const {
     return workspace->scratch.take(sizes);
   }
+
+  /// Floats first .. first + count - 1 of the output are complete: applies what is fused. Kernels of products with constants call
+  /// it once for every float of the output.
+  void finish(std::int64_t first, std::int64_t count) const {
+    if (!fused.empty()) apply_fused(first, count);
+  }
+  void apply_fused(std::int64_t first, std::int64_t count) const;
+  void combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const;
 
   /// Kernels that may take long call this now and then. Throws Error{interrupted}.
   void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }
@@ -58,9 +74,18 @@ struct KernelEntry {
 /// The kernel of an operator; if there is no fast one, the reference evaluation, lane by lane.
 KernelEntry kernel_entry(Op op);
 
-/// The kernel of a product with a constant plus a per-channel `bias`, which costs nothing because it is the initial value of the
-/// sums. None if the bias needs a pass of its own.
-Kernel make_biased(const Graph& graph, const Node& product, ValueId bias);
+/// Prepares the kernel of a product with a constant. `bias` has one value per channel, or none; it costs nothing because it is the
+/// initial value of the sums.
+using MakeProduct = Kernel (*)(const Graph&, const Node&, std::vector<float> bias);
+
+/// By matrix products of gathered operands, with Eigen's kernel. The same on every machine, and in browsers.
+Kernel make_product(const Graph&, const Node&, std::vector<float> bias);
+
+/// By the fastest algorithm for the product's size.
+Kernel make_fast_product(const Graph&, const Node&, std::vector<float> bias);
+
+/// Whether the kernel of this product with a constant can have a bias.
+bool can_add_bias(const Graph& graph, const Node& product);
 
 /// A node that is a product with a constant matrix or filter: the constant, and the rows that one lane contributes to the
 /// product.
@@ -78,11 +103,10 @@ bool has_fast_kernel(Op op);
 // One file per family, named like the operators'.
 std::optional<ConstantProduct> constant_matmul(const Graph&, const Node&);
 std::optional<ConstantProduct> constant_conv(const Graph&, const Node&);
+bool can_add_bias_to_matmul(const Graph&, const Node&);
 Kernel make_matmul(const Graph&, const Node&);
-Kernel make_biased_matmul(const Graph&, const Node&, std::vector<float> bias);
-Kernel make_conv(const Graph&, const Node&);
-Kernel make_biased_conv(const Graph&, const Node&, std::vector<float> bias);
-Kernel make_conv_transpose(const Graph&, const Node&);
+Kernel make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
+Kernel make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);

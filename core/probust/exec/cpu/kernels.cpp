@@ -25,17 +25,6 @@ Kernel make_reference(const Graph&, const Node& node) {
   };
 }
 
-Kernel make_biased(const Graph& graph, const Node& product, ValueId bias) {
-  if (graph[bias].op != Op::constant || (product.op != Op::matmul && product.op != Op::conv)) return {};
-  const std::size_t rank = product.shape.size(), channels = product.op == Op::conv ? 1 : rank - 1;
-  const auto& [shape, values] = constant_value(graph, bias);
-  if (shape.size() > rank || static_cast<std::int64_t>(values.size()) != product.shape[channels]) return {};
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1 && i + rank - shape.size() != channels) return {};
-  }
-  return product.op == Op::conv ? make_biased_conv(graph, product, values) : make_biased_matmul(graph, product, values);
-}
-
 // The only list of CPU kernels: operator, kernel, whether it may overwrite its first operand. Operators that are not here run
 // by their reference evaluation.
 KernelEntry kernel_entry(Op op) {
@@ -46,9 +35,8 @@ KernelEntry kernel_entry(Op op) {
     case Op::matmul:
       return {make_matmul};
     case Op::conv:
-      return {make_conv};
     case Op::conv_transpose:
-      return {make_conv_transpose};
+      return {make_reference};  // with filters that vary from example to example, in second derivatives
     case Op::max_pool:
       return {make_max_pool};
     case Op::max_scatter:
@@ -120,6 +108,16 @@ std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& 
   return std::nullopt;
 }
 
-bool has_fast_kernel(Op op) { return kernel_entry(op).make != nullptr && kernel_entry(op).make != make_reference; }
+bool can_add_bias(const Graph& graph, const Node& product) {
+  return product.op == Op::conv || (product.op == Op::matmul && can_add_bias_to_matmul(graph, product));
+}
+
+Kernel make_product(const Graph& graph, const Node& node, std::vector<float> bias) {
+  return node.op == Op::matmul ? make_constant_matmul(graph, node, std::move(bias)) : make_constant_conv(graph, node, std::move(bias));
+}
+
+bool has_fast_kernel(Op op) {
+  return op == Op::conv || op == Op::conv_transpose || (kernel_entry(op).make != nullptr && kernel_entry(op).make != make_reference);
+}
 
 }  // namespace probust::cpu

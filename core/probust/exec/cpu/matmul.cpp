@@ -76,6 +76,7 @@ void multiply_together(const Call& call, const ManyRows& rows, const Weights& w,
       for (std::int64_t j = 0; j < n; ++j)
         std::copy_n(product + j * height + i * lanes, lanes, out + ((first + i) * n + j) * lanes);
     }
+    call.finish(out + first * n * lanes - call.out, some * n * lanes);
   }
 }
 
@@ -97,8 +98,9 @@ Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> b
       }
       for (std::int64_t i = 0; i < m; ++i) {
         call.stop_if_asked();
-        multiply(call.lanes, a + i * row_step, element_step, w, added, out + i * n * call.lanes, call.lanes,
-                 call.workspace->packed);
+        float* const row = out + i * n * call.lanes;
+        multiply(call.lanes, a + i * row_step, element_step, w, added, row, call.lanes, call.workspace->packed);
+        call.finish(row - call.out, n * call.lanes);
       }
     }
   };
@@ -112,8 +114,9 @@ Kernel left_constant(const Graph& graph, const Node& node) {
     const std::int64_t n = last_two(*call.shape).columns, k = w.rows(), m = w.cols(), width = n * call.lanes;
     for (std::int64_t matrix = 0; matrix < leading_count(*call.in[1].shape); ++matrix) {
       call.stop_if_asked();
-      multiply(width, call.in[1].data + matrix * k * width, width, w, nullptr, call.out + matrix * m * width, width,
-               call.workspace->packed);
+      float* const out = call.out + matrix * m * width;
+      multiply(width, call.in[1].data + matrix * k * width, width, w, nullptr, out, width, call.workspace->packed);
+      call.finish(out - call.out, m * width);
     }
   };
 }
@@ -318,14 +321,12 @@ std::optional<ConstantProduct> constant_matmul(const Graph& graph, const Node& n
   return std::nullopt;
 }
 
-Kernel make_biased_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
-  return right_is_constant(graph, node) ? right_constant(graph, node, std::move(bias)) : Kernel();
+bool can_add_bias_to_matmul(const Graph& graph, const Node& node) { return right_is_constant(graph, node); }
+
+Kernel make_constant_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
+  return right_is_constant(graph, node) ? right_constant(graph, node, std::move(bias)) : left_constant(graph, node);
 }
 
-Kernel make_matmul(const Graph& graph, const Node& node) {
-  if (right_is_constant(graph, node)) return right_constant(graph, node, {});
-  if (left_is_constant(graph, node)) return left_constant(graph, node);
-  return lane_by_lane(graph, node);
-}
+Kernel make_matmul(const Graph& graph, const Node& node) { return lane_by_lane(graph, node); }
 
 }  // namespace probust::cpu

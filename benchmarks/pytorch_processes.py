@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""The processes that against_pytorch.py measures: probust's commands, and one that runs PyTorch (pytorch_worker.py).
+
+This file imports neither PyTorch nor numpy: Linux counts the memory of a process that starts another one as the other's peak."""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+MOST_DATA = 16e6  # numbers in a file of points
+MOST_SAMPLES = 1e8
+
+
+class Failed(Exception):
+    """A measurement that could not be made, and why, in one line."""
+
+
+def first_line(text):
+    lines = text.strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def ended(process):
+    """Waits for a process: its exit status and its peak memory in MiB."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss / 1024
+
+
+class Worker:
+    """A process that runs PyTorch."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, os.path.join(FOLDER, "pytorch_worker.py")], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def ask(self, do, **request):
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **request}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Failed("the process that runs PyTorch has ended") from None
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"the process that runs PyTorch ended at '{do}'")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Failed(f"PyTorch: {first_line(answer['error'])}")
+        return answer
+
+    def close(self):
+        """Ends it: its peak memory in MiB."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return ended(self.process)[1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.returncode is None:
+            self.close()
+
+
+def measured_alone(do, **request):
+    """The answer of a new process that runs PyTorch, and its peak memory in MiB."""
+    with Worker() as worker:
+        answer = worker.ask(do, **request)
+        return answer, worker.close()
+
+
+class Probust:
+    """The program, and the points that it reads."""
+
+    def __init__(self, program, sigma, folder):
+        self.program, self.sigma, self.folder = program, sigma, folder
+        self.files = {}
+
+    def run(self, *arguments):
+        """stdout, seconds and peak memory in MiB."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+            start = time.perf_counter()
+            process = subprocess.Popen([self.program, *map(str, arguments)], stdout=out, stderr=errors)
+            status, peak = ended(process)
+            seconds = time.perf_counter() - start
+            errors.seek(0)
+            if status != 0:
+                raise Failed(first_line(errors.read()))
+            out.seek(0)
+            return out.read(), seconds, peak
+
+    def bench(self, model, threads):
+        return json.loads(self.run("bench", model, "--threads", threads, "--json")[0])
+
+    def version(self):
+        return json.loads(self.run("version", "--json")[0])
+
+    def points(self, worker, shape, count):
+        """A file with random points."""
+        key = (*shape, count)
+        if key not in self.files:
+            self.files[key] = os.path.join(self.folder, "points_" + "x".join(map(str, key)) + ".npy")
+            worker.ask("data", path=self.files[key], shape=[count, *shape])
+        return self.files[key]
+
+    def estimate(self, model, data, kind, count, threads):
+        """Seconds and peak memory of a whole run: `count` copies of one point for mc, or `count` points."""
+        estimator, limit = {"mc": (f"mc:{count}", 1), "taylor": ("taylor", count), "mmse": ("mmse:5", count)}[kind]
+        rows, seconds, peak = self.run("estimate", model, data, "--sigma", self.sigma, "--estimator", estimator, "--threads", threads,
+                                       "--limit", limit, "--format", "jsonl", "--quiet")
+        if rows.count("\n") < limit:
+            raise Failed(f"{estimator} gave {rows.count(chr(10))} rows instead of {limit}")
+        return seconds, peak
+
+
+class Marginal:
+    """Seconds per copy (mc) or point: the difference of two runs of different length, so that the start of the program is not
+    counted."""
+
+    def __init__(self, probust, worker, model, shape, kind, threads, seconds):
+        most = MOST_SAMPLES if kind == "mc" else max(8 * threads, min(8192, int(MOST_DATA / math.prod(shape))))
+        self.probust, self.arguments = probust, (model, probust.points(worker, shape, 1 if kind == "mc" else most), kind)
+        self.threads = threads
+        unit = threads * (64 if kind == "mc" else 1)
+        first, count, extra = self.run(unit), unit, 0.0
+        while extra < 0.3 * seconds and 4 * count <= most:
+            count *= 4
+            extra = self.run(count) - first
+        each = max(extra, 1e-6) / (count - unit) if count > unit else first / unit
+        step = unit if each * unit > 0.3 * seconds else 4 * unit  # fills batches if that does not take long
+        self.few = step
+        self.more = max(step, min(math.ceil(seconds / each / step) * step, int(most) // step * step - step))
+
+    def run(self, count):
+        return self.probust.estimate(*self.arguments, count, self.threads)[0]
+
+    def measure(self):
+        few, many = self.run(self.few), self.run(self.few + self.more)
+        if many <= few:
+            raise Failed("the longer run took less time than the shorter one")
+        return (many - few) / self.more

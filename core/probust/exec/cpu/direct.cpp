@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// A convolution is a sum over channels and taps of shifted images. In a copy with zeros around it, the cells of a row read
+// neighbouring pixels at every tap, so a row of cells with all its lanes is one strip, and each tap an offset. With a stride, the
+// copy has columns (and rows) with the same remainder together, so that strips remain contiguous.
+//
+// A transposed convolution with stride s is s convolutions along each axis, one for each remainder (y + pad) mod s of an image pixel,
+// each with its own taps.
+#include "probust/exec/cpu/direct.h"
+
+#include <algorithm>
+#include <array>
+
+#include "probust/exec/cpu/block.h"
+#include "probust/exec/cpu/direct_tile.h"
+#include "probust/exec/cpu/gemm.h"
+#include "probust/ops/op.h"
+
+namespace probust::cpu {
+namespace {
+
+using Constant = std::shared_ptr<const Tensor>;
+
+// One axis: cell i is pixel first + i * spacing of the output, and its tap t reads pixel i * step + offsets[t] of the input.
+struct Axis {
+  std::int64_t cells = 0, first = 0, spacing = 1, step = 1, pixels = 0;
+  std::vector<std::int64_t> taps, offsets;  // the taps' places in the filter, and where they read
+  // Of the copy. Place j with remainder r is pixel low + r + j * step of the input; tap t of cell i reads place i + places[t] with
+  // the remainder remainders[remainder_of[t]].
+  std::int64_t low = 0, more = 0;  // `more` places than cells
+  std::vector<std::int64_t> remainders, remainder_of, places;
+
+  void plan_copy() {
+    if (offsets.empty()) return;
+    low = *std::min_element(offsets.begin(), offsets.end());
+    for (const std::int64_t offset : offsets) remainders.push_back((offset - low) % step);
+    std::sort(remainders.begin(), remainders.end());
+    remainders.erase(std::unique(remainders.begin(), remainders.end()), remainders.end());
+    for (const std::int64_t offset : offsets) {
+      remainder_of.push_back(std::find(remainders.begin(), remainders.end(), (offset - low) % step) - remainders.begin());
+      places.push_back((offset - low) / step);
+      more = std::max(more, places.back());
+    }
+  }
+  std::int64_t width() const { return cells + more; }
+  std::int64_t kinds() const { return static_cast<std::int64_t>(remainders.size()); }
+};
+
+// The window's parameters along one axis; the same for an axis that an image does not have.
+struct WindowAxis {
+  std::int64_t image = 1, output = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+};
+
+Axis conv_axis(const WindowAxis& w) {
+  Axis axis;
+  axis.cells = w.output;
+  axis.step = w.stride;
+  axis.pixels = w.image;
+  for (std::int64_t k = 0; k < w.kernel; ++k) {
+    axis.taps.push_back(k);
+    axis.offsets.push_back(k * w.dilation - w.pad);
+  }
+  axis.plan_copy();
+  return axis;
+}
+
+// Image pixels y with (y + pad) mod stride = phase.
+Axis transposed_axis(const WindowAxis& w, std::int64_t phase) {
+  Axis axis;
+  axis.first = ((phase - w.pad) % w.stride + w.stride) % w.stride;
+  axis.cells = std::max<std::int64_t>(0, (w.image - axis.first + w.stride - 1) / w.stride);
+  axis.spacing = w.stride;
+  axis.pixels = w.output;
+  for (std::int64_t k = 0; k < w.kernel; ++k) {
+    if (k * w.dilation % w.stride != phase) continue;
+    axis.taps.push_back(k);
+    axis.offsets.push_back((axis.first + w.pad - k * w.dilation) / w.stride);
+  }
+  axis.plan_copy();
+  return axis;
+}
+
+// Outputs of a group in blocks that tiles compute together.
+std::vector<std::int64_t> output_blocks(std::int64_t outputs) {
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t block = kTileOutputs; outputs > 0; block /= 2) {
+    for (; outputs >= block; outputs -= block) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+// One product: its axes, and for each group the weights [block of outputs][channel][tap y][tap x][output of the block].
+struct Product {
+  Axis y, x;
+  std::vector<std::shared_ptr<const std::vector<float>>> weights;
+  std::int64_t taps() const { return static_cast<std::int64_t>(y.taps.size() * x.taps.size()); }
+};
+
+// How a node reads its filter [filters, channels of a group, taps].
+struct Filter {
+  Constant constant;
+  bool transposed;
+  std::int64_t groups, kernel_x, kernel;
+
+  std::int64_t filters() const { return constant->shape[0] / groups; }
+  std::int64_t channels() const { return constant->shape[1]; }
+  std::int64_t read() const { return transposed ? filters() : channels(); }
+  std::int64_t written() const { return transposed ? channels() : filters(); }
+
+  float at(std::int64_t group, std::int64_t in, std::int64_t out, std::int64_t tap) const {
+    const std::int64_t o = transposed ? in : out, c = transposed ? out : in;
+    return constant->data[((group * filters() + o) * channels() + c) * kernel + tap];
+  }
+};
+
+std::shared_ptr<const std::vector<float>> pack(const Filter& filter, const Product& product, std::int64_t group) {
+  std::vector<float> packed;
+  packed.reserve(static_cast<std::size_t>(filter.read() * filter.written() * product.taps()));
+  std::int64_t first = 0;
+  for (const std::int64_t block : output_blocks(filter.written())) {
+    for (std::int64_t in = 0; in < filter.read(); ++in) {
+      for (const std::int64_t y : product.y.taps) {
+        for (const std::int64_t x : product.x.taps) {
+          for (std::int64_t out = first; out < first + block; ++out)
+            packed.push_back(filter.at(group, in, out, y * filter.kernel_x + x));
+        }
+      }
+    }
+    first += block;
+  }
+  return std::make_shared<const std::vector<float>>(std::move(packed));
+}
+
+class DirectConv {
+ public:
+  DirectConv(const Filter& filter, std::vector<Product> products, std::vector<float> bias)
+      : read_(filter.read()),
+        written_(filter.written()),
+        groups_(filter.groups),
+        blocks_(output_blocks(filter.written())),
+        products_(std::move(products)),
+        bias_(std::move(bias)) {
+    for (Product& product : products_) {
+      for (std::int64_t group = 0; group < groups_; ++group) product.weights.push_back(pack(filter, product, group));
+    }
+  }
+
+  void operator()(const Call& call) const {
+    const Shape &from = *call.in[0].shape, &to = *call.shape;
+    const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}),
+                       out_pixels = element_count({to.begin() + 2, to.end()}), out_width = to.back();
+    for (const Product& product : products_) {
+      const Layout layout(product, {read_, written_, call.lanes, out_pixels, out_width}, products_.size() == 1);
+      const auto [copy, sums] = call.scratch(std::array{layout.copy_size(), layout.sums_size()});
+      for (std::int64_t group = 0; group < from[0] * groups_; ++group) {
+        const float* const in = call.in[0].data + group * read_ * in_pixels * call.lanes;
+        run(call, product, layout, group % groups_, in, call.out + group * written_ * out_pixels * call.lanes, copy, sums);
+      }
+    }
+    if (products_.size() != 1) call.finish(0, element_count(to) * call.lanes);
+  }
+
+ private:
+  struct Sizes {
+    std::int64_t read, written, lanes, out_pixels, out_width;
+  };
+
+  // How a call divides one product: bands of rows of cells, and blocks of channels.
+  struct Layout {
+    Layout(const Product& product, const Sizes& all, bool alone) : sizes(all) {
+      const Axis &y = product.y, &x = product.x;
+      const std::int64_t most = std::max<std::int64_t>(1, kMostTerms / std::max<std::int64_t>(1, product.taps()));
+      const std::int64_t blocks = std::max<std::int64_t>(1, (sizes.read + most - 1) / most);
+      channels = (sizes.read + blocks - 1) / blocks;
+      row = x.kinds() * x.width() * sizes.lanes;
+      const std::int64_t fitting = kCopyBytes / kFloat / std::max<std::int64_t>(1, channels * y.kinds() * row) - y.more;
+      band = std::clamp<std::int64_t>(fitting, 1, std::max<std::int64_t>(1, y.cells));
+      rows = band + y.more;
+      // Not a multiple of a page, or the channels of a pixel would compete for the same lines of the cache.
+      plane = (y.kinds() * rows * row + kBlock - 1) / kBlock * kBlock;
+      if (plane / kBlock % 2 == 0) plane += kBlock;
+      in_place = alone;
+      joined = alone && x.kinds() == 1 && x.more == 0;
+      strip = x.cells * sizes.lanes;
+    }
+
+    std::int64_t copy_size() const { return channels * plane + kPacket; }
+    std::int64_t sums_size() const { return in_place ? 0 : sizes.written * band * strip; }
+    std::int64_t tap(const Product& product, std::size_t y, std::size_t x) const {
+      const std::int64_t line = product.y.remainder_of[y] * rows + product.y.places[y];
+      return line * row + (product.x.remainder_of[x] * product.x.width() + product.x.places[x]) * sizes.lanes;
+    }
+
+    Sizes sizes;
+    std::int64_t channels, band, rows, row, plane, strip;
+    bool in_place;  // the cells are all pixels in order
+    bool joined;    // a band is one strip
+  };
+
+  static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10;
+
+  void run(const Call& call, const Product& product, const Layout& layout, std::int64_t group, const float* in, float* out,
+           float* copy, float* sums) const {
+    const std::int64_t lanes = call.lanes, out_plane = layout.sizes.out_pixels * lanes;
+    std::vector<std::int64_t> offsets;
+    for (std::int64_t channel = 0; channel < layout.channels; ++channel) {
+      for (std::size_t y = 0; y < product.y.taps.size(); ++y) {
+        for (std::size_t x = 0; x < product.x.taps.size(); ++x)
+          offsets.push_back(channel * layout.plane + layout.tap(product, y, x));
+      }
+    }
+    const Axis &y = product.y, &x = product.x;
+    for (std::int64_t first = 0; first < y.cells; first += layout.band) {
+      call.stop_if_asked();
+      const std::int64_t count = std::min(layout.band, y.cells - first);
+      float* const pixels = out + ((y.first + first * y.spacing) * layout.sizes.out_width + x.first) * lanes;
+      const Strips to{layout.in_place ? pixels : sums, layout.in_place ? out_plane : layout.band * layout.strip,
+                      layout.in_place ? y.spacing * layout.sizes.out_width * lanes : layout.strip, layout.joined ? 1 : count,
+                      layout.joined ? count * layout.strip : layout.strip};
+      std::int64_t channel = 0;
+      do {
+        const std::int64_t channels = std::min(layout.channels, layout.sizes.read - channel);
+        copy_band(product, layout, first, count, in, channel, channels, copy);
+        add_band(product, layout, group, channel, std::span(offsets).first(channels * product.taps()), copy, to);
+        channel += channels;
+      } while (channel < layout.sizes.read);
+      if (layout.in_place) {
+        finish(call, to);
+      } else {
+        scatter(product, layout, count, sums, pixels);
+      }
+    }
+  }
+
+  // Strips of sums: `count` of them, of `length` floats.
+  struct Strips {
+    float* out;
+    std::int64_t plane, row, count, length;
+  };
+
+  // Copies rows for the cells first .. first + count - 1 of some channels.
+  static void copy_band(const Product& product, const Layout& layout, std::int64_t first, std::int64_t count, const float* in,
+                        std::int64_t channel, std::int64_t channels, float* copy) {
+    const Axis &y = product.y, &x = product.x;
+    const std::int64_t lanes = layout.sizes.lanes, in_row = x.pixels * lanes, in_plane = y.pixels * in_row;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float* const plane = in + (channel + c) * in_plane;
+      for (std::int64_t kind = 0; kind < y.kinds(); ++kind) {
+        for (std::int64_t j = 0; j < count + y.more; ++j) {
+          const std::int64_t pixel = y.low + y.remainders[kind] + (first + j) * y.step;
+          float* const to = copy + c * layout.plane + (kind * layout.rows + j) * layout.row;
+          if (pixel < 0 || pixel >= y.pixels) {
+            std::fill_n(to, layout.row, 0.0F);
+          } else {
+            copy_row(x, plane + pixel * in_row, lanes, to);
+          }
+        }
+      }
+    }
+  }
+
+  static void copy_row(const Axis& x, const float* from, std::int64_t lanes, float* to) {
+    for (const std::int64_t remainder : x.remainders) {
+      const std::int64_t start = x.low + remainder;  // of place 0
+      // The places inside of the image.
+      const std::int64_t begin = std::clamp<std::int64_t>((-start + x.step - 1) / x.step, 0, x.width());
+      const std::int64_t end = std::clamp<std::int64_t>((x.pixels - start + x.step - 1) / x.step, begin, x.width());
+      std::fill_n(to, begin * lanes, 0.0F);
+      if (x.step == 1) {
+        std::copy_n(from + (start + begin) * lanes, (end - begin) * lanes, to + begin * lanes);
+      } else {
+        for (std::int64_t j = begin; j < end; ++j) std::copy_n(from + (start + j * x.step) * lanes, lanes, to + j * lanes);
+      }
+      std::fill_n(to + end * lanes, (x.width() - end) * lanes, 0.0F);
+      to += x.width() * lanes;
+    }
+  }
+
+  // Adds the terms of some channels to the sums of a band.
+  void add_band(const Product& product, const Layout& layout, std::int64_t group, std::int64_t channel,
+                std::span<const std::int64_t> offsets, const float* copy, const Strips& to) const {
+    const std::int64_t terms = layout.sizes.read * product.taps();
+    const float* const bias = bias_.empty() ? nullptr : bias_.data() + group * written_;
+    const std::int64_t chunk = (layout.sizes.written > 2 ? kTilePackets / 2 : kTilePackets) * kPacket;
+    for (std::int64_t strip = 0; strip < to.count; ++strip) {
+      for (std::int64_t at = 0; at < to.length; at += chunk) {
+        const float* w = product.weights[group]->data();
+        std::int64_t output = 0;
+        for (const std::int64_t block : blocks_) {
+          const TileTerms from{offsets, copy + strip * layout.row + at, w + channel * product.taps() * block};
+          const TileSums sums{to.out + output * to.plane + strip * to.row + at, to.plane,
+                              bias == nullptr ? nullptr : bias + output, channel > 0};
+          add_block(block, from, sums, std::min(chunk, to.length - at));
+          w += terms * block;
+          output += block;
+        }
+      }
+    }
+  }
+
+  static void add_block(std::int64_t outputs, const TileTerms& terms, const TileSums& sums, std::int64_t length) {
+    if (outputs == kTileOutputs) return add_strip<kTileOutputs>(terms, sums, length);
+    if (outputs == 4) return add_strip<4>(terms, sums, length);
+    if (outputs == 2) return add_strip<2>(terms, sums, length);
+    add_strip<1>(terms, sums, length);
+  }
+
+  void finish(const Call& call, const Strips& strips) const {
+    for (std::int64_t output = 0; output < written_; ++output) {
+      for (std::int64_t strip = 0; strip < strips.count; ++strip)
+        call.finish(strips.out + output * strips.plane + strip * strips.row - call.out, strips.length);
+    }
+  }
+
+  // Copies the sums of a band to their pixels, the first of which is `pixels`.
+  void scatter(const Product& product, const Layout& layout, std::int64_t count, const float* sums, float* pixels) const {
+    const std::int64_t lanes = layout.sizes.lanes, out_row = product.y.spacing * layout.sizes.out_width * lanes;
+    for (std::int64_t output = 0; output < written_; ++output) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float* const from = sums + (output * layout.band + i) * layout.strip;
+        float* const to = pixels + output * layout.sizes.out_pixels * lanes + i * out_row;
+        for (std::int64_t j = 0; j < product.x.cells; ++j) std::copy_n(from + j * lanes, lanes, to + j * product.x.spacing * lanes);
+      }
+    }
+  }
+
+  std::int64_t read_, written_, groups_;  // of a group
+  std::vector<std::int64_t> blocks_;
+  std::vector<Product> products_;
+  std::vector<float> bias_;
+};
+
+WindowAxis axis_of(const Window& window, const Shape& output, std::size_t axis) {
+  return {window.image[axis], output[axis], window.kernel[axis], window.stride[axis], window.dilation[axis], window.pad_low[axis]};
+}
+
+std::vector<Axis> axes(const WindowAxis& w, bool transposed) {
+  if (!transposed) return {conv_axis(w)};
+  std::vector<Axis> phases;
+  for (std::int64_t phase = 0; phase < w.stride; ++phase) {
+    Axis axis = transposed_axis(w, phase);
+    if (axis.cells > 0) phases.push_back(std::move(axis));
+  }
+  return phases;
+}
+
+}  // namespace
+
+Kernel make_direct_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
+  const auto& window = std::get<Window>(node.attributes);
+  if (window.image.empty() || window.image.size() > 2) return {};
+  const Shape output = window.output();
+  const bool transposed = node.op == Op::conv_transpose;
+  const WindowAxis x = axis_of(window, output, window.image.size() - 1),
+                   y = window.image.size() == 2 ? axis_of(window, output, 0) : WindowAxis{};
+  const Filter filter{std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor, transposed, window.groups, x.kernel,
+                      x.kernel * y.kernel};
+  std::vector<Product> products;
+  for (const Axis& of_y : axes(y, transposed)) {
+    for (const Axis& of_x : axes(x, transposed)) products.push_back({of_y, of_x, {}});
+  }
+  return DirectConv(filter, std::move(products), std::move(bias));
+}
+
+}  // namespace probust::cpu

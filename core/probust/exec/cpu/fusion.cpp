@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/cpu/fusion.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "probust/exec/cpu/block.h"
+
+namespace probust::cpu {
+namespace {
+
+// For each value, the node that reads it, if it is read once and is no output.
+std::vector<ValueId> only_readers(const Graph& graph) {
+  const std::vector<int> uses = use_counts(graph);
+  std::vector<ValueId> reader(graph.nodes.size(), kNoValue);
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    for (const ValueId input : graph[id].inputs) reader[input] = id;
+  }
+  for (std::size_t id = 0; id < uses.size(); ++id) {
+    if (uses[id] != 1) reader[id] = kNoValue;
+  }
+  return reader;
+}
+
+// A constant that is added to a product, one value per channel.
+std::optional<std::vector<float>> bias_of(const Graph& graph, const Node& product, ValueId added) {
+  if (graph[added].op != Op::constant || product.op == Op::conv_transpose) return std::nullopt;
+  const std::size_t rank = product.shape.size(), channels = product.op == Op::conv ? 1 : rank - 1;
+  const auto& [shape, values] = constant_value(graph, added);
+  if (shape.size() > rank || static_cast<std::int64_t>(values.size()) != product.shape[channels]) return std::nullopt;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1 && i + rank - shape.size() != channels) return std::nullopt;
+  }
+  return values;
+}
+
+// Follows the element-wise nodes after a product. `known` has, for each value, the node with whose kernel it becomes known.
+class Chain {
+ public:
+  Chain(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
+      : graph_(graph), product_(product), readers_(readers), known_(known), last_(product) {}
+
+  Fusion follow() {
+    while (readers_[last_] != kNoValue && take(readers_[last_])) {
+      last_ = readers_[last_];
+      fusion_.nodes.push_back(last_);
+    }
+    return std::move(fusion_);
+  }
+
+ private:
+  bool take(ValueId id) {
+    const Node &node = graph_[id], &product = graph_[product_];
+    if (node.shape != product.shape || node.extent != product.extent) return false;
+    if (node.op == Op::relu) {
+      fusion_.fused.push_back({Op::relu});
+      return true;
+    }
+    if (node.op != Op::add && node.op != Op::multiply) return false;
+    const ValueId other = node.inputs[0] == last_ ? node.inputs[1] : node.inputs[0];
+    if (node.op == Op::add && fusion_.nodes.empty() && take_bias(other)) return true;
+    if (graph_[other].shape != product.shape || known_[other] >= product_) return false;
+    fusion_.fused.push_back({node.op, product.inputs.size() + fusion_.extra.size()});
+    fusion_.extra.push_back(other);
+    return true;
+  }
+
+  bool take_bias(ValueId added) {
+    auto bias = bias_of(graph_, graph_[product_], added);
+    if (!bias || !can_add_bias(graph_, graph_[product_])) return false;
+    fusion_.bias = std::move(*bias);
+    return true;
+  }
+
+  const Graph& graph_;
+  ValueId product_;
+  const std::vector<ValueId>&readers_, &known_;
+  ValueId last_;
+  Fusion fusion_;
+};
+
+// y[i] = f(y[i], x[i]), in blocks because many runs are short.
+template <class F>
+void combine_blocks(F f, const float* x, float* y, std::int64_t count) {
+  for (; count >= kBlock; count -= kBlock, x += kBlock, y += kBlock) {
+    Eigen::Map<Block> to(y);
+    to = f(to, Eigen::Map<const Block>(x));
+  }
+  for (std::int64_t i = 0; i < count; ++i) y[i] = f(y[i], x[i]);
+}
+
+void combine_with(Op op, const float* x, float* y, std::int64_t count) {
+  if (op == Op::add) {
+    combine_blocks([](const auto& a, const auto& b) { return a + b; }, x, y, count);
+  } else {
+    combine_blocks([](const auto& a, const auto& b) { return a * b; }, x, y, count);
+  }
+}
+
+// The same with one number for all.
+void combine_with(Op op, float x, float* y, std::int64_t count) {
+  if (op == Op::add) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] += x;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) y[i] *= x;
+  }
+}
+
+}  // namespace
+
+Graph seeded_last(const Graph& graph) {
+  Graph result;
+  std::vector<ValueId> place(graph.nodes.size());
+  for (const bool last : {false, true}) {
+    for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+      if ((graph.nodes[id].extent == Extent::seeded && graph.nodes[id].op != Op::input) != last) continue;
+      Node node = graph.nodes[id];
+      for (ValueId& input : node.inputs) input = place[input];
+      place[id] = static_cast<ValueId>(result.nodes.size());
+      result.nodes.push_back(std::move(node));
+    }
+  }
+  for (const ValueId id : graph.outputs) result.outputs.push_back(place[id]);
+  return result;
+}
+
+std::vector<Fusion> find_fusions(const Graph& graph) {
+  std::vector<Fusion> fusions(graph.nodes.size());
+  const std::vector<ValueId> readers = only_readers(graph);
+  std::vector<ValueId> known(graph.nodes.size());
+  std::iota(known.begin(), known.end(), ValueId{0});
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    if (!constant_product(graph, graph[id])) continue;
+    fusions[id] = Chain(graph, id, readers, known).follow();
+    for (const ValueId replaced : fusions[id].nodes) known[replaced] = id;
+  }
+  return fusions;
+}
+
+void Call::apply_fused(std::int64_t first, std::int64_t count) const {
+  float* const y = out + first;
+  for (const Fused& stage : fused) {
+    if (stage.op == Op::relu) {
+      for (std::int64_t i = 0; i < count; ++i) y[i] = y[i] < 0 ? 0.0F : y[i];  // NaN stays NaN
+      continue;
+    }
+    if (lanes_of(stage.operand) == lanes) {
+      combine_with(stage.op, in[stage.operand].data + first, y, count);
+    } else {
+      combine_runs(stage, first, count);
+    }
+  }
+}
+
+// An operand with fewer lanes: runs of lanes read consecutive lanes of the operand, or all the same one.
+void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const {
+  const std::int64_t own = lanes_of(stage.operand);
+  const float* x = in[stage.operand].data + first / lanes * own;
+  std::int64_t lane = first % lanes;
+  for (float *y = out + first, *const end = y + count; y < end;) {
+    const std::int64_t begin = own == 1 ? 0 : lane % own, left = own == 1 ? lanes - lane : own - begin;
+    const std::int64_t run = std::min<std::int64_t>(end - y, left);
+    if (own == 1) {
+      combine_with(stage.op, *x, y, run);
+    } else {
+      combine_with(stage.op, x + begin, y, run);
+    }
+    y += run;
+    lane += run;
+    if (lane == lanes) {
+      lane = 0;
+      x += own;
+    }
+  }
+}
+
+}  // namespace probust::cpu
