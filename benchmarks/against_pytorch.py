@@ -5,14 +5,18 @@
     against_pytorch.py [PROBUST] [-o docs/performance.md] [--threads 1,2] [--rounds 3] [--quick] [--only passes,memory]
 
 Measures forwards, margin Jacobians and the estimators mc, taylor and mmse:5; peak memory; growth with points, classes, samples and
-resolution; and where probust's time goes. PyTorch gets the fastest of several formulations and batches (pytorch_formulations.py), and
-runs the paper's own formulation, too (pytorch_paper.py). Ratios are PyTorch's time divided by probust's.
+resolution; and where probust's time goes. PyTorch gets the fastest of several formulations and batches (pytorch_formulations.py),
+and also runs the paper's own formulation (pytorch_paper.py). Ratios are PyTorch's time divided by probust's.
 
-A full run takes up to 25 minutes, one with --quick two. Nothing else should run on the machine. Needs Python 3.11, PyTorch, onnx and
-numpy; with SciPy, the paper's formulation includes the multivariate normal CDF. On Debian, python3-torch needs libopenblas0-openmp:
-with the reference BLAS, PyTorch's products are 25 times slower, and the page says so."""
+A full run takes up to 25 minutes, one with --quick about two. Nothing else should run on the machine. Needs PyTorch, onnx and
+numpy; with SciPy, the paper's formulation includes the multivariate normal CDF. On Debian:
+
+    apt-get install --no-install-recommends python3-torch python3-onnx python3-numpy python3-scipy libopenblas0-openmp
+
+Without libopenblas0-openmp, PyTorch's matrix products there are 25 times slower; the page says so if they are slow."""
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -26,19 +30,21 @@ BUILT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", 
 SECTIONS = ["passes", "estimators", "memory", "growth", "profile"]
 ESTIMATED = ["paper_cnn", "resnet18", "cifar10_resnet_2b"]  # and those with 100 classes
 KNOWN = [network.name for network in NETWORKS]
+DEFAULTS = {"threads": "1,2", "rounds": 3, "seconds": 0.8, "budget": 45, "names": ",".join(n.name for n in NETWORKS + HUNDRED)}
+QUICKLY = {"threads": "1", "rounds": 1, "seconds": 0.2, "budget": 10, "names": ",".join(QUICK)}
 SLOW_BLAS = 0.5  # of Eigen's product
 
-INTRO = """# Performance
-
-probust and PyTorch on the same ONNX files, measured in turn in one run. **Ratios are PyTorch's time divided by probust's: above 1, probust
-is faster.** `benchmarks/against_pytorch.py -o docs/performance.md` writes this page; on another machine the numbers differ, so run it
-there. Networks other than `cifar10_resnet_2b` have random weights; the points are random.
-
-PyTorch gets the fastest of several formulations and batches, which a search chooses first. For forwards: eager, frozen by TorchScript
-(`frozen`), and optimized for inference (`fused`). For Jacobians: all rivals of a point as copies in one batch (`repeated`), one sweep per
-rival (`one by one`), and sweeps batched by vmap (`vectorized`). Most are tried with channels last, too. Batch normalization after convolutions is
-folded. `torch.compile` is not used. "The paper" is Han, Srinivas and Lakkaraju (UAI 2024); its formulation is written from its text
-(`benchmarks/pytorch_paper.py` says what the text leaves open)."""
+INTRO = [
+    """probust and PyTorch on the same ONNX files, measured in turn in one run. **Ratios are PyTorch's time divided by probust's:
+    above 1, probust is faster.** `benchmarks/against_pytorch.py -o docs/performance.md` writes this page. Networks other than
+    `cifar10_resnet_2b` have random weights; the points are random.""",
+    """PyTorch gets the fastest of several formulations and batches, which a search chooses first. For forwards: eager, frozen by
+    TorchScript (`frozen`), and optimized for inference (`fused`). For Jacobians: all rivals of a point as copies in one batch
+    (`repeated`), one sweep per rival (`one by one`), and sweeps batched by vmap (`vectorized`). Most are tried with channels last,
+    too. With several threads, PyTorch uses one if that is faster. Batch normalization after convolutions is folded.
+    `torch.compile` is not used.""",
+    """"The paper" is Han, Srinivas and Lakkaraju (UAI 2024). Its formulation is written from its text;
+    `benchmarks/pytorch_paper.py` says what the text leaves open."""]
 
 
 def parsed():
@@ -46,18 +52,19 @@ def parsed():
     parser.add_argument("probust", nargs="?", default=os.path.join(BUILT, "probust"))
     parser.add_argument("--architectures", help="the program probust-architectures (default: next to PROBUST)")
     parser.add_argument("-o", "--output", help="also write the page to this file")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--rounds", type=int, default=3, help="at most; slow networks get fewer")
-    parser.add_argument("--names", default=",".join(network.name for network in NETWORKS + HUNDRED))
+    parser.add_argument("--threads", help="default: 1,2")
+    parser.add_argument("--rounds", type=int, help="at most; slow networks get fewer (default: 3)")
+    parser.add_argument("--names", help="networks, separated by commas (default: all)")
     parser.add_argument("--models", nargs="*", default=[], help="ONNX files to measure in addition")
     parser.add_argument("--only", default=",".join(SECTIONS), help="some of " + ",".join(SECTIONS))
-    parser.add_argument("--seconds", type=float, default=0.8, help="of each measurement")
-    parser.add_argument("--budget", type=float, default=60, help="seconds for the rounds of a network (a quarter for those of an estimator)")
+    parser.add_argument("--seconds", type=float, help="of each measurement (default: 0.8)")
+    parser.add_argument("--budget", type=float, help="seconds for all rounds of a network (default: 45)")
     parser.add_argument("--sigma", type=float, default=0.1, help="of the noise; the paper's runtimes are for 0.1")
     parser.add_argument("--quick", action="store_true", help="small networks, one thread, one round, short measurements")
     options = parser.parse_args()
-    if options.quick:
-        options.threads, options.rounds, options.seconds, options.budget, options.names = "1", 1, 0.2, 10, ",".join(QUICK)
+    for name, value in (QUICKLY if options.quick else DEFAULTS).items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
     options.architectures = options.architectures or os.path.join(os.path.dirname(options.probust), "probust-architectures")
     if not os.path.exists(options.architectures):
         options.architectures = None
@@ -71,9 +78,10 @@ def describe(page, probust, versions, product):
     """The machine and the versions."""
     build, (name, flags) = probust.version(), processor()
     page.section("Machine and versions")
-    page.add(f"- {cores()} cores, {name}, {', '.join(flags)}")
+    page.add(f"- {cores()} cores, {name}, {', '.join(flags)}; load before the run {os.getloadavg()[0]:.1f}")
     page.add(f"- probust {build['version']}, {build['build_type']}, {build['compiler']}, -march={build['march']}")
-    page.add(f"- PyTorch {versions['torch']}, {'with' if product['onednn'] else '**without**'} oneDNN; SciPy {versions['scipy'] or 'is not installed'}")
+    onednn, scipy = "with" if product["onednn"] else "**without**", versions["scipy"] or "is not installed"
+    page.add(f"- PyTorch {versions['torch']}, {onednn} oneDNN; SciPy {scipy}")
 
 
 def compare_products(page, session, product):
@@ -84,14 +92,16 @@ def compare_products(page, session, product):
     eigen = max(rates)
     page.add(f"\nA product of 768 x 768 matrices on one thread: PyTorch {product['gflops']:.0f} GFLOP/s, Eigen {eigen:.0f}.")
     if product["gflops"] < SLOW_BLAS * eigen:
-        page.add("\n**PyTorch uses a slow BLAS here, so its times are too long.** On Debian, install libopenblas0-openmp and measure again.")
+        page.add("\n**PyTorch uses a slow BLAS here, so its times are too long.** On Debian, install libopenblas0-openmp.")
 
 
 def chosen_networks(options):
     """(networks of the first table, networks with estimators)"""
     names = options.names.split(",")
     networks = [network for network in NETWORKS if network.name in names] + [given(path) for path in options.models]
+    slow = ["resnet18"] if options.quick else []
     estimated = [network for network in networks if network.name in ESTIMATED or network.name not in KNOWN]
+    estimated = [network for network in estimated if network.name not in slow]
     return networks, estimated + [network for network in HUNDRED if network.name in names]
 
 
@@ -99,10 +109,13 @@ def write_page(options, probust, folder):
     page, start = Page(options.output), time.monotonic()
     with Worker() as worker:
         versions, product = worker.ask("versions"), worker.ask("product", threads=1)
-    session = sections.Session(probust, options.architectures, folder, page, [int(n) for n in options.threads.split(",")], options.rounds,
-                               options.seconds, options.budget, options.sigma)
+    threads = sorted({int(count) for count in options.threads.split(",")})
+    session = sections.Session(probust, options.architectures, folder, page, threads, options.rounds, options.seconds,
+                               options.budget, options.sigma, options.quick)
     networks, estimated = chosen_networks(options)
-    page.add(INTRO)
+    page.add("# Performance\n")
+    for text in INTRO:
+        page.paragraph(text)
     describe(page, probust, versions, product)
     wanted = options.only.split(",")
     if "passes" in wanted:
@@ -116,15 +129,17 @@ def write_page(options, probust, folder):
         sections.growth(session, networks)
     if "profile" in wanted:
         sections.profile(session, networks)
-    page.add(f"\nThe run took {(time.monotonic() - start) / 60:.0f} minutes, with at most {options.rounds} round{'s' * (options.rounds > 1)}.")
+    most = f"{options.rounds} round{'s' * (options.rounds > 1)}"
+    page.add(f"\nThe run took {(time.monotonic() - start) / 60:.0f} minutes, with at most {most} of {options.seconds:g} s.")
 
 
 def main():
     options = parsed()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            write_page(options, Probust(options.probust, options.sigma, folder), folder)
-        except (Failed, FileNotFoundError) as reason:
+            program = shutil.copy(options.probust, folder)  # so that a build in the meantime does not change it
+            write_page(options, Probust(program, options.sigma, folder), folder)
+        except (Failed, OSError) as reason:
             sys.exit(f"against_pytorch.py: {reason}")
 
 

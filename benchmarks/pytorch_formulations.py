@@ -10,13 +10,27 @@ import sys
 import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "support"))
-from onnx_in_torch import Network  # noqa: E402
+from onnx_in_torch import OPERATORS, Network  # noqa: E402
 
 LAST = ", channels last"
 FORWARDS = ["eager", "eager" + LAST, "frozen", "frozen" + LAST, "fused"]
 JACOBIANS = ["repeated", "repeated" + LAST, "one by one", "one by one" + LAST, "vectorized"]
 COPIES = 5  # of mmse:5
 MOST_NUMBERS = 5e8  # activations at a time, which bound the memory to a few GB
+TOLERANCE = 1e-3  # of compiled logits, relative to the largest
+
+
+def concat(attributes, *parts):
+    """Concat for batches: a constant for one example, such as the class token of a vision transformer, is repeated for each."""
+    batch = max(len(part) for part in parts)
+    if attributes["axis"] != 0:
+        parts = [part.expand(batch, *part.shape[1:]) if len(part) == 1 else part for part in parts]
+    return torch.cat(parts, attributes["axis"])
+
+
+# In this process, Network runs these operators.
+OPERATORS["Concat"] = concat
+OPERATORS["Clip"] = lambda a, x, low, high: torch.nn.functional.hardtanh(x, low.item(), high.item())  # faster than clamp
 
 
 def fold_batch_norms(network):
@@ -65,12 +79,17 @@ def as_it_is(x):
 
 
 def compiled(network, style, example):
-    """The network as a function of batches like the example."""
+    """The network as a function of batches like the example. Refuses one that gives other logits: optimize_for_inference of PyTorch
+    1.13 does so for a narrow MobileNetV2."""
     if style == "eager":
         return network
     with torch.no_grad():
         traced = torch.jit.trace(network, example, check_trace=False)
-        return torch.jit.freeze(traced) if style == "frozen" else torch.jit.optimize_for_inference(traced)
+        result = torch.jit.freeze(traced) if style == "frozen" else torch.jit.optimize_for_inference(traced)
+        expected, got = network(example), result(example)
+    if not (expected - got).abs().max() <= TOLERANCE * expected.abs().max():
+        raise RuntimeError(f"{style} logits are wrong")
+    return result
 
 
 def forward_pass(logits):

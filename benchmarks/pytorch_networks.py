@@ -43,7 +43,7 @@ QUICK = ["paper_cnn", "resnet18", "cifar10_resnet_2b", "paper_cnn_100"]
 def narrow_resnet(classes=10, size=32):
     """ResNet-18 with a quarter of its channels, to show growth with classes and resolution in little time."""
     options = ("--width", "0.25", "--classes", str(classes), "--size", str(size))
-    return Network(f"narrow_{classes}_{size}", f"ResNet-18 of a quarter of the width, {size} x {size}", 0, 0, 0, "resnet18", options, classes)
+    return Network(f"narrow_{classes}_{size}", "ResNet-18 of a quarter of the width", 0, 0, 0, "resnet18", options, classes)
 
 
 def given(path):

@@ -2,7 +2,9 @@
 """The page that against_pytorch.py prints and writes: Markdown, and the machine in words."""
 import os
 import statistics
+import textwrap
 
+WIDTH = 132
 FLAGS = ["avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd"]
 
 
@@ -19,14 +21,18 @@ class Page:
             with open(self.path, "w", encoding="utf-8") as file:
                 file.write(self.text.rstrip("\n") + "\n")
 
+    def paragraph(self, text):
+        """Wraps the text and ends it with an empty line."""
+        self.add(textwrap.fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
+
     def section(self, title, text=""):
         self.add(f"\n## {title}\n")
         if text:
-            self.add(text + "\n")
+            self.paragraph(text)
 
     def table(self, *headings):
         self.row(*headings)
-        self.row(*["---"] * len(headings))
+        self.add("|" + "---|" * len(headings))
 
     def row(self, *cells):
         self.add("| " + " | ".join(str(cell) for cell in cells) + " |")

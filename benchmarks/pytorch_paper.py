@@ -4,18 +4,19 @@ as the paper describes their computation; written from the text alone.
 
 What follows the text:
 - "mc": section 3.1, the share of M noisy samples that are classified as x.
-- "taylor": Definition 2 with Lemma 1: margins g_i = f_t - f_i and their gradients at x; rows of U are the gradients divided by their
-  lengths; the answer is the CDF of N(0, U U^T) at g_i / (sigma |grad g_i|).
-- "mmse": Definition 3 with N = 5 (section 3.2.2): the same with margins and gradients averaged over noisy samples. Each iteration is
-  a forward and a backward pass of one sample (section 4.2).
+- "taylor": Definition 2 with Lemma 1: margins g_i = f_t - f_i and their gradients at x; rows of U are the gradients divided by
+  their lengths; the answer is the CDF of N(0, U U^T) at g_i / (sigma |grad g_i|).
+- "mmse": Definition 3 with N = 5 (section 3.2.2): the same with margins and gradients averaged over noisy samples. Each iteration
+  is a forward and a backward pass of one sample (section 4.2).
 - The CDF is SciPy's multivariate normal CDF, which the paper cites (section 3.2).
 - "Serial" and "batched" are the two columns of the table of runtimes (Table 3 in appendix A.4.8 of the workshop version; Table 1 of
   the UAI version repeats its serial column). Serial handles one sample or point at a time; in Table 1, mmse with n = 5 costs five
   times as much as taylor.
 
 What the text leaves open, decided here: gradients come from one backward sweep per class, in eager mode; samples of mc need no
-gradients and record none; a batch is 100 samples of mc, 8 points of taylor, or the 5 samples of mmse; SciPy's accuracy is that of
-normal_against_scipy.py, which is faster than SciPy's default."""
+gradients and record none; a batch is 100 samples of mc, 8 points of taylor, or the 5 samples of mmse; U U^T is computed in float64,
+because SciPy refuses correlations of 100 classes in float32; SciPy's accuracy is that of normal_against_scipy.py, which is faster
+than SciPy's default."""
 import warnings
 
 import numpy as np
@@ -34,7 +35,7 @@ BATCHES = {"mc": 100, "taylor": 8, "mmse": 1}
 
 
 def margin_gradients(network, x, target):
-    """Margins [N, C - 1] and their gradients [N, C - 1, d], by one backward sweep per class i != t. Targets are the same for all."""
+    """Margins [N, C - 1] and their gradients [N, C - 1, d], by one backward sweep per class i != t, which all examples share."""
     leaf = x.clone().requires_grad_(True)
     logits = network(leaf)
     g, rows = [], []
@@ -50,9 +51,10 @@ def margin_gradients(network, x, target):
 
 def normal_cdf(g, gradients, sigma):
     """Lemma 1 for one point: g is [C - 1], gradients are [C - 1, d]."""
+    gradients = gradients.double()
     norms = gradients.norm(dim=1)
     U = gradients / norms[:, None]
-    z, R = (g / (sigma * norms)).numpy().astype(np.float64), (U @ U.T).numpy().astype(np.float64)
+    z, R = (g.double() / (sigma * norms)).numpy(), (U @ U.T).numpy()
     if multivariate_normal is None:
         return float("nan")
     with warnings.catch_warnings():

@@ -5,6 +5,7 @@ This file imports neither PyTorch nor numpy: Linux counts the memory of a proces
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,8 +21,9 @@ class Failed(Exception):
 
 
 def first_line(text):
-    lines = text.strip().splitlines()
-    return lines[0] if lines else "no message"
+    """Without the folders of paths, and without a full stop."""
+    lines = text.strip().splitlines() or ["no message"]
+    return re.sub(r"(?:/[^\s/:']+)+/", "", lines[0]).rstrip(".")
 
 
 def ended(process):
@@ -110,10 +112,12 @@ class Probust:
     def estimate(self, model, data, kind, count, threads):
         """Seconds and peak memory of a whole run: `count` copies of one point for mc, or `count` points."""
         estimator, limit = {"mc": (f"mc:{count}", 1), "taylor": ("taylor", count), "mmse": ("mmse:5", count)}[kind]
-        rows, seconds, peak = self.run("estimate", model, data, "--sigma", self.sigma, "--estimator", estimator, "--threads", threads,
-                                       "--limit", limit, "--format", "jsonl", "--quiet")
-        if rows.count("\n") < limit:
-            raise Failed(f"{estimator} gave {rows.count(chr(10))} rows instead of {limit}")
+        printed, seconds, peak = self.run("estimate", model, data, "--sigma", self.sigma, "--estimator", estimator,
+                                          "--limit", limit, "--threads", threads, "--format", "jsonl", "--quiet")
+        rows = [json.loads(line) for line in printed.splitlines()]
+        without = [row["status"] for row in rows if row["p"] is None]
+        if without or len(rows) != limit:
+            raise Failed(f"{estimator} gave {len(rows)} rows for {limit} points, {len(without)} of them without p {set(without)}")
         return seconds, peak
 
 

@@ -26,8 +26,9 @@ class Session:
     threads: list
     rounds: int
     seconds: float  # of a measurement
-    budget: float  # seconds for the rounds of a network (of an estimator: a quarter), after which no further round starts
+    budget: float  # seconds for the rounds of a network, after which no further round starts; for those of an estimator a quarter
     sigma: float
+    quick: bool
     choices: dict = dataclasses.field(default_factory=dict)  # PyTorch's fastest, by network, threads and kind
     benches: dict = dataclasses.field(default_factory=dict)  # what probust bench printed, by network and threads
 
@@ -35,16 +36,35 @@ class Session:
         return worker.ask("load", path=network.path, sigma=self.sigma, threads=threads)
 
     def choice(self, worker, network, threads, kind):
-        """PyTorch's fastest formulation and batch of a kind. The model is loaded."""
+        """PyTorch's fastest formulation and batch of a kind, with all threads or one, whichever is faster. The model is loaded."""
         key = (network.name, threads, kind)
         if key not in self.choices:
-            request = {"kind": kind, "seconds": self.seconds / 4}
             if kind in FASTEST_KIND:
-                known = self.choice(worker, network, threads, FASTEST_KIND[kind])
-                batch = known["batch"]
-                request |= {"names": [known["formulation"]], "batches": sorted({1, max(1, batch // 5), batch} if kind == "mmse" else {batch})}
-            self.choices[key] = worker.ask("search", **request)
+                request = self.near(self.choice(worker, network, threads, FASTEST_KIND[kind]), kind)
+            else:
+                before = [self.choices[network.name, n, kind] for n in self.threads if (network.name, n, kind) in self.choices]
+                request = {"names": before[0]["near"]} if before else {}
+            found = {**worker.ask("search", kind=kind, seconds=self.seconds / 4, **request), "threads": threads}
+            self.choices[key] = min(found, self.choices.get((network.name, 1, kind), found), key=lambda one: one["seconds"])
         return self.choices[key]
+
+    @staticmethod
+    def near(known, kind):
+        """What to try for an estimator: the formulation of its passes, with batches that give the same number of examples."""
+        batch = known["batch"]
+        batches = {"mc": [batch], "taylor": [batch], "mmse": sorted({1, max(1, batch // 5), batch})}
+        return {"names": [known["formulation"]], "batches": batches[kind]}
+
+
+def described(choice, threads):
+    """A formulation and batch in words."""
+    return f"{choice['formulation']}, {choice['batch']}" + (", one thread" if choice["threads"] < threads else "")
+
+
+def timed(session, worker, kind, choice):
+    """Seconds of PyTorch per example, copy (mc) or point."""
+    request = {key: choice[key] for key in ("formulation", "batch", "threads")}
+    return worker.ask("time", kind=kind, seconds=session.seconds, **request)["seconds"]
 
 
 def repeated(measure, most, budget):
@@ -58,6 +78,20 @@ def repeated(measure, most, budget):
     return results
 
 
+class Failures:
+    """What could not be measured, said below a table."""
+
+    def __init__(self, page):
+        self.page, self.lines = page, []
+
+    def note(self, what, reason):
+        self.lines.append(f"{what}: not measured, because {reason}.")
+
+    def say(self):
+        for line in dict.fromkeys(self.lines):
+            self.page.add("\n" + line)
+
+
 def for_each(session, networks, measure, failures):
     """Calls `measure` for each network and number of threads; notes why if that fails."""
     for network in networks:
@@ -65,58 +99,59 @@ def for_each(session, networks, measure, failures):
             with Worker() as worker:
                 prepare(network, session.architectures, worker, session.folder)
                 for threads in session.threads:
-                    measure(session, worker, network, threads)
+                    measure(worker, network, threads)
         except Failed as reason:
-            failures.append(f"{network.label} is not in the table: {reason}.")
-
-
-def say_failures(session, failures):
-    if failures:
-        session.page.add()
-    for line in dict.fromkeys(failures):
-        session.page.add(line)
+            failures.note(network.label, reason)
 
 
 # ---- forward and Jacobian
 
 
-TARGETS = """Medians of the rounds; ranges are the smallest and the largest ratio of a round. Bold: the target is reached. A forward is one example of
-a batch. On probust's side it is a noisy copy of `mc:N`, which includes drawing the noise and counting; PyTorch's forward draws no noise.
-A Jacobian is the gradients of all C - 1 margins at a point, with their Gram matrix."""
+TARGETS = """Medians of the rounds; ranges are the smallest and the largest ratio of a round. Bold: the target is reached. A
+forward is one example of a batch. On probust's side it is a noisy copy of `mc:N`, which includes drawing the noise and
+counting; PyTorch's forward draws no noise. A Jacobian is the gradients of all C - 1 margins at a point, with their Gram matrix.
+Both sides use the batch that is fastest for them: probust's is what `probust bench` reports."""
+DETAILS = """Times per example. "Default" is probust with the batch that it chooses itself, as `probust estimate` does. The
+formulation and batch are those that were fastest in PyTorch."""
 
 
 def round_of_passes(session, worker, network, threads, chosen):
-    """Both sides once: {kind: (seconds of probust, of PyTorch)}."""
+    """Both sides once: {kind: (seconds of probust, of probust with its default batch, of PyTorch)}."""
     bench = session.probust.bench(network.path, threads)
     session.benches[network.name, threads] = bench
-    return {kind: (1e-6 * bench[kind + "_us"],
-                   worker.ask("time", kind=kind, formulation=best["formulation"], batch=best["batch"], seconds=session.seconds)["seconds"])
-            for kind, best in chosen.items()}
+    result = {}
+    for kind, best in chosen.items():
+        ours, default = bench[kind + "_us"], bench[kind + "_batches"][0]["us"]
+        result[kind] = (1e-6 * ours, 1e-6 * default, timed(session, worker, kind, best))
+    return result
 
 
 def passes(session, networks):
     """Targets and what was reached, then times and formulations."""
-    page, details, failures = session.page, [], []
+    page, details, failures = session.page, [], Failures(session.page)
     page.section("Forward and margin Jacobian", TARGETS)
     page.table("network", "threads", "forward, ratio", "range", "target", "Jacobian, ratio", "range", "target", "rounds")
 
-    def measure(session, worker, network, threads):
+    def measure(worker, network, threads):
         session.load(worker, network, threads)
         chosen = {kind: session.choice(worker, network, threads, kind) for kind in ("forward", "jacobian")}
         rounds = repeated(lambda: round_of_passes(session, worker, network, threads, chosen), session.rounds, session.budget)
         cells, detail = [], []
         for kind, target in (("forward", network.forward), ("jacobian", network.jacobian)):
-            ratios = [theirs / ours for ours, theirs in (one[kind] for one in rounds)]
+            times = [one[kind] for one in rounds]
+            ratios = [theirs / ours for ours, _, theirs in times]
             cells += [judged(ratios, target), spread(ratios), goal(target)]
-            detail += [duration(median(one[kind][side] for one in rounds)) for side in (0, 1)]
-            detail.append(f"{chosen[kind]['formulation']}, {chosen[kind]['batch']}")
+            detail += [duration(median(side)) for side in zip(*times)]
+            detail.append(described(chosen[kind], threads))
         page.row(network.label, threads, *cells, len(rounds))
         details.append((network.label, threads, *detail))
 
     for_each(session, networks, measure, failures)
-    say_failures(session, failures)
-    page.add("\nTimes per example, and the formulation and batch that were fastest in PyTorch:\n")
-    page.table("network", "threads", "forward: probust", "PyTorch", "formulation, batch", "Jacobian: probust", "PyTorch", "formulation, batch")
+    failures.say()
+    page.add()
+    page.paragraph(DETAILS)
+    sides = ["probust", "default", "PyTorch", "formulation, batch"]
+    page.table("network", "threads", *("forward: " + side for side in sides), *("Jacobian: " + side for side in sides))
     for detail in details:
         page.row(*detail)
 
@@ -124,60 +159,72 @@ def passes(session, networks):
 # ---- estimators
 
 
-ESTIMATORS = """Seconds per point, for `mc` per noisy copy, at sigma {sigma:g}. probust's are differences of two runs of `probust estimate` with different
-numbers of points (for `mc`: of copies of one point), divided by the difference of these numbers: the start of the program does not count,
-the multivariate normal probability does. PyTorch's best is the fastest formulation of the table above in the same batches, up to limits z
-and correlations R: **it omits the multivariate normal probability**, which is in its favour. The paper's formulation {cdf}. Its serial
-form is that of the paper's table 1. The batched form, the other column of the paper's table of runtimes, is measured once, and left out
-where a call takes more than {call} s. Bold: the target against the serial form is reached."""
+ESTIMATORS = """Seconds per point, for `mc` per noisy copy, at sigma {sigma:g}. probust's are differences of two runs of
+`probust estimate` with different numbers of points (for `mc`: of copies of one point), divided by the difference of these
+numbers: the start of the program does not count, the multivariate normal probability does. PyTorch's best is the fastest
+formulation of the table above in the same batches, up to limits z and correlations R: **it omits the multivariate normal
+probability**, which is in its favour. The paper's formulation {cdf}. Its serial form is that of the paper's table 1. The
+batched form, the other column of the table of runtimes in its preprints, is measured once, and left out if a call takes more
+than {call} s. Bold: the target against the serial form is reached."""
 WITH_CDF = "includes SciPy's multivariate normal CDF"
 WITHOUT_CDF = "**omits the multivariate normal CDF**, because SciPy is not installed"
 
 
+def of_paper(session, worker, kind, threads, batched):
+    return worker.ask("paper", kind=kind, batched=batched, threads=threads, seconds=session.seconds)["seconds"]
+
+
 def round_of_estimator(session, worker, kind, marginal, best):
-    """Both sides once: seconds of probust, of PyTorch's best and of the paper's serial formulation."""
-    return (marginal.measure(),
-            worker.ask("time", kind=kind, formulation=best["formulation"], batch=best["batch"], seconds=session.seconds)["seconds"],
-            worker.ask("paper", kind=kind, batched=False, seconds=session.seconds)["seconds"])
-
-
-def batched_time(session, worker, kind, serial):
-    """The paper's batched formulation, or None if it would take long."""
-    items = {"mc": 100, "taylor": 8, "mmse": 1}[kind]
-    if serial * items > BATCHED_CALL:
-        return None
-    return worker.ask("paper", kind=kind, batched=True, seconds=session.seconds)["seconds"]
+    """All sides once: seconds of probust, of PyTorch's best and of the paper's serial formulation."""
+    return marginal.measure(), timed(session, worker, kind, best), of_paper(session, worker, kind, marginal.threads, False)
 
 
 def estimator_row(session, worker, network, threads, kind, shape):
     marginal = Marginal(session.probust, worker, network.path, shape, kind, threads, session.seconds)
     best = session.choice(worker, network, threads, kind)
     rounds = repeated(lambda: round_of_estimator(session, worker, kind, marginal, best), session.rounds, session.budget / 4)
-    ours, fastest, serial = (median(one[k] for one in rounds) for k in range(3))
+    ours, fastest, serial = (median(side) for side in zip(*rounds))
     to_fastest, to_serial = ([one[k] / one[0] for one in rounds] for k in (1, 2))
     target = network.against_paper if kind != "mc" else 0
-    batched = batched_time(session, worker, kind, serial)
-    session.page.row(network.label, threads, SHOWN[kind], duration(ours), duration(fastest), judged(to_fastest, 0), spread(to_fastest),
+    short = serial * {"mc": 100, "taylor": 8, "mmse": 1}[kind] <= BATCHED_CALL
+    batched = of_paper(session, worker, kind, threads, True) if short else None
+    session.page.row(network.label, threads, SHOWN[kind], duration(ours),
+                     duration(fastest), judged(to_fastest, 0), spread(to_fastest),
                      duration(serial), judged(to_serial, target), spread(to_serial), goal(target),
                      *(["-", "-"] if batched is None else [duration(batched), f"{batched / ours:.2f}"]))
 
 
 def estimators(session, networks, has_scipy):
-    page, failures = session.page, []
-    page.section("Estimators", ESTIMATORS.format(sigma=session.sigma, cdf=WITH_CDF if has_scipy else WITHOUT_CDF, call=BATCHED_CALL))
-    page.table("network", "threads", "estimator", "probust", "PyTorch's best", "ratio", "range", "the paper's, serial", "ratio", "range", "target",
-               "batched", "ratio")
+    page, failures = session.page, Failures(session.page)
+    cdf = WITH_CDF if has_scipy else WITHOUT_CDF
+    page.section("Estimators", ESTIMATORS.format(sigma=session.sigma, cdf=cdf, call=BATCHED_CALL))
+    page.table("network", "threads", "estimator", "probust", "PyTorch's best", "ratio", "range",
+               "the paper's, serial", "ratio", "range", "target", "batched", "ratio")
 
-    def measure(session, worker, network, threads):
+    def measure(worker, network, threads):
         shape = session.load(worker, network, threads)["shape"]
         for kind in SHOWN:
-            estimator_row(session, worker, network, threads, kind, shape)
+            try:
+                estimator_row(session, worker, network, threads, kind, shape)
+            except Failed as reason:
+                failures.note(f"{network.label}, {threads} thread{'s' * (threads > 1)}, {SHOWN[kind]}", reason)
 
     for_each(session, networks, measure, failures)
-    say_failures(session, failures)
+    failures.say()
 
 
 # ---- memory and growth: whole tasks, each in a process of its own
+
+
+MEMORY_TASKS = [("paper_cnn", "mc", 16384), ("paper_cnn", "taylor", 1024), ("resnet18", "mc", 256), ("resnet18", "taylor", 16),
+                ("resnet18", "mmse", 4), ("resnet50", "taylor", 1)]
+MEMORY = """Peak memory of whole processes on one thread (the maximum resident set size), in MiB. PyTorch runs the formulation
+and batch that are fastest; the paper's is serial and does one copy or point. A process that only imports PyTorch and numpy
+takes {idle:.0f} MiB, which is part of PyTorch's numbers. probust keeps to `--memory`, 2 GB by default, and uses less if its
+batches need less."""
+GROWTH = """Whole tasks on one thread: seconds and peak memory, and in parentheses the factor to the row above. probust's
+seconds are those of the whole process; PyTorch's omit its start and its first call. The formulation is the one that a short
+search found to be fastest."""
 
 
 def batch_for(items, batch):
@@ -185,59 +232,60 @@ def batch_for(items, batch):
     return max(k for k in range(1, min(items, batch) + 1) if items % k == 0)
 
 
-def whole_task(session, worker, network, kind, items, best):
-    """(seconds, MiB) of probust and of PyTorch's best on one thread. PyTorch's seconds do not contain its start."""
-    shape = session.load(worker, network, 1)["shape"]
-    ours = session.probust.estimate(network.path, session.probust.points(worker, shape, 1 if kind == "mc" else items), kind, items, 1)
-    with Worker() as alone:
-        session.load(alone, network, 1)
-        answer = alone.ask("total", kind=kind, formulation=best["formulation"], batch=batch_for(items, best["batch"]), items=items)
-        return ours, (answer["seconds"], alone.close())
+def whole_task(session, network, kind, items, short_search):
+    """(seconds, MiB) of probust and of PyTorch's best, and its formulation and batch. PyTorch's seconds omit its start."""
+    with Worker() as worker:
+        prepare(network, session.architectures, worker, session.folder)
+        shape = session.load(worker, network, 1)["shape"]
+        key = (network.name, 1, kind)
+        if short_search and key not in session.choices:
+            session.choices[key] = {**worker.ask("search", kind=kind, seconds=SHORT_SEARCH), "threads": 1}
+        best = session.choice(worker, network, 1, kind)
+        data = session.probust.points(worker, shape, 1 if kind == "mc" else items)
+    batch = batch_for(items, best["batch"])
+    ours = session.probust.estimate(network.path, data, kind, items, 1)
+    with Worker() as worker:
+        session.load(worker, network, 1)
+        answer = worker.ask("total", kind=kind, formulation=best["formulation"], batch=batch, items=items)
+        return ours, (answer["seconds"], worker.close()), described({**best, "batch": batch}, 1)
 
 
-MEMORY_TASKS = [("paper_cnn", "mc", 16384), ("paper_cnn", "taylor", 1024), ("resnet18", "mc", 256), ("resnet18", "taylor", 16),
-                ("resnet18", "mmse", 4), ("resnet50", "taylor", 1)]
-MEMORY = """Peak memory of whole processes on one thread (the maximum resident set size), in MiB. PyTorch runs the formulation and batch that are
-fastest; the paper's is serial. A process that only imports PyTorch and numpy takes {idle:.0f} MiB, which is part of PyTorch's numbers. probust keeps to
-`--memory` (2 GB by default) and uses less if batches need less."""
+def task_name(kind, items):
+    if kind == "mc":
+        return f"`mc:{items}`, 1 point"
+    return f"{SHOWN[kind]}, {items} point{'s' * (items > 1)}"
 
 
 def memory(session, networks):
-    page, failures = session.page, []
+    page, failures = session.page, Failures(session.page)
     page.section("Peak memory", MEMORY.format(idle=measured_alone("idle")[1]))
-    page.table("network", "task", "probust", "PyTorch's best", "batch", "the paper's")
+    page.table("network", "task", "probust", "PyTorch's best", "formulation, batch", "the paper's")
     known = {network.name: network for network in networks}
     for name, kind, items in MEMORY_TASKS:
         if name not in known:
             continue
-        network, task = known[name], {"mc": f"`mc:{items}`, 1 point"}.get(kind, f"{SHOWN[kind]}, {items} point{'s' * (items > 1)}")
+        network = known[name]
         try:
-            with Worker() as worker:
-                prepare(network, session.architectures, worker, session.folder)
-                session.load(worker, network, 1)
-                best = session.choice(worker, network, 1, kind)
-                ours, theirs = whole_task(session, worker, network, kind, items, best)
+            ours, theirs, how = whole_task(session, network, kind, items, False)
             paper = measured_alone("paper_total", path=network.path, sigma=session.sigma, threads=1, kind=kind, items=1)[1]
-            page.row(network.label, task, f"{ours[1]:.0f}", f"{theirs[1]:.0f}", batch_for(items, best["batch"]), f"{paper:.0f}")
+            page.row(network.label, task_name(kind, items), f"{ours[1]:.0f}", f"{theirs[1]:.0f}", how, f"{paper:.0f}")
         except Failed as reason:
-            failures.append(f"{network.label}, {task} is not in the table: {reason}.")
-    say_failures(session, failures)
+            failures.note(f"{network.label}, {task_name(kind, items)}", reason)
+    failures.say()
 
 
-GROWTH = """Whole tasks on one thread: seconds and peak memory, and in parentheses the factor to the row above. probust's seconds are those of the whole
-process, PyTorch's leave out its start and its first call. The formulation is the one that a short search found to be fastest."""
-
-
-def growth_series(networks):
+def growth_series(networks, quick):
     """[(what grows, [(its value, network, kind, items)])]"""
-    known = {network.name: network for network in networks}
+    cnn = next((network for network in networks if network.name == "paper_cnn"), None)
     series = []
-    if "paper_cnn" in known:
-        cnn = known["paper_cnn"]
-        series.append((f"points, `taylor`, {cnn.label}", [(n, cnn, "taylor", n) for n in (2048, 4096, 8192)]))
+    if cnn:
+        series.append((f"points, `taylor`, {cnn.label}", [(n, cnn, "taylor", n) for n in (1024, 2048, 4096)]))
         series.append((f"samples, `mc`, {cnn.label}", [(n, cnn, "mc", n) for n in (32768, 65536, 131072)]))
-    series.append(("classes, `taylor` on 4 points, " + narrow_resnet().label, [(n, narrow_resnet(classes=n), "taylor", 4) for n in (10, 100, 1000)]))
-    series.append(("resolution, `mc:64`, ResNet-18 of a quarter of the width", [(n, narrow_resnet(size=n), "mc", 64) for n in (64, 128, 224)]))
+    if not quick:
+        label = narrow_resnet().label
+        classes = [(n, narrow_resnet(classes=n), "taylor", 4) for n in (10, 100, 1000)]
+        sizes = [(n, narrow_resnet(size=n), "mc", 64) for n in (64, 128, 224)]
+        series += [(f"classes, `taylor` on 4 points, {label}", classes), (f"resolution, `mc:64`, {label}", sizes)]
     return series
 
 
@@ -246,41 +294,37 @@ def with_factor(text, value, before):
 
 
 def growth(session, networks):
-    page, failures = session.page, []
+    page, failures = session.page, Failures(session.page)
     page.section("Growth", GROWTH)
     page.table("what grows", "to", "probust, s", "MiB", "PyTorch, s", "MiB", "formulation, batch")
-    for title, steps in growth_series(networks):
+    for title, steps in growth_series(networks, session.quick):
         before = (None, None), (None, None)
         for value, network, kind, items in steps:
             try:
-                with Worker() as worker:
-                    prepare(network, session.architectures, worker, session.folder)
-                    session.load(worker, network, 1)
-                    best = session.choices.get((network.name, 1, kind)) or worker.ask("search", kind=kind, seconds=SHORT_SEARCH)
-                    session.choices[network.name, 1, kind] = best
-                    now = whole_task(session, worker, network, kind, items, best)
+                *now, how = whole_task(session, network, kind, items, True)
             except Failed as reason:
-                failures.append(f"{title}, {value} is not in the table: {reason}.")
+                failures.note(f"{title}, {value}", reason)
                 continue
             cells = [with_factor(text(side[k]), side[k], old[k]) for side, old in zip(now, before)
                      for k, text in ((0, three_digits), (1, "{:.0f}".format))]
-            page.row(title, value, *cells, f"{best['formulation']}, {batch_for(items, best['batch'])}")
+            page.row(title, value, *cells, how)
             before = now
-    say_failures(session, failures)
+    failures.say()
 
 
 # ---- profile
 
 
-PROFILE = """Share of the time of each kind of layer on one thread, its rate, and that rate in percent of Eigen's product of 768 x 768 matrices in the same
-run, from `probust bench`. Kinds with less than 1% of either time are left out. Kinds without multiplications count few operations, so their
-rates are low by nature."""
+PROFILE = """Share of the time of each kind of layer on one thread, its rate, and that rate in percent of Eigen's product of 768
+x 768 matrices in the same run, from `probust bench`. Kinds with less than 1% of both times are left out. Kinds without products
+have low rates by nature. Convolutions count the operations of the definition, so Winograd's algorithm can exceed 100%."""
 
 
 def profile(session, networks):
     page, threads = session.page, min(session.threads)
     page.section("Where probust's time goes", PROFILE)
-    page.table("network", "kind", "forward, % of time", "GFLOP/s", "% of product", "Jacobian, % of time", "GFLOP/s", "% of product")
+    sides = ["% of time", "GFLOP/s", "% of product"]
+    page.table("network", "kind", *("forward: " + side for side in sides), *("Jacobian: " + side for side in sides))
     for network in networks:
         bench = session.benches.get((network.name, threads))
         for row in profile_rows(bench) if bench else []:
@@ -291,14 +335,17 @@ def profile(session, networks):
 
 
 def profile_rows(bench):
+    """Rows of cells, the kind with the largest share first."""
     sides = [{kind["kind"]: kind for kind in bench[side + "_kinds"]} for side in ("forward", "jacobian")]
     totals = [sum(kind["us"] for kind in side.values()) or 1 for side in sides]
-    shares = {name: [side[name]["us"] / total if name in side else 0 for side, total in zip(sides, totals)] for name in [*sides[0], *sides[1]]}
-    for name, share in sorted(shares.items(), key=lambda item: -sum(item[1])):
-        if max(share) < 0.01:
+    names = dict.fromkeys([*sides[0], *sides[1]])
+    shares = {name: [side[name]["us"] / total if name in side else 0 for side, total in zip(sides, totals)] for name in names}
+    for name in sorted(names, key=lambda name: -sum(shares[name])):
+        if max(shares[name]) < 0.01:
             continue
         cells = []
-        for side, part in zip(sides, share):
-            kind = side.get(name)
-            cells += [f"{100 * part:.0f}", f"{kind['gflops']:.1f}", f"{100 * kind['gflops'] / bench['gemm_gflops']:.0f}"] if kind else ["-"] * 3
+        for side, share in zip(sides, shares[name]):
+            rate = side[name]["gflops"] if name in side else 0
+            known = [f"{100 * share:.0f}", f"{rate:.1f}", f"{100 * rate / bench['gemm_gflops']:.0f}"]
+            cells += known if name in side else ["-"] * 3
         yield name, *cells

@@ -17,22 +17,28 @@ import torch
 BATCHES = [1, 4, 16, 64, 256, 1024]
 SLOW_CALL = 1.5  # seconds: calls expected to take longer are skipped in a search, as probust bench does
 SLOWER = 1.3  # formulations behind the best by this factor are not tried with larger batches
+NEAR = 1.5  # a search with other threads tries formulations behind the best by at most this factor
+
+
+def timed(body):
+    start = time.perf_counter()
+    body()
+    return time.perf_counter() - start
 
 
 def median_time(body, seconds):
-    """Seconds of a call: the median of several; of the first if that takes very long. The first three are not counted otherwise."""
-    start = time.perf_counter()
-    body()
-    first = time.perf_counter() - start
-    if first > max(SLOW_CALL, 2 * seconds):
+    """Seconds of a call: the median of as many as fit. Three calls before are not counted, because TorchScript optimizes in the
+    second; if a call takes long, one before, or none."""
+    first = timed(body)
+    if first > max(SLOW_CALL, seconds):
         return first
-    for _ in range(2):  # TorchScript optimizes in the second call
-        body()
+    if 3 * first > seconds:
+        return timed(body)
+    timed(body)
+    timed(body)
     times, begin = [], time.perf_counter()
-    while len(times) < 3 or time.perf_counter() - begin < seconds:
-        start = time.perf_counter()
-        body()
-        times.append(time.perf_counter() - start)
+    while not times or time.perf_counter() - begin < seconds:
+        times.append(timed(body))
     return statistics.median(times)
 
 
@@ -119,7 +125,7 @@ class Worker:
         return self.made[key]
 
     def search(self, kind, seconds, names=None, batches=None):
-        """The fastest formulation and batch. Formulations that this version of PyTorch refuses are left out."""
+        """The fastest formulation and batch, and the names of those nearly as fast, without what this PyTorch refuses."""
         best, last, refused = None, {}, set()
         for batch in batches or BATCHES:
             for name in names or self.model.names(kind):
@@ -138,10 +144,11 @@ class Worker:
                     best = {"seconds": last[name], "formulation": name, "batch": batch}
         if best is None:
             raise RuntimeError(f"no formulation of {kind} runs")
-        return best
+        return {**best, "near": [name for name, seconds in last.items() if seconds < NEAR * best["seconds"]]}
 
-    def time(self, kind, formulation, batch, seconds):
+    def time(self, kind, formulation, batch, threads, seconds):
         """Seconds per example, copy (mc) or point."""
+        torch.set_num_threads(threads)
         return {"seconds": median_time(self.body(kind, formulation, batch), seconds) / batch}
 
     def total(self, kind, formulation, batch, items):
@@ -153,11 +160,15 @@ class Worker:
             function(x if kind == "mc" else x[first:first + batch])
         return {"seconds": time.perf_counter() - start}
 
-    def paper(self, kind, batched, seconds):
-        """Seconds per copy (mc) or point of the paper's formulation."""
+    def paper(self, kind, batched, threads, seconds):
+        """Seconds per copy (mc) or point of the paper's formulation, with all threads or one, whichever is faster."""
         from pytorch_paper import Paper
         call, count = Paper(self.path, self.sigma).make(kind, batched)
-        return {"seconds": median_time(call, seconds) / count}
+        times = []
+        for some in {1, threads}:
+            torch.set_num_threads(some)
+            times.append(median_time(call, seconds))
+        return {"seconds": min(times) / count}
 
     def paper_total(self, path, sigma, threads, kind, items):
         """Seconds for `items` copies (mc) or points of the paper's serial formulation."""

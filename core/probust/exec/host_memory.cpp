@@ -30,9 +30,9 @@ std::int64_t weight_bytes(const Graph& graph, std::span<const Program* const> pr
   return bytes;
 }
 
-// At most half as many lanes: a multiple of 48 (whole groups of any kernel), or of 3 if that is too many.
+// At most half as many lanes: a multiple of 48 (whole groups of any kernel), of 16 (whole vectors) or of 3 if that is too many.
 std::int64_t fewer(std::int64_t lanes) {
-  const std::int64_t half = lanes / 2, group = half >= 48 ? 48 : half >= 3 ? 3 : 1;
+  const std::int64_t half = lanes / 2, group = half >= 48 ? 48 : half >= 16 ? 16 : half >= 3 ? 3 : 1;
   return half / group * group;
 }
 

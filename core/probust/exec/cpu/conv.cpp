@@ -11,6 +11,7 @@
 #include "probust/exec/cpu/copy_ranges.h"
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/packed_forms.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {
@@ -75,7 +76,7 @@ void arrange_filters(Gather& gather, const Constant& filter, const std::vector<s
   for (std::int64_t group = 0; group < groups; ++group) {
     order[3] = group;
     const FilterOrder own{*filter, taps, group, groups, transposed};
-    gather.filters.push_back(shared_weights(filter, order, [&] {
+    gather.filters.push_back(shared_form<Weights>(filter, Form::filter, order, [&] {
       const std::int64_t rows = static_cast<std::int64_t>(taps.size()) * own.read();
       return std::make_shared<const Weights>(rows, own.written(), rest,
                                              [&](std::int64_t first, std::int64_t count) { return own.rows(first, count); });
@@ -224,23 +225,17 @@ Constant filter_of(const Graph& graph, const Node& node) {
   return std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor;
 }
 
-bool constant_filter(const Graph& graph, const Node& node) { return graph[node.inputs[1]].op == Op::constant; }
-
 }  // namespace
 
 // Each product of a transposed convolution has the pixels of one phase.
-std::optional<ConstantProduct> constant_conv(const Graph& graph, const Node& node) {
-  if (!constant_filter(graph, node)) return std::nullopt;
+Product make_constant_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto& window = std::get<Window>(node.attributes);
-  const std::int64_t cells = element_count(node.op == Op::conv ? window.output() : window.image);
-  const std::int64_t phases = node.op == Op::conv ? 1 : element_count(window.stride);
-  return ConstantProduct{node.inputs[1], std::max<std::int64_t>(1, cells / phases)};
-}
-
-Kernel make_constant_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
-  const auto& window = std::get<Window>(node.attributes);
-  const auto plan = node.op == Op::conv ? plan_conv : plan_conv_transpose;
-  return gather_kernel(plan(window, filter_of(graph, node)), std::move(bias));
+  const bool transposed = node.op == Op::conv_transpose;
+  const Constant filter = filter_of(graph, node);
+  const std::int64_t cells = element_count(transposed ? window.image : window.output());
+  const std::int64_t rows = std::max<std::int64_t>(1, cells / (transposed ? element_count(window.stride) : 1));
+  const auto plan = transposed ? plan_conv_transpose : plan_conv;
+  return {gather_kernel(plan(window, filter), std::move(bias)), rows, packed_bytes(filter->size(), rest_for(rows))};
 }
 
 }  // namespace probust::cpu

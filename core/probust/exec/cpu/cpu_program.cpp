@@ -30,7 +30,7 @@ struct Slot {
 struct Step {
   ValueId value;
   std::vector<ValueId> operands;
-  cpu::Kernel kernel;
+  cpu::Product product;  // or any other kernel
   std::vector<cpu::Fused> fused;
 };
 
@@ -84,15 +84,12 @@ class CpuProgram final : public Program {
   std::vector<PackedConstant> packed() const override {
     std::vector<PackedConstant> packed;
     for (const Step& step : steps_) {
-      const auto product = cpu::constant_product(graph_, graph_[step.value]);
-      if (!product) continue;
-      // Different products of the same constant pack it in different orders. With few rows, it may be packed a second time.
+      if (step.product.packed_bytes == 0) continue;
+      // Different products of the same constant pack it in different orders.
       const Node& node = graph_[step.value];
       const auto* matmul = std::get_if<MatmulAttributes>(&node.attributes);
-      const bool turned = cpu::rest_for(product->rows) == cpu::Weights::Rest::turned;
       const std::int64_t order = static_cast<std::int64_t>(node.op) * 4 + (matmul != nullptr && matmul->transpose_b ? 2 : 0);
-      const Tensor& constant = constant_value(graph_, product->constant);
-      packed.push_back({&constant, order, constant.size() * static_cast<std::int64_t>(sizeof(float)) * (turned ? 2 : 1)});
+      packed.push_back({&constant_value(graph_, cpu::constant_factor(graph_, node)), order, step.product.packed_bytes});
     }
     return packed;
   }
@@ -104,9 +101,9 @@ class CpuProgram final : public Program {
     const auto full = [&](std::int64_t lanes) {
       double flops = 0, of_full = 0;
       for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const auto product = cpu::constant_product(graph_, graph_[steps_[i].value]);
-        flops += product ? all[i].flops : 0;
-        of_full += product && product->rows * lanes >= kFullRows ? all[i].flops : 0;
+        const std::int64_t rows = steps_[i].product.rows * lanes;
+        flops += rows > 0 ? all[i].flops : 0;
+        of_full += rows >= kFullRows ? all[i].flops : 0;
       }
       return of_full >= 0.8 * flops;
     };
@@ -156,7 +153,7 @@ class CpuProgram final : public Program {
       float* const out = slots[slot_of_[step.value]];
       const std::int64_t lanes = batch.lanes(node.extent);
       if (workspace.verify) prepare_to_verify(operands, out, element_count(node.shape) * lanes, workspace);
-      step.kernel({operands, out, &node.shape, batch, lanes, &workspace, step.fused});
+      step.product.kernel({operands, out, &node.shape, batch, lanes, &workspace, step.fused});
       if (workspace.verify) verify(node, workspace);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -205,8 +202,9 @@ class CpuProgram final : public Program {
       if (node.op == Op::input || node.op == Op::constant || renamed_[id] != kNoValue) continue;
       const cpu::KernelEntry entry = cpu::kernel_entry(node.op);
       cpu::Fusion& fusion = fusions[id];
-      cpu::Kernel kernel = cpu::constant_product(graph_, node) ? make_product_(graph_, node, std::move(fusion.bias)) : entry.make(graph_, node);
-      steps_.push_back({id, operands_of_[id], std::move(kernel), std::move(fusion.fused)});
+      const bool is_product = cpu::constant_factor(graph_, node) != kNoValue;
+      cpu::Product product = is_product ? make_product_(graph_, node, std::move(fusion.bias)) : cpu::Product{entry.make(graph_, node)};
+      steps_.push_back({id, operands_of_[id], std::move(product), std::move(fusion.fused)});
       slot_of_[id] =
           entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);
       for (const ValueId operand : operands_of_[id]) release(storage(operand), id, last_use, free_slots);

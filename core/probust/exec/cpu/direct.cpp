@@ -12,7 +12,7 @@
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/direct_tile.h"
-#include "probust/exec/cpu/gemm.h"
+#include "probust/exec/cpu/packed_forms.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {
@@ -79,17 +79,8 @@ Axis transposed_axis(const WindowAxis& w, std::int64_t phase) {
   return axis;
 }
 
-// Outputs of a group in blocks that tiles compute together.
-std::vector<std::int64_t> output_blocks(std::int64_t outputs) {
-  std::vector<std::int64_t> blocks;
-  for (std::int64_t block = kTileOutputs; outputs > 0; block /= 2) {
-    for (; outputs >= block; outputs -= block) blocks.push_back(block);
-  }
-  return blocks;
-}
-
-// One product: its axes, and for each group the weights [block of outputs][channel][tap y][tap x][output of the block].
-struct Product {
+// One phase, or the whole of a convolution: its axes, and for each group the weights [block of outputs][channel][tap y][tap x][output of the block].
+struct Phase {
   Axis y, x;
   std::vector<std::shared_ptr<const std::vector<float>>> weights;
   std::int64_t taps() const { return static_cast<std::int64_t>(y.taps.size() * x.taps.size()); }
@@ -112,14 +103,16 @@ struct Filter {
   }
 };
 
-std::shared_ptr<const std::vector<float>> pack(const Filter& filter, const Product& product, std::int64_t group) {
+using Packed = std::vector<float>;
+
+std::shared_ptr<const Packed> pack(const Filter& filter, const Phase& phase, std::int64_t group) {
   std::vector<float> packed;
-  packed.reserve(static_cast<std::size_t>(filter.read() * filter.written() * product.taps()));
+  packed.reserve(static_cast<std::size_t>(filter.read() * filter.written() * phase.taps()));
   std::int64_t first = 0;
   for (const std::int64_t block : output_blocks(filter.written())) {
     for (std::int64_t in = 0; in < filter.read(); ++in) {
-      for (const std::int64_t y : product.y.taps) {
-        for (const std::int64_t x : product.x.taps) {
+      for (const std::int64_t y : phase.y.taps) {
+        for (const std::int64_t x : phase.x.taps) {
           for (std::int64_t out = first; out < first + block; ++out)
             packed.push_back(filter.at(group, in, out, y * filter.kernel_x + x));
         }
@@ -127,20 +120,27 @@ std::shared_ptr<const std::vector<float>> pack(const Filter& filter, const Produ
     }
     first += block;
   }
-  return std::make_shared<const std::vector<float>>(std::move(packed));
+  return std::make_shared<const Packed>(std::move(packed));
 }
 
 class DirectConv {
  public:
-  DirectConv(const Filter& filter, std::vector<Product> products, std::vector<float> bias)
+  DirectConv(const Filter& filter, std::vector<Phase> phases, std::vector<float> bias)
       : read_(filter.read()),
         written_(filter.written()),
         groups_(filter.groups),
         blocks_(output_blocks(filter.written())),
-        products_(std::move(products)),
+        phases_(std::move(phases)),
         bias_(std::move(bias)) {
-    for (Product& product : products_) {
-      for (std::int64_t group = 0; group < groups_; ++group) product.weights.push_back(pack(filter, product, group));
+    for (Phase& phase : phases_) {
+      for (std::int64_t group = 0; group < groups_; ++group) {
+        std::vector<std::int64_t> order{filter.transposed ? 1 : 0, groups_, group};
+        order.insert(order.end(), phase.y.taps.begin(), phase.y.taps.end());
+        order.push_back(-1);
+        order.insert(order.end(), phase.x.taps.begin(), phase.x.taps.end());
+        phase.weights.push_back(shared_form<Packed>(filter.constant, Form::tiles, std::move(order),
+                                                                  [&] { return pack(filter, phase, group); }));
+      }
     }
   }
 
@@ -148,15 +148,15 @@ class DirectConv {
     const Shape &from = *call.in[0].shape, &to = *call.shape;
     const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}),
                        out_pixels = element_count({to.begin() + 2, to.end()}), out_width = to.back();
-    for (const Product& product : products_) {
-      const Layout layout(product, {read_, written_, call.lanes, out_pixels, out_width}, products_.size() == 1);
+    for (const Phase& phase : phases_) {
+      const Layout layout(phase, {read_, written_, call.lanes, out_pixels, out_width}, phases_.size() == 1);
       const auto [copy, sums] = call.scratch(std::array{layout.copy_size(), layout.sums_size()});
       for (std::int64_t group = 0; group < from[0] * groups_; ++group) {
         const float* const in = call.in[0].data + group * read_ * in_pixels * call.lanes;
-        run(call, product, layout, group % groups_, in, call.out + group * written_ * out_pixels * call.lanes, copy, sums);
+        run(call, phase, layout, group % groups_, in, call.out + group * written_ * out_pixels * call.lanes, copy, sums);
       }
     }
-    if (products_.size() != 1) call.finish(0, element_count(to) * call.lanes);
+    if (phases_.size() != 1) call.finish(0, element_count(to) * call.lanes);
   }
 
  private:
@@ -166,9 +166,9 @@ class DirectConv {
 
   // How a call divides one product: bands of rows of cells, and blocks of channels.
   struct Layout {
-    Layout(const Product& product, const Sizes& all, bool alone) : sizes(all) {
-      const Axis &y = product.y, &x = product.x;
-      const std::int64_t most = std::max<std::int64_t>(1, kMostTerms / std::max<std::int64_t>(1, product.taps()));
+    Layout(const Phase& phase, const Sizes& all, bool alone) : sizes(all) {
+      const Axis &y = phase.y, &x = phase.x;
+      const std::int64_t most = std::max<std::int64_t>(1, kMostTerms / std::max<std::int64_t>(1, phase.taps()));
       const std::int64_t blocks = std::max<std::int64_t>(1, (sizes.read + most - 1) / most);
       channels = (sizes.read + blocks - 1) / blocks;
       row = x.kinds() * x.width() * sizes.lanes;
@@ -185,9 +185,9 @@ class DirectConv {
 
     std::int64_t copy_size() const { return channels * plane + kPacket; }
     std::int64_t sums_size() const { return in_place ? 0 : sizes.written * band * strip; }
-    std::int64_t tap(const Product& product, std::size_t y, std::size_t x) const {
-      const std::int64_t line = product.y.remainder_of[y] * rows + product.y.places[y];
-      return line * row + (product.x.remainder_of[x] * product.x.width() + product.x.places[x]) * sizes.lanes;
+    std::int64_t tap(const Phase& phase, std::size_t y, std::size_t x) const {
+      const std::int64_t line = phase.y.remainder_of[y] * rows + phase.y.places[y];
+      return line * row + (phase.x.remainder_of[x] * phase.x.width() + phase.x.places[x]) * sizes.lanes;
     }
 
     Sizes sizes;
@@ -198,17 +198,17 @@ class DirectConv {
 
   static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10;
 
-  void run(const Call& call, const Product& product, const Layout& layout, std::int64_t group, const float* in, float* out,
+  void run(const Call& call, const Phase& phase, const Layout& layout, std::int64_t group, const float* in, float* out,
            float* copy, float* sums) const {
     const std::int64_t lanes = call.lanes, out_plane = layout.sizes.out_pixels * lanes;
     std::vector<std::int64_t> offsets;
     for (std::int64_t channel = 0; channel < layout.channels; ++channel) {
-      for (std::size_t y = 0; y < product.y.taps.size(); ++y) {
-        for (std::size_t x = 0; x < product.x.taps.size(); ++x)
-          offsets.push_back(channel * layout.plane + layout.tap(product, y, x));
+      for (std::size_t y = 0; y < phase.y.taps.size(); ++y) {
+        for (std::size_t x = 0; x < phase.x.taps.size(); ++x)
+          offsets.push_back(channel * layout.plane + layout.tap(phase, y, x));
       }
     }
-    const Axis &y = product.y, &x = product.x;
+    const Axis &y = phase.y, &x = phase.x;
     for (std::int64_t first = 0; first < y.cells; first += layout.band) {
       call.stop_if_asked();
       const std::int64_t count = std::min(layout.band, y.cells - first);
@@ -219,14 +219,14 @@ class DirectConv {
       std::int64_t channel = 0;
       do {
         const std::int64_t channels = std::min(layout.channels, layout.sizes.read - channel);
-        copy_band(product, layout, first, count, in, channel, channels, copy);
-        add_band(product, layout, group, channel, std::span(offsets).first(channels * product.taps()), copy, to);
+        copy_band(phase, layout, first, count, in, channel, channels, copy);
+        add_band(phase, layout, group, channel, std::span(offsets).first(channels * phase.taps()), copy, to);
         channel += channels;
       } while (channel < layout.sizes.read);
       if (layout.in_place) {
         finish(call, to);
       } else {
-        scatter(product, layout, count, sums, pixels);
+        scatter(phase, layout, count, sums, pixels);
       }
     }
   }
@@ -238,9 +238,9 @@ class DirectConv {
   };
 
   // Copies rows for the cells first .. first + count - 1 of some channels.
-  static void copy_band(const Product& product, const Layout& layout, std::int64_t first, std::int64_t count, const float* in,
+  static void copy_band(const Phase& phase, const Layout& layout, std::int64_t first, std::int64_t count, const float* in,
                         std::int64_t channel, std::int64_t channels, float* copy) {
-    const Axis &y = product.y, &x = product.x;
+    const Axis &y = phase.y, &x = phase.x;
     const std::int64_t lanes = layout.sizes.lanes, in_row = x.pixels * lanes, in_plane = y.pixels * in_row;
     for (std::int64_t c = 0; c < channels; ++c) {
       const float* const plane = in + (channel + c) * in_plane;
@@ -276,32 +276,25 @@ class DirectConv {
   }
 
   // Adds the terms of some channels to the sums of a band.
-  void add_band(const Product& product, const Layout& layout, std::int64_t group, std::int64_t channel,
+  void add_band(const Phase& phase, const Layout& layout, std::int64_t group, std::int64_t channel,
                 std::span<const std::int64_t> offsets, const float* copy, const Strips& to) const {
-    const std::int64_t terms = layout.sizes.read * product.taps();
+    const std::int64_t terms = layout.sizes.read * phase.taps();
     const float* const bias = bias_.empty() ? nullptr : bias_.data() + group * written_;
     const std::int64_t chunk = (layout.sizes.written > 2 ? kTilePackets / 2 : kTilePackets) * kPacket;
     for (std::int64_t strip = 0; strip < to.count; ++strip) {
       for (std::int64_t at = 0; at < to.length; at += chunk) {
-        const float* w = product.weights[group]->data();
+        const float* w = phase.weights[group]->data();
         std::int64_t output = 0;
         for (const std::int64_t block : blocks_) {
-          const TileTerms from{offsets, copy + strip * layout.row + at, w + channel * product.taps() * block};
+          const TileTerms from{offsets, copy + strip * layout.row + at, w + channel * phase.taps() * block};
           const TileSums sums{to.out + output * to.plane + strip * to.row + at, to.plane,
                               bias == nullptr ? nullptr : bias + output, channel > 0};
-          add_block(block, from, sums, std::min(chunk, to.length - at));
+          add_outputs(block, from, sums, std::min(chunk, to.length - at));
           w += terms * block;
           output += block;
         }
       }
     }
-  }
-
-  static void add_block(std::int64_t outputs, const TileTerms& terms, const TileSums& sums, std::int64_t length) {
-    if (outputs == kTileOutputs) return add_strip<kTileOutputs>(terms, sums, length);
-    if (outputs == 4) return add_strip<4>(terms, sums, length);
-    if (outputs == 2) return add_strip<2>(terms, sums, length);
-    add_strip<1>(terms, sums, length);
   }
 
   void finish(const Call& call, const Strips& strips) const {
@@ -312,20 +305,20 @@ class DirectConv {
   }
 
   // Copies the sums of a band to their pixels, the first of which is `pixels`.
-  void scatter(const Product& product, const Layout& layout, std::int64_t count, const float* sums, float* pixels) const {
-    const std::int64_t lanes = layout.sizes.lanes, out_row = product.y.spacing * layout.sizes.out_width * lanes;
+  void scatter(const Phase& phase, const Layout& layout, std::int64_t count, const float* sums, float* pixels) const {
+    const std::int64_t lanes = layout.sizes.lanes, out_row = phase.y.spacing * layout.sizes.out_width * lanes;
     for (std::int64_t output = 0; output < written_; ++output) {
       for (std::int64_t i = 0; i < count; ++i) {
         const float* const from = sums + (output * layout.band + i) * layout.strip;
         float* const to = pixels + output * layout.sizes.out_pixels * lanes + i * out_row;
-        for (std::int64_t j = 0; j < product.x.cells; ++j) std::copy_n(from + j * lanes, lanes, to + j * product.x.spacing * lanes);
+        for (std::int64_t j = 0; j < phase.x.cells; ++j) std::copy_n(from + j * lanes, lanes, to + j * phase.x.spacing * lanes);
       }
     }
   }
 
   std::int64_t read_, written_, groups_;  // of a group
   std::vector<std::int64_t> blocks_;
-  std::vector<Product> products_;
+  std::vector<Phase> phases_;
   std::vector<float> bias_;
 };
 
@@ -345,7 +338,7 @@ std::vector<Axis> axes(const WindowAxis& w, bool transposed) {
 
 }  // namespace
 
-Kernel make_direct_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
+Product make_direct_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto& window = std::get<Window>(node.attributes);
   if (window.image.empty() || window.image.size() > 2) return {};
   const Shape output = window.output();
@@ -354,11 +347,13 @@ Kernel make_direct_conv(const Graph& graph, const Node& node, std::vector<float>
                    y = window.image.size() == 2 ? axis_of(window, output, 0) : WindowAxis{};
   const Filter filter{std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor, transposed, window.groups, x.kernel,
                       x.kernel * y.kernel};
-  std::vector<Product> products;
+  std::vector<Phase> phases;
   for (const Axis& of_y : axes(y, transposed)) {
-    for (const Axis& of_x : axes(x, transposed)) products.push_back({of_y, of_x, {}});
+    for (const Axis& of_x : axes(x, transposed)) phases.push_back({of_y, of_x, {}});
   }
-  return DirectConv(filter, std::move(products), std::move(bias));
+  const std::int64_t cells = phases.empty() ? 1 : phases[0].y.cells * phases[0].x.cells;
+  return {DirectConv(filter, std::move(phases), std::move(bias)), std::max<std::int64_t>(1, cells),
+          filter.constant->size() * kFloat};
 }
 
 }  // namespace probust::cpu

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace probust::cpu {
 
@@ -87,6 +88,23 @@ void add_strip(TileTerms terms, TileSums to, std::int64_t length) {
   } else {
     add_rest<N>(terms, to, length);
   }
+}
+
+/// `count` outputs in blocks of the numbers that add_outputs takes.
+inline std::vector<std::int64_t> output_blocks(std::int64_t count) {
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t block = kTileOutputs; count > 0; block /= 2) {
+    for (; count >= block; count -= block) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+/// `length` positions of a block of outputs.
+inline void add_outputs(std::int64_t block, const TileTerms& terms, const TileSums& to, std::int64_t length) {
+  if (block == kTileOutputs) return add_strip<kTileOutputs>(terms, to, length);
+  if (block == 4) return add_strip<4>(terms, to, length);
+  if (block == 2) return add_strip<2>(terms, to, length);
+  add_strip<1>(terms, to, length);
 }
 
 }  // namespace probust::cpu

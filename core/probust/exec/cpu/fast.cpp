@@ -6,10 +6,10 @@
 namespace probust::cpu {
 
 // The choice depends on shapes alone, never on the batch: algorithms round differently.
-Kernel make_fast_product(const Graph& graph, const Node& node, std::vector<float> bias) {
+Product make_fast_product(const Graph& graph, const Node& node, std::vector<float> bias) {
   if (node.op != Op::matmul) {
-    if (Kernel winograd = make_winograd_conv(graph, node, bias)) return winograd;
-    if (Kernel direct = make_direct_conv(graph, node, bias)) return direct;
+    if (Product winograd = make_winograd_conv(graph, node, bias); winograd.kernel) return winograd;
+    if (Product direct = make_direct_conv(graph, node, bias); direct.kernel) return direct;
   }
   return make_product(graph, node, std::move(bias));
 }

@@ -131,7 +131,7 @@ std::vector<Fusion> find_fusions(const Graph& graph) {
   std::vector<ValueId> known(graph.nodes.size());
   std::iota(known.begin(), known.end(), ValueId{0});
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-    if (!constant_product(graph, graph[id])) continue;
+    if (constant_factor(graph, graph[id]) == kNoValue) continue;
     fusions[id] = Chain(graph, id, readers, known).follow();
     for (const ValueId replaced : fusions[id].nodes) known[replaced] = id;
   }

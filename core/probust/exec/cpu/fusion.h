@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <Eigen/Core>
+#include <algorithm>
 #include <vector>
 
 #include "probust/exec/cpu/kernel.h"
@@ -21,5 +23,42 @@ struct Fusion {
 
 /// One entry per node; empty for nodes that are not such products.
 std::vector<Fusion> find_fusions(const Graph& graph);
+
+/// Lanes of an element that are finished together in registers.
+struct LaneGroup {
+  std::int64_t lane = 0, of_example = 0;  ///< the first lane, and which example it belongs to
+  LaneGroup(const Call& call, std::int64_t first) : lane(first), of_example(first % call.batch.examples) {}
+
+  /// Whether `count` lanes read consecutive lanes of every operand, or all the same one.
+  bool together(const Call& call, std::int64_t count) const {
+    return of_example + count <= call.batch.examples || call.batch.examples == 1 || !has_example_operand(call);
+  }
+
+ private:
+  static bool has_example_operand(const Call& call) {
+    return std::any_of(call.fused.begin(), call.fused.end(), [&](const Fused& stage) {
+      return stage.op != Op::relu && call.in[stage.operand].extent == Extent::example && call.lanes > call.batch.examples;
+    });
+  }
+};
+
+/// Call::finish for values in registers: consecutive lanes of one element of the output, which are together.
+template <class Values>
+void finish_values(const Call& call, std::int64_t element, const LaneGroup& group, Values& y) {
+  for (const Fused& stage : call.fused) {
+    if (stage.op == Op::relu) {
+      y = y.max(0.0F);
+      continue;
+    }
+    const std::int64_t own = call.lanes_of(stage.operand);
+    const float* const x = call.in[stage.operand].data + element * own;
+    if (own == 1) {
+      y = stage.op == Op::add ? Values(y + *x) : Values(y * *x);
+    } else {
+      const Eigen::Map<const Values> values(x + (own == call.lanes ? group.lane : group.of_example));
+      y = stage.op == Op::add ? Values(y + values) : Values(y * values);
+    }
+  }
+}
 
 }  // namespace probust::cpu

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "probust/exec/cpu/block.h"
 
@@ -21,11 +20,11 @@ using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMaj
 // The kernel and its tile. It sums every element of a tile of full height in the same order, also in the transposed product, but
 // uses another order for tiles of less height.
 #ifdef __wasm_simd128__
-constexpr Index kHeight = kGroup, kWidth = WasmProducts::kWidth;
-static_assert(kHeight == WasmProducts::kHeight);
+constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
 using Multiply = WasmProducts;
 #else
-constexpr Index kHeight = kGroup, kWidth = Eigen::internal::gebp_traits<float, float>::nr;
+using Traits = Eigen::internal::gebp_traits<float, float>;
+constexpr Index kHeight = Traits::mr, kWidth = Traits::nr;
 using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, kHeight, kWidth, false, false>;
 #endif
 using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
@@ -131,12 +130,6 @@ void turn(const float* columns, Index depth, Index n, float* groups) {
   }
 }
 
-// The packed forms of a constant that may still be in use. `constant` detects that its address now belongs to another one.
-struct PackedForms {
-  std::weak_ptr<const Tensor> constant;
-  std::map<std::vector<std::int64_t>, std::weak_ptr<const Weights>> by_order;
-};
-
 }  // namespace
 
 Weights::Weights(std::int64_t rows, std::int64_t columns, Rest rest, const Rows& w)
@@ -161,26 +154,6 @@ const float* Weights::groups(std::int64_t first) const {
     each_block(*this, [&](Index k, Index depth) { turn(columns(k), depth, columns_, by_groups_.data() + k * height_); });
   });
   return by_groups_.data() + first * height_;
-}
-
-std::shared_ptr<const Weights> shared_weights(const std::shared_ptr<const Tensor>& constant, std::vector<std::int64_t> order,
-                                              const std::function<std::shared_ptr<const Weights>()>& make) {
-  static std::mutex mutex;
-  static std::map<const Tensor*, PackedForms> packed;
-  const std::lock_guard lock(mutex);
-  std::erase_if(packed, [](const auto& entry) { return entry.second.constant.expired(); });
-  PackedForms& forms = packed[constant.get()];
-  forms.constant = constant;
-  std::weak_ptr<const Weights>& known = forms.by_order[std::move(order)];
-  auto weights = known.lock();
-  if (!weights) known = weights = make();
-  return weights;
-}
-
-void add_product(std::int64_t rows, const float* a, const Weights& w, float* out, std::int64_t out_stride) {
-  each_block(w, [&](Index k, Index depth) {
-    Multiply()(To(out, out_stride), a + k * rows, w.columns(k), rows, depth, w.cols(), 1.0F);
-  });
 }
 
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -53,31 +51,15 @@ inline Weights::Rest rest_for(std::int64_t rows_of_a_lane) {
   return rows_of_a_lane >= 16 ? Weights::Rest::padded : Weights::Rest::turned;
 }
 
-/// Packed weights of a constant, shared between programs such as the forward and backward sweeps of a network. Calls make() if
-/// they do not exist yet. `order` distinguishes the packed forms of one tensor.
-std::shared_ptr<const Weights> shared_weights(const std::shared_ptr<const Tensor>& constant, std::vector<std::int64_t> order,
-                                              const std::function<std::shared_ptr<const Weights>()>& make);
+/// Bytes of the packed weights of a constant.
+inline std::int64_t packed_bytes(std::int64_t size, Weights::Rest rest) {
+  return size * static_cast<std::int64_t>(sizeof(float)) * (rest == Weights::Rest::turned ? 2 : 1);
+}
 
 /// Limits for the rows gathered for a product at once: as many as fit the second-level cache, but at least whole groups of any
 /// kernel.
 inline constexpr std::int64_t kGatherBytes = 192 << 10;
 inline constexpr std::int64_t kLeastRows = 48;
-
-/// The rows of the innermost kernel. Packed rows are in groups of this many.
-#ifdef __wasm_simd128__
-inline constexpr std::int64_t kGroup = 8;
-#else
-inline constexpr std::int64_t kGroup = Eigen::internal::gebp_traits<float, float>::mr;
-#endif
-
-/// Where packed rows have element (row, k): `rows` is their number, whole groups. The rest of the group follows it.
-inline std::int64_t packed_index(const Weights& w, std::int64_t rows, std::int64_t row, std::int64_t k) {
-  const std::int64_t block = k / w.depth() * w.depth(), depth = std::min(w.depth(), w.rows() - block);
-  return block * rows + row / kGroup * kGroup * depth + (k - block) * kGroup + row % kGroup;
-}
-
-/// out += a w, with packed rows a, and out [rows, n] as below.
-void add_product(std::int64_t rows, const float* a, const Weights& w, float* out, std::int64_t out_stride);
 
 /// out = bias + a w, with bias [n] (nullptr: zeros), a [rows, k] and out [rows, n] stored column by column, `a_stride` and
 /// `out_stride` elements from column to column. Every row (a lane, or a pixel of a lane) is summed in the same order at any

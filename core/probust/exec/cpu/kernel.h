@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -74,39 +73,38 @@ struct KernelEntry {
 /// The kernel of an operator; if there is no fast one, the reference evaluation, lane by lane.
 KernelEntry kernel_entry(Op op);
 
-/// Prepares the kernel of a product with a constant. `bias` has one value per channel, or none; it costs nothing because it is the
-/// initial value of the sums.
-using MakeProduct = Kernel (*)(const Graph&, const Node&, std::vector<float> bias);
+/// The kernel of a product with a constant.
+struct Product {
+  Kernel kernel;
+  std::int64_t rows = 0;          ///< that one lane contributes to its matrix products
+  std::int64_t packed_bytes = 0;  ///< of the constant in the order in which the kernel reads it
+};
+
+/// Prepares it. `bias` has one value per channel, or none; it costs nothing because it is the initial value of the sums. Of the
+/// products below, those that may not apply have no kernel then.
+using MakeProduct = Product (*)(const Graph&, const Node&, std::vector<float> bias);
 
 /// By matrix products of gathered operands, with Eigen's kernel. The same on every machine, and in browsers.
-Kernel make_product(const Graph&, const Node&, std::vector<float> bias);
+Product make_product(const Graph&, const Node&, std::vector<float> bias);
 
 /// By the fastest algorithm for the product's size.
-Kernel make_fast_product(const Graph&, const Node&, std::vector<float> bias);
+Product make_fast_product(const Graph&, const Node&, std::vector<float> bias);
 
 /// Whether the kernel of this product with a constant can have a bias.
 bool can_add_bias(const Graph& graph, const Node& product);
 
-/// A node that is a product with a constant matrix or filter: the constant, and the rows that one lane contributes to the
-/// product.
-struct ConstantProduct {
-  ValueId constant;
-  std::int64_t rows;
-};
-
-/// Nothing if the node is no such product.
-std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& node);
+/// The constant matrix or filter of a node that is a product with one; kNoValue for others.
+ValueId constant_factor(const Graph& graph, const Node& node);
 
 /// True if the operator has a fast kernel.
 bool has_fast_kernel(Op op);
 
 // One file per family, named like the operators'.
-std::optional<ConstantProduct> constant_matmul(const Graph&, const Node&);
-std::optional<ConstantProduct> constant_conv(const Graph&, const Node&);
+ValueId constant_factor_of_matmul(const Graph&, const Node&);
 bool can_add_bias_to_matmul(const Graph&, const Node&);
 Kernel make_matmul(const Graph&, const Node&);
-Kernel make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
-Kernel make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
+Product make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
+Product make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);

@@ -102,17 +102,17 @@ KernelEntry kernel_entry(Op op) {
   }
 }
 
-std::optional<ConstantProduct> constant_product(const Graph& graph, const Node& node) {
-  if (node.op == Op::matmul) return constant_matmul(graph, node);
-  if (node.op == Op::conv || node.op == Op::conv_transpose) return constant_conv(graph, node);
-  return std::nullopt;
+ValueId constant_factor(const Graph& graph, const Node& node) {
+  if (node.op == Op::matmul) return constant_factor_of_matmul(graph, node);
+  const bool convolution = node.op == Op::conv || node.op == Op::conv_transpose;
+  return convolution && graph[node.inputs[1]].op == Op::constant ? node.inputs[1] : kNoValue;
 }
 
 bool can_add_bias(const Graph& graph, const Node& product) {
   return product.op == Op::conv || (product.op == Op::matmul && can_add_bias_to_matmul(graph, product));
 }
 
-Kernel make_product(const Graph& graph, const Node& node, std::vector<float> bias) {
+Product make_product(const Graph& graph, const Node& node, std::vector<float> bias) {
   return node.op == Op::matmul ? make_constant_matmul(graph, node, std::move(bias)) : make_constant_conv(graph, node, std::move(bias));
 }
 

@@ -7,6 +7,7 @@
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/packed_forms.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {
@@ -32,11 +33,16 @@ bool left_is_constant(const Graph& graph, const Node& node) {
          !std::get<MatmulAttributes>(node.attributes).transpose_b;
 }
 
+std::int64_t rows_of_a_lane(const Graph& graph, const Node& node) {
+  const Matrix size = last_two(node.shape);
+  return right_is_constant(graph, node) ? size.rows : size.columns;
+}
+
 // The single constant matrix, or its transpose, as weights [k, n].
 std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, ValueId id, bool transpose) {
   const auto& constant = std::get<ConstantData>(graph[id].attributes).tensor;
-  const Weights::Rest rest = rest_for(constant_matmul(graph, node)->rows);
-  return shared_weights(constant, {transpose ? 1 : 0, rest == Weights::Rest::padded ? 1 : 0}, [&] {
+  const Weights::Rest rest = rest_for(rows_of_a_lane(graph, node));
+  return shared_form<Weights>(constant, Form::matrix, {transpose ? 1 : 0, rest == Weights::Rest::padded ? 1 : 0}, [&] {
     const auto [rows, columns] = last_two(constant->shape);
     using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const Eigen::Map<const RowMajor> map(constant->data.data(), rows, columns);
@@ -314,17 +320,17 @@ Kernel lane_by_lane(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-std::optional<ConstantProduct> constant_matmul(const Graph& graph, const Node& node) {
-  const Matrix size = last_two(node.shape);
-  if (right_is_constant(graph, node)) return ConstantProduct{node.inputs[1], size.rows};
-  if (left_is_constant(graph, node)) return ConstantProduct{node.inputs[0], size.columns};
-  return std::nullopt;
+ValueId constant_factor_of_matmul(const Graph& graph, const Node& node) {
+  return right_is_constant(graph, node) ? node.inputs[1] : left_is_constant(graph, node) ? node.inputs[0] : kNoValue;
 }
 
 bool can_add_bias_to_matmul(const Graph& graph, const Node& node) { return right_is_constant(graph, node); }
 
-Kernel make_constant_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
-  return right_is_constant(graph, node) ? right_constant(graph, node, std::move(bias)) : left_constant(graph, node);
+Product make_constant_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
+  const bool right = right_is_constant(graph, node);
+  const std::int64_t rows = rows_of_a_lane(graph, node);
+  const std::int64_t bytes = packed_bytes(constant_value(graph, constant_factor(graph, node)).size(), rest_for(rows));
+  return {right ? right_constant(graph, node, std::move(bias)) : left_constant(graph, node), rows, bytes};
 }
 
 Kernel make_matmul(const Graph& graph, const Node& node) { return lane_by_lane(graph, node); }

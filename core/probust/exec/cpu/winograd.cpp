@@ -5,13 +5,16 @@
 #include <optional>
 
 #include "probust/exec/cpu/block.h"
-#include "probust/exec/cpu/gemm.h"
+#include "probust/exec/cpu/direct_tile.h"
+#include "probust/exec/cpu/fusion.h"
+#include "probust/exec/cpu/packed_forms.h"
 
 namespace probust::cpu {
 namespace {
 
-// Rows of a product, a row being a lane of a tile, that are transformed at once: whole vectors, of which a group has several.
-constexpr std::int64_t kWide = kGroup % 16 == 0 ? 16 : kGroup % 8 == 0 ? 8 : kGroup % 4 == 0 ? 4 : 1;
+// Rows of a product, a row being a lane of a tile, that are transformed at once.
+constexpr std::int64_t kWide = kPacket;
+constexpr std::int64_t kLeastRows = 48;  // whole tiles of every instruction set
 using Wide = Eigen::Array<float, kWide, 1>;
 using Rows = Eigen::Map<Wide>;
 using ConstRows = Eigen::Map<const Wide>;
@@ -94,29 +97,34 @@ struct Convolution {
   std::array<std::int64_t, 2> pad;      // zeros before the inputs; the output at y depends on inputs y - pad .. y - pad + 2
 };
 
-// Coefficient (i, j) of all filters: [in, out].
+// The coefficients of all filters: [coefficient][block of outputs][input][output of the block].
 template <int Outputs>
-std::shared_ptr<const Weights> coefficient_weights(const Convolution& convolution, int i, int j) {
-  const auto rows = [&, i, j](std::int64_t first, std::int64_t count) {
-    using T = Transform<Outputs>;
-    Eigen::MatrixXf w(count, convolution.channels_out);
-    for (std::int64_t out = 0; out < convolution.channels_out; ++out) {
-      for (std::int64_t in = 0; in < count; ++in) {
-        const std::int64_t pair = convolution.transposed ? (first + in) * convolution.channels_out + out
-                                                         : out * convolution.channels_in + first + in;
-        const float* const g = convolution.filter->data.data() + pair * 9;
+std::shared_ptr<const std::vector<float>> coefficients(const Convolution& c) {
+  using T = Transform<Outputs>;
+  constexpr int kSide = T::kInputs;
+  const std::int64_t ins = c.channels_in, outs = c.channels_out;
+  std::vector<float> packed(static_cast<std::size_t>(kSide * kSide * ins * outs));
+  std::int64_t first = 0;
+  for (const std::int64_t block : output_blocks(outs)) {
+    for (std::int64_t in = 0; in < ins; ++in) {
+      for (std::int64_t out = first; out < first + block; ++out) {
+        const float* const g = c.filter->data.data() + (c.transposed ? in * outs + out : out * ins + in) * 9;
         // A transposed convolution with stride 1 is a convolution with the filter turned by 180 degrees.
-        const auto tap = [&](int y, int x) { return double{convolution.transposed ? g[8 - 3 * y - x] : g[3 * y + x]}; };
-        const auto along_x = [&](int y) { return T::filter(j, tap(y, 0), tap(y, 1), tap(y, 2)); };
-        w(in, out) = static_cast<float>(T::filter(i, along_x(0), along_x(1), along_x(2)));
+        const auto tap = [&](int y, int x) { return double{c.transposed ? g[8 - 3 * y - x] : g[3 * y + x]}; };
+        double along_y[kSide][3];
+        for (int i = 0; i < kSide; ++i) {
+          for (int x = 0; x < 3; ++x) along_y[i][x] = T::filter(i, tap(0, x), tap(1, x), tap(2, x));
+        }
+        float* const to = packed.data() + first * ins + in * block + out - first;
+        for (int i = 0; i < kSide; ++i) {
+          for (int j = 0; j < kSide; ++j)
+            to[(i * kSide + j) * ins * outs] = static_cast<float>(T::filter(j, along_y[i][0], along_y[i][1], along_y[i][2]));
+        }
       }
     }
-    return w;
-  };
-  constexpr std::int64_t kForm = 100;  // apart from other packed forms of the filter
-  return shared_weights(convolution.filter, {kForm, convolution.transposed ? 1 : 0, Outputs, i, j}, [&] {
-    return std::make_shared<const Weights>(convolution.channels_in, convolution.channels_out, Weights::Rest::padded, rows);
-  });
+    first += block;
+  }
+  return std::make_shared<const std::vector<float>>(std::move(packed));
 }
 
 // A tile's rows and columns in the image.
@@ -134,34 +142,35 @@ class Winograd {
   Winograd(const Convolution& convolution, std::vector<float> bias)
       : convolution_(convolution),
         bias_(std::move(bias)),
-        grid_{(convolution.out[0] + Outputs - 1) / Outputs, (convolution.out[1] + Outputs - 1) / Outputs} {
-    for (int i = 0; i < kSide; ++i) {
-      for (int j = 0; j < kSide; ++j) weights_.push_back(coefficient_weights<Outputs>(convolution_, i, j));
-    }
+        grid_{(convolution.out[0] + Outputs - 1) / Outputs, (convolution.out[1] + Outputs - 1) / Outputs},
+        blocks_(output_blocks(convolution.channels_out)) {
+    weights_ = shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
+                                               [&] { return coefficients<Outputs>(convolution_); });
     convolution_.filter.reset();  // held by the graph
   }
 
+  std::int64_t tiles() const { return grid_.count(); }
+  std::int64_t packed_bytes() const { return static_cast<std::int64_t>(weights_->size()) * kFloat; }
+
   void operator()(const Call& call) const {
     const std::int64_t images = (*call.shape)[0], rows = grid_.count() * call.lanes;
-    const std::int64_t channels = convolution_.channels_in + convolution_.channels_out;
-    const std::int64_t fitting = kTransformedBytes / kFloat / (kCoefficients * channels) / kGroup * kGroup;
-    const std::int64_t whole = (rows + kGroup - 1) / kGroup * kGroup, block = std::clamp(fitting, kGroup, whole);
-    const auto [transformed, products] = call.scratch(
-        std::array{block * kCoefficients * convolution_.channels_in, block * kCoefficients * convolution_.channels_out});
+    const std::int64_t ins = convolution_.channels_in, outs = convolution_.channels_out;
+    const std::int64_t stride = rows_at_once(rows);
+    const auto [transformed, products] = call.scratch(std::array{stride * kCoefficients * ins, stride * kCoefficients * outs});
+    std::vector<std::int64_t> offsets(static_cast<std::size_t>(ins));
+    for (std::int64_t k = 0; k < ins; ++k) offsets[k] = k * stride;
     for (std::int64_t image = 0; image < images; ++image) {
-      const float* in = call.in[0].data + image * convolution_.channels_in * pixels(convolution_.in) * call.lanes;
-      float* out = call.out + image * convolution_.channels_out * pixels(convolution_.out) * call.lanes;
-      for (std::int64_t begin = 0; begin < rows; begin += block) {
+      const float* in = call.in[0].data + image * ins * pixels(convolution_.in) * call.lanes;
+      float* out = call.out + image * outs * pixels(convolution_.out) * call.lanes;
+      for (std::int64_t begin = 0; begin < rows; begin += stride) {
         call.stop_if_asked();
-        const Part part{begin, std::min(rows, begin + block), std::min(block, whole - begin), call.lanes};
+        const std::int64_t end = std::min(rows, begin + stride);
+        const Part part{begin, end, (end - begin + kWide - 1) / kWide * kWide, stride, call.lanes};
         transform_inputs(part, in, transformed);
-        std::fill_n(products, kCoefficients * convolution_.channels_out * part.tall, 0.0F);
-        for (int c = 0; c < kCoefficients; ++c) {
-          add_product(part.tall, transformed + c * convolution_.channels_in * part.tall, *weights_[c],
-                      products + c * convolution_.channels_out * part.tall, part.tall);
+        for (std::int64_t c = 0; c < kCoefficients; ++c) {
+          multiply(part, offsets, transformed + c * ins * stride, weights_->data() + c * ins * outs, products + c * outs * stride);
         }
-        transform_outputs(part, products, out);
-        if (!call.fused.empty()) finish(call, part, out);
+        transform_outputs(call, part, products, out);
       }
     }
   }
@@ -169,10 +178,27 @@ class Winograd {
  private:
   static constexpr std::int64_t kTransformedBytes = 1 << 20;
 
-  // Rows begin .. end - 1 of all, and whole groups of them.
+  // As many as stay in the cache. If the weights do not, more, so that they are read less often.
+  std::int64_t rows_at_once(std::int64_t rows) const {
+    const std::int64_t ins = convolution_.channels_in, outs = convolution_.channels_out;
+    const std::int64_t fitting = kTransformedBytes / kFloat / (kCoefficients * (ins + outs)) / kLeastRows * kLeastRows;
+    const bool large = kCoefficients * ins * outs * kFloat > kTransformedBytes;
+    return std::clamp(fitting, large ? 3 * kLeastRows : kLeastRows, (rows + kWide - 1) / kWide * kWide);
+  }
+
+  // Rows begin .. end - 1 of all, in whole vectors, `stride` floats from channel to channel.
   struct Part {
-    std::int64_t begin, end, tall, lanes;
+    std::int64_t begin, end, tall, stride, lanes;
   };
+
+  // The products of one coefficient.
+  void multiply(const Part& part, std::span<const std::int64_t> offsets, const float* x, const float* w, float* out) const {
+    for (const std::int64_t block : blocks_) {
+      add_outputs(block, {offsets, x, w}, {out, part.stride, nullptr, false}, part.tall);
+      w += block * convolution_.channels_in;
+      out += block * part.stride;
+    }
+  }
 
   static std::int64_t pixels(const std::array<std::int64_t, 2>& extents) { return extents[0] * extents[1]; }
 
@@ -195,29 +221,36 @@ class Winograd {
     return inside ? y * convolution_.in[1] + x : -1;
   }
 
+  // Channel by channel, so that neighbouring lanes of a pixel are read together.
   void transform_inputs(const Part& part, const float* in, float* transformed) const {
     const std::int64_t channels = convolution_.channels_in, plane = pixels(convolution_.in) * part.lanes;
-    for (std::int64_t row = 0; row < part.tall; row += kWide) {
-      std::array<Run, kWide> runs;
-      const std::int64_t count = find_runs(part, row, runs);
-      const bool together = count == 1 && runs[0].count == kWide;
-      for (std::int64_t channel = 0; channel < channels; ++channel) {
+    std::vector<std::vector<Run>> groups;
+    for (std::int64_t row = 0; row < part.tall; row += kWide) groups.push_back(find_runs(part, row));
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      const float* const from = in + channel * plane;
+      float* to = transformed + channel * part.stride;
+      for (const std::vector<Run>& runs : groups) {
+        if (channel + 1 < channels) prefetch(runs[0], from + plane);
         Wide d[kSide][kSide];
-        const float* const from = in + channel * plane;
-        if (together) {
+        if (runs.size() == 1 && runs[0].count == kWide) {
           load(runs[0], from, d);
         } else {
-          gather({runs.data(), static_cast<std::size_t>(count)}, from, d);
+          gather(runs, from, d);
         }
-        for (int i = 0; i < kSide; ++i) T::inputs(d[i]);
-        float* const to = transformed + packed_index(*weights_[0], part.tall, row, channel);
-        for (int j = 0; j < kSide; ++j) {
-          Wide column[kSide];
-          for (int i = 0; i < kSide; ++i) column[i] = d[i][j];
-          T::inputs(column);
-          for (int i = 0; i < kSide; ++i) Rows{to + (i * kSide + j) * channels * part.tall} = column[i];
-        }
+        transform(d, to, channels * part.stride);
+        to += kWide;
       }
+    }
+  }
+
+  // Writes the coefficients of a tile `step` floats apart.
+  static void transform(Wide (&d)[kSide][kSide], float* to, std::int64_t step) {
+    for (int i = 0; i < kSide; ++i) T::inputs(d[i]);
+    for (int j = 0; j < kSide; ++j) {
+      Wide column[kSide];
+      for (int i = 0; i < kSide; ++i) column[i] = d[i][j];
+      T::inputs(column);
+      for (int i = 0; i < kSide; ++i) Rows{to + (i * kSide + j) * step} = column[i];
     }
   }
 
@@ -227,10 +260,10 @@ class Winograd {
     std::array<std::int64_t, kCoefficients> source;  // of each pixel, in floats from a plane's begin; -1: zeros
   };
 
-  std::int64_t find_runs(const Part& part, std::int64_t row, std::array<Run, kWide>& runs) const {
-    std::int64_t count = 0;
+  std::vector<Run> find_runs(const Part& part, std::int64_t row) const {
+    std::vector<Run> runs;
     each_run(part, row, [&](std::int64_t first, std::int64_t tile, std::int64_t lane, std::int64_t length) {
-      Run& run = runs[count++];
+      Run& run = runs.emplace_back();
       run.row = first;
       run.count = length;
       for (int i = 0; i < kSide; ++i) {
@@ -240,7 +273,13 @@ class Winograd {
         }
       }
     });
-    return count;
+    return runs;
+  }
+
+  static void prefetch(const Run& run, const float* plane) {
+    for (const std::int64_t at : run.source) {
+      if (at >= 0) __builtin_prefetch(plane + at);
+    }
   }
 
   static void load(const Run& run, const float* plane, Wide (&d)[kSide][kSide]) {
@@ -266,83 +305,85 @@ class Winograd {
     }
   }
 
-  void transform_outputs(const Part& part, const float* products, float* out) const {
-    const std::int64_t channels = convolution_.channels_out, plane = pixels(convolution_.out) * part.lanes;
+  void transform_outputs(const Call& call, const Part& part, const float* products, float* out) const {
+    const std::int64_t channels = convolution_.channels_out;
+    std::vector<std::vector<Target>> groups;
+    for (std::int64_t row = 0; row < part.tall; row += kWide) groups.push_back(find_targets(call, part, row));
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       const float bias = bias_.empty() ? 0.0F : bias_[channel];
-      for (std::int64_t row = 0; row < part.tall; row += kWide) {
-        Wide columns[kSide][Outputs];  // [coefficient along x][output along y]
-        for (int j = 0; j < kSide; ++j) {
-          Wide s[kSide];
-          for (int i = 0; i < kSide; ++i)
-            s[i] = ConstRows(products + ((i * kSide + j) * channels + channel) * part.tall + row);
-          T::outputs(s, columns[j]);
-        }
+      const float* from = products + channel * part.stride;
+      for (const std::vector<Target>& targets : groups) {
         Wide y[Outputs][Outputs];
-        for (int i = 0; i < Outputs; ++i) {
-          Wide s[kSide];
-          for (int j = 0; j < kSide; ++j) s[j] = columns[j][i];
-          T::outputs(s, y[i]);
-          for (Wide& value : y[i]) value += bias;
+        transform(from, channels * part.stride, y);
+        for (auto& line : y) {
+          for (Wide& value : line) value += bias;
         }
-        each_run(part, row, [&](std::int64_t first, std::int64_t tile, std::int64_t lane, std::int64_t count) {
-          store(y, first, tile, lane, count, part.lanes, out + channel * plane);
-        });
+        const std::int64_t first = (out - call.out) / part.lanes + channel * pixels(convolution_.out);
+        for (const Target& target : targets) store(call, y, target, first);
+        from += kWide;
       }
     }
   }
 
-  void store(const Wide (&y)[Outputs][Outputs], std::int64_t first, std::int64_t tile, std::int64_t lane, std::int64_t count,
-             std::int64_t lanes, float* plane) const {
-    const auto [top, left, height, width] = place(tile);
-    for (std::int64_t i = 0; i < height; ++i) {
-      for (std::int64_t j = 0; j < width; ++j) {
-        float* const to = plane + ((top + i) * convolution_.out[1] + left + j) * lanes + lane;
-        if (count == kWide) {
-          Rows{to} = y[i][j];
-        } else {
-          std::copy_n(y[i][j].data() + first, count, to);
-        }
-      }
+  // The outputs of a tile, whose coefficients are `step` floats apart.
+  static void transform(const float* from, std::int64_t step, Wide (&y)[Outputs][Outputs]) {
+    Wide columns[kSide][Outputs];  // [coefficient along x][output along y]
+    for (int j = 0; j < kSide; ++j) {
+      Wide s[kSide];
+      for (int i = 0; i < kSide; ++i) s[i] = ConstRows(from + (i * kSide + j) * step);
+      T::outputs(s, columns[j]);
+    }
+    for (int i = 0; i < Outputs; ++i) {
+      Wide s[kSide];
+      for (int j = 0; j < kSide; ++j) s[j] = columns[j][i];
+      T::outputs(s, y[i]);
     }
   }
 
-  // Calls Call::finish for the outputs of a part.
-  void finish(const Call& call, const Part& part, float* out) const {
-    for (std::int64_t channel = 0; channel < convolution_.channels_out; ++channel) {
-      float* const plane = out + channel * pixels(convolution_.out) * part.lanes;
-      for (std::int64_t row = part.begin; row < part.end;) {
-        const std::int64_t tile = row / part.lanes, lane = row % part.lanes, count = std::min(part.end - row, part.lanes - lane);
-        const auto [top, left, height, width] = place(tile);
-        const bool joined = count == part.lanes;
-        for (std::int64_t i = 0; i < height; ++i) {
-          const std::int64_t first = plane - call.out + ((top + i) * convolution_.out[1] + left) * part.lanes + lane;
-          if (joined) {
-            call.finish(first, width * count);
-          } else {
-            for (std::int64_t j = 0; j < width; ++j) call.finish(first + j * part.lanes, count);
-          }
-        }
-        row += count;
-      }
-    }
-  }
-
-  // The outputs of a tile that are in the image.
-  struct Place {
-    std::int64_t top, left, height, width;
+  // Where rows that share a tile go.
+  struct Target {
+    std::int64_t row, count;                  // within kWide rows
+    std::int64_t pixel, height, width;        // the first pixel of the tile, and how many are in the image
+    LaneGroup lanes;
+    bool together;
   };
 
-  Place place(std::int64_t tile) const {
-    const std::int64_t top = tile / grid_.columns * Outputs, left = tile % grid_.columns * Outputs;
-    return {top, left, std::min<std::int64_t>(Outputs, convolution_.out[0] - top),
-            std::min<std::int64_t>(Outputs, convolution_.out[1] - left)};
+  std::vector<Target> find_targets(const Call& call, const Part& part, std::int64_t row) const {
+    std::vector<Target> targets;
+    each_run(part, row, [&](std::int64_t first, std::int64_t tile, std::int64_t lane, std::int64_t count) {
+      const std::int64_t top = tile / grid_.columns * Outputs, left = tile % grid_.columns * Outputs;
+      const LaneGroup lanes(call, lane);
+      targets.push_back({first, count, top * convolution_.out[1] + left, std::min<std::int64_t>(Outputs, convolution_.out[0] - top),
+                         std::min<std::int64_t>(Outputs, convolution_.out[1] - left), lanes,
+                         count == kWide && lanes.together(call, count)});
+    });
+    return targets;
+  }
+
+  // `first` is the element of the output with the plane's first pixel.
+  void store(const Call& call, Wide (&y)[Outputs][Outputs], const Target& target, std::int64_t first) const {
+    const std::int64_t next = pixels(convolution_.out) * call.lanes;
+    for (std::int64_t i = 0; i < target.height; ++i) {
+      for (std::int64_t j = 0; j < target.width; ++j) {
+        const std::int64_t element = first + target.pixel + i * convolution_.out[1] + j;
+        float* const to = call.out + element * call.lanes + target.lanes.lane;
+        __builtin_prefetch(to + next, 1);
+        if (target.together) {
+          finish_values(call, element, target.lanes, y[i][j]);
+          Rows{to} = y[i][j];
+        } else {
+          std::copy_n(y[i][j].data() + target.row, target.count, to);
+          call.finish(to - call.out, target.count);
+        }
+      }
+    }
   }
 
   Convolution convolution_;
   std::vector<float> bias_;
   Grid grid_;
-  std::vector<std::shared_ptr<const Weights>> weights_;  // by coefficient
+  std::vector<std::int64_t> blocks_;  // of outputs
+  std::shared_ptr<const std::vector<float>> weights_;
 };
 
 // The convolution if Winograd's algorithm applies: 3x3 filters, stride 1, one group.
@@ -373,13 +414,19 @@ int best_tile(const Convolution& c) {
   return cost(best) < direct ? best : 0;
 }
 
+template <int Outputs>
+Product prepare(const Convolution& convolution, const std::vector<float>& bias) {
+  const Winograd<Outputs> kernel(convolution, bias);
+  return {kernel, kernel.tiles(), kernel.packed_bytes()};
+}
+
 }  // namespace
 
-Kernel make_winograd_conv(const Graph& graph, const Node& node, const std::vector<float>& bias) {
+Product make_winograd_conv(const Graph& graph, const Node& node, const std::vector<float>& bias) {
   const auto convolution = applicable(graph, node);
   const int tile = convolution ? best_tile(*convolution) : 0;
-  if (tile == 2) return Winograd<2>(*convolution, bias);
-  if (tile == 4) return Winograd<4>(*convolution, bias);
+  if (tile == 2) return prepare<2>(*convolution, bias);
+  if (tile == 4) return prepare<4>(*convolution, bias);
   return {};
 }
 

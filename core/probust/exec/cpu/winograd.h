@@ -9,6 +9,6 @@
 namespace probust::cpu {
 
 /// A convolution or transposed convolution with a constant filter. No kernel if the algorithm does not apply or is not faster.
-Kernel make_winograd_conv(const Graph& graph, const Node& node, const std::vector<float>& bias);
+Product make_winograd_conv(const Graph& graph, const Node& node, const std::vector<float>& bias);
 
 }  // namespace probust::cpu
