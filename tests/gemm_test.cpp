@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "probust/exec/cpu/packed_forms.h"
+
 namespace probust::cpu {
 namespace {
 
@@ -81,19 +83,21 @@ TEST(Gemm, NoColumnsToSumMakeZero) {
     EXPECT_EQ(product(numbers(5, 1), 5, Weights(Eigen::MatrixXf(0, 3), rest)), Eigen::MatrixXf::Zero(5, 3));
 }
 
-TEST(Gemm, WeightsOfAConstantArePackedOnceInEachOrder) {
+TEST(Gemm, AConstantIsPackedOnceInEachForm) {
   const auto constant = std::make_shared<const Tensor>(Shape{2, 2}, std::vector<float>{1, 2, 3, 4});
   int packed = 0;
-  const auto weights = [&](std::int64_t order) {
-    return shared_weights(constant, {order}, [&] {
+  const auto weights = [&](Form form, std::int64_t order) {
+    return shared_form<Weights>(constant, form, {order}, [&] {
       ++packed;
       return std::make_shared<const Weights>(numbers(2, 2), Weights::Rest::padded);
     });
   };
-  const auto first = weights(0), again = weights(0), other = weights(1);
+  const auto first = weights(Form::matrix, 0), again = weights(Form::matrix, 0), other = weights(Form::matrix, 1),
+             filter = weights(Form::filter, 0);
   EXPECT_EQ(first, again);
   EXPECT_NE(first, other);
-  EXPECT_EQ(packed, 2);
+  EXPECT_NE(first, filter);
+  EXPECT_EQ(packed, 3);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ void HostMemory::too_little(std::int64_t needed) const {
 }
 
 Batch HostMemory::forward_batch(const Program& forward) const {
-  const std::int64_t budget = options_.memory / options_.threads, busy = std::min<std::int64_t>(48, 4 * forward.least_lanes());
+  const std::int64_t budget = options_.memory / options_.threads, busy = std::min<std::int64_t>(48, 16 * forward.least_lanes());
   std::int64_t lanes = options_.batch > 0 ? options_.batch : kPreferredLanes;
   const auto too_large = [&] {
     const std::int64_t bytes = forward_bytes(forward, lanes);

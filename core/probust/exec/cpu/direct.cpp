@@ -172,15 +172,16 @@ class DirectConv {
       const std::int64_t blocks = std::max<std::int64_t>(1, (sizes.read + most - 1) / most);
       channels = (sizes.read + blocks - 1) / blocks;
       row = x.kinds() * x.width() * sizes.lanes;
-      const std::int64_t fitting = kCopyBytes / kFloat / std::max<std::int64_t>(1, channels * y.kinds() * row) - y.more;
-      band = std::clamp<std::int64_t>(fitting, 1, std::max<std::int64_t>(1, y.cells));
+      strip = x.cells * sizes.lanes;
+      const std::int64_t copied = kCopyBytes / kFloat / std::max<std::int64_t>(1, channels * y.kinds() * row) - y.more;
+      const std::int64_t summed = kSumBytes / kFloat / std::max<std::int64_t>(1, sizes.written * strip);
+      band = std::clamp<std::int64_t>(blocks > 1 ? std::min(copied, summed) : copied, 1, std::max<std::int64_t>(1, y.cells));
       rows = band + y.more;
       // Not a multiple of a page, or the channels of a pixel would compete for the same lines of the cache.
       plane = (y.kinds() * rows * row + kBlock - 1) / kBlock * kBlock;
       if (plane / kBlock % 2 == 0) plane += kBlock;
       in_place = alone;
       joined = alone && x.kinds() == 1 && x.more == 0;
-      strip = x.cells * sizes.lanes;
     }
 
     std::int64_t copy_size() const { return channels * plane + kPacket; }
@@ -196,7 +197,7 @@ class DirectConv {
     bool joined;    // a band is one strip
   };
 
-  static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10;
+  static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10, kSumBytes = 512 << 10;
 
   void run(const Call& call, const Phase& phase, const Layout& layout, std::int64_t group, const float* in, float* out,
            float* copy, float* sums) const {

@@ -7,6 +7,7 @@
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/lanes.h"
 #include "probust/exec/gather_offsets.h"
 #include "probust/ops/op.h"
 #include "probust/ops/unary.h"
@@ -52,6 +53,32 @@ std::vector<std::int64_t> element_table(const Shape& operand, const Shape& outpu
   return broadcast_offsets(operand, output);
 }
 
+// Consecutive elements of an output for which each operand has consecutive elements, too, or always the same.
+struct Segment {
+  std::int64_t first, count;
+  std::int64_t at[2], step[2];  // of the operands
+};
+
+std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& output) {
+  const std::vector<std::int64_t> tables[2] = {element_table(a, output), element_table(b, output)};
+  const auto at = [&](int operand, std::int64_t e) { return tables[operand].empty() ? e : tables[operand][e]; };
+  std::vector<Segment> segments;
+  for (std::int64_t e = 0; e < element_count(output); ++e) {
+    const auto continues = [&](Segment& last, int operand) {
+      const std::int64_t step = (at(operand, e) - last.at[operand]);
+      return last.count == 1 ? step == 0 || step == 1 : step == last.step[operand] * last.count;
+    };
+    if (!segments.empty() && continues(segments.back(), 0) && continues(segments.back(), 1)) {
+      Segment& last = segments.back();
+      for (int operand : {0, 1}) last.step[operand] = (at(operand, e) - last.at[operand]) / last.count;
+      ++last.count;
+    } else {
+      segments.push_back({e, 1, {at(0, e), at(1, e)}, {1, 1}});
+    }
+  }
+  return segments;
+}
+
 template <class F>
 void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count) {
   if (scalar_a && scalar_b) {
@@ -67,32 +94,43 @@ void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, 
   }
 }
 
-// One element of the output over all its lanes.
+// Elements with fewer lanes than the output, some at a time: repeats the lanes, then combines all as one run.
 template <class F>
-void combine_lanes(F f, const Call& call, const float* a, const float* b, float* out) {
-  const bool scalar_a = call.in[0].extent == Extent::constant, scalar_b = call.in[1].extent == Extent::constant;
-  const bool full_a = scalar_a || call.lanes_of(0) == call.lanes, full_b = scalar_b || call.lanes_of(1) == call.lanes;
-  if (full_a && full_b) return combine(f, a, scalar_a, b, scalar_b, out, call.lanes);
-  const std::int64_t examples = call.batch.examples;
-  for (std::int64_t first = 0; first < call.lanes; first += examples) {
-    combine(f, full_a && !scalar_a ? a + first : a, scalar_a, full_b && !scalar_b ? b + first : b, scalar_b, out + first,
-            examples);
+void combine_repeated(F f, const Call& call, const Segment& segment) {
+  constexpr std::int64_t kTogether = 1024;  // floats
+  const std::int64_t most = std::max<std::int64_t>(1, kTogether / call.lanes), size = most * call.lanes + kBlock;
+  const auto memory = call.scratch(std::array{size, size});
+  for (std::int64_t first = 0; first < segment.count; first += most) {
+    const std::int64_t count = std::min(most, segment.count - first);
+    const float* operands[2];
+    for (const std::size_t i : {0U, 1U}) {
+      const std::int64_t own = call.lanes_of(i), step = segment.step[i];
+      const float* const x = call.in[i].data + (segment.at[i] + first * step) * own;
+      const bool flat = own == call.lanes && (step == 1 || count == 1);
+      if (!flat) repeat_lanes(x, step, own, call.lanes, count, memory[i]);
+      operands[i] = flat ? x : memory[i];
+    }
+    combine(f, operands[0], false, operands[1], false, call.out + (segment.first + first) * call.lanes, count * call.lanes);
   }
 }
 
 template <class F>
+void combine_segment(F f, const Call& call, const Segment& segment) {
+  const auto flat = [&](std::size_t operand) {
+    return (segment.step[operand] == 1 || segment.count == 1) && call.lanes_of(operand) == call.lanes;
+  };
+  const auto scalar = [&](std::size_t operand) {
+    return (segment.step[operand] == 0 || segment.count == 1) && call.lanes_of(operand) == 1;
+  };
+  if ((!flat(0) && !scalar(0)) || (!flat(1) && !scalar(1))) return combine_repeated(f, call, segment);
+  combine(f, call.in[0].data + segment.at[0] * call.lanes_of(0), !flat(0), call.in[1].data + segment.at[1] * call.lanes_of(1),
+          !flat(1), call.out + segment.first * call.lanes, segment.count * call.lanes);
+}
+
+template <class F>
 Kernel binary_kernel(const Graph& graph, const Node& node, F f) {
-  auto table_a = element_table(graph[node.inputs[0]].shape, node.shape),
-       table_b = element_table(graph[node.inputs[1]].shape, node.shape);
-  return [f, table_a = std::move(table_a), table_b = std::move(table_b)](const Call& call) {
-    const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), elements = element_count(*call.shape);
-    if (table_a.empty() && table_b.empty() && lanes_a == call.lanes && lanes_b == call.lanes) {
-      return combine(f, call.in[0].data, false, call.in[1].data, false, call.out, elements * call.lanes);
-    }
-    for (std::int64_t e = 0; e < elements; ++e) {
-      const std::int64_t at_a = table_a.empty() ? e : table_a[e], at_b = table_b.empty() ? e : table_b[e];
-      combine_lanes(f, call, call.in[0].data + at_a * lanes_a, call.in[1].data + at_b * lanes_b, call.out + e * call.lanes);
-    }
+  return [f, segments = segments_of(graph[node.inputs[0]].shape, graph[node.inputs[1]].shape, node.shape)](const Call& call) {
+    for (const Segment& segment : segments) combine_segment(f, call, segment);
   };
 }
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "probust/exec/cpu/block.h"
+#include "probust/exec/cpu/lanes.h"
 
 namespace probust::cpu {
 namespace {
@@ -57,13 +57,31 @@ class Chain {
       fusion_.fused.push_back({Op::relu});
       return true;
     }
-    if (node.op != Op::add && node.op != Op::multiply) return false;
+    if (node.op != Op::add && node.op != Op::multiply && node.op != Op::maximum && node.op != Op::minimum) return false;
     const ValueId other = node.inputs[0] == last_ ? node.inputs[1] : node.inputs[0];
     if (node.op == Op::add && fusion_.nodes.empty() && take_bias(other)) return true;
-    if (graph_[other].shape != product.shape || known_[other] >= product_) return false;
-    fusion_.fused.push_back({node.op, product.inputs.size() + fusion_.extra.size()});
+    Fused stage{node.op, product.inputs.size() + fusion_.extra.size()};
+    if (graph_[other].op == Op::constant) {
+      if (!place_constant(graph_[other].shape, product.shape, stage)) return false;
+    } else if (graph_[other].shape != product.shape || known_[other] >= product_) {
+      return false;
+    }
+    fusion_.fused.push_back(stage);
     fusion_.extra.push_back(other);
     return true;
+  }
+
+  // A constant that varies along one axis, or not at all.
+  static bool place_constant(const Shape& constant, const Shape& result, Fused& stage) {
+    stage.size = element_count(constant);
+    stage.inner = 1;
+    for (std::size_t i = 0; i < constant.size(); ++i) {
+      if (constant[i] == 1) continue;
+      const std::size_t axis = result.size() - constant.size() + i;
+      if (constant[i] != stage.size || constant[i] != result[axis]) return false;
+      stage.inner = row_major_strides(result)[axis];
+    }
+    return constant.size() <= result.size();
   }
 
   bool take_bias(ValueId added) {
@@ -80,30 +98,30 @@ class Chain {
   Fusion fusion_;
 };
 
-// y[i] = f(y[i], x[i]), in blocks because many runs are short.
-template <class F>
-void combine_blocks(F f, const float* x, float* y, std::int64_t count) {
-  for (; count >= kBlock; count -= kBlock, x += kBlock, y += kBlock) {
-    Eigen::Map<Block> to(y);
-    to = f(to, Eigen::Map<const Block>(x));
-  }
-  for (std::int64_t i = 0; i < count; ++i) y[i] = f(y[i], x[i]);
-}
+constexpr std::int64_t kRepeated = 1024;  // floats
 
-void combine_with(Op op, const float* x, float* y, std::int64_t count) {
-  if (op == Op::add) {
-    combine_blocks([](const auto& a, const auto& b) { return a + b; }, x, y, count);
+// y[i] = f(y[i], x[i]), or with the same x for all if `step` is 0.
+void combine_with(Op op, const float* x, std::int64_t step, float* y, std::int64_t count) {
+  Eigen::Map<Eigen::ArrayXf> to(y, count);
+  const auto combine = [&](const auto& operand) {
+    switch (op) {
+      case Op::add:
+        to += operand;
+        break;
+      case Op::multiply:
+        to *= operand;
+        break;
+      case Op::maximum:  // NaN wins, as in elementwise.cpp
+        to = to.binaryExpr(operand, Largest());
+        break;
+      default:
+        to = to.binaryExpr(operand, Smallest());
+    }
+  };
+  if (step == 0) {
+    combine(Eigen::ArrayXf::Constant(count, *x));
   } else {
-    combine_blocks([](const auto& a, const auto& b) { return a * b; }, x, y, count);
-  }
-}
-
-// The same with one number for all.
-void combine_with(Op op, float x, float* y, std::int64_t count) {
-  if (op == Op::add) {
-    for (std::int64_t i = 0; i < count; ++i) y[i] += x;
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) y[i] *= x;
+    combine(Eigen::Map<const Eigen::ArrayXf>(x, count));
   }
 }
 
@@ -145,33 +163,55 @@ void Call::apply_fused(std::int64_t first, std::int64_t count) const {
       for (std::int64_t i = 0; i < count; ++i) y[i] = y[i] < 0 ? 0.0F : y[i];  // NaN stays NaN
       continue;
     }
-    if (lanes_of(stage.operand) == lanes) {
-      combine_with(stage.op, in[stage.operand].data + first, y, count);
+    if (in[stage.operand].extent == Extent::constant) {
+      combine_constant(stage, first, count);
+    } else if (lanes_of(stage.operand) == lanes) {
+      combine_with(stage.op, in[stage.operand].data + first, 1, y, count);
     } else {
       combine_runs(stage, first, count);
     }
   }
 }
 
+// Runs of floats that meet the same element of a constant.
+void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t count) const {
+  const std::int64_t together = stage.size == 1 ? first + count : stage.inner * lanes;
+  for (std::int64_t at = first, end = first + count; at < end;) {
+    const std::int64_t run = std::min(end, (at / together + 1) * together) - at;
+    combine_with(stage.op, in[stage.operand].data + at / lanes / stage.inner % stage.size, 0, out + at, run);
+    at += run;
+  }
+}
+
 // An operand with fewer lanes: runs of lanes read consecutive lanes of the operand, or all the same one.
 void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
+  const bool whole = first % lanes == 0 && count % lanes == 0;
+  if (whole && own < kBlock && lanes <= kRepeated) return combine_repeated(stage, first / lanes, count / lanes);
   const float* x = in[stage.operand].data + first / lanes * own;
   std::int64_t lane = first % lanes;
   for (float *y = out + first, *const end = y + count; y < end;) {
     const std::int64_t begin = own == 1 ? 0 : lane % own, left = own == 1 ? lanes - lane : own - begin;
     const std::int64_t run = std::min<std::int64_t>(end - y, left);
-    if (own == 1) {
-      combine_with(stage.op, *x, y, run);
-    } else {
-      combine_with(stage.op, x + begin, y, run);
-    }
+    combine_with(stage.op, x + begin, own == 1 ? 0 : 1, y, run);
     y += run;
     lane += run;
     if (lane == lanes) {
       lane = 0;
       x += own;
     }
+  }
+}
+
+// The same for whole elements whose runs are shorter than a block: repeats the operand's lanes for some elements, then combines
+// these as one run.
+void Call::combine_repeated(const Fused& stage, std::int64_t element, std::int64_t count) const {
+  const std::int64_t own = lanes_of(stage.operand), most = kRepeated / lanes;
+  float repeated[kRepeated + kBlock];
+  for (std::int64_t end = element + count; element < end; element += most) {
+    const std::int64_t some = std::min(most, end - element);
+    repeat_lanes(in[stage.operand].data + element * own, 1, own, lanes, some, repeated);
+    combine_with(stage.op, repeated, 1, out + element * lanes, some * lanes);
   }
 }
 

@@ -24,6 +24,25 @@ struct Fusion {
 /// One entry per node; empty for nodes that are not such products.
 std::vector<Fusion> find_fusions(const Graph& graph);
 
+// The larger or smaller value; NaN if either is.
+using Largest = Eigen::internal::scalar_max_op<float, float, Eigen::PropagateNaN>;
+using Smallest = Eigen::internal::scalar_min_op<float, float, Eigen::PropagateNaN>;
+
+/// f(y, x) of a fused operation, for arrays.
+template <class Values, class Operand>
+Values fused_values(Op op, const Values& y, const Operand& x) {
+  switch (op) {
+    case Op::add:
+      return y + x;
+    case Op::multiply:
+      return y * x;
+    case Op::maximum:
+      return y.binaryExpr(x, Largest());
+    default:
+      return y.binaryExpr(x, Smallest());
+  }
+}
+
 /// Lanes of an element that are finished together in registers.
 struct LaneGroup {
   std::int64_t lane = 0, of_example = 0;  ///< the first lane, and which example it belongs to
@@ -50,13 +69,14 @@ void finish_values(const Call& call, std::int64_t element, const LaneGroup& grou
       y = y.max(0.0F);
       continue;
     }
+    const Operand& operand = call.in[stage.operand];
     const std::int64_t own = call.lanes_of(stage.operand);
-    const float* const x = call.in[stage.operand].data + element * own;
+    const std::int64_t at = operand.extent == Extent::constant ? element / stage.inner % stage.size : element;
     if (own == 1) {
-      y = stage.op == Op::add ? Values(y + *x) : Values(y * *x);
+      y = fused_values(stage.op, y, Values(Values::Constant(operand.data[at])));
     } else {
-      const Eigen::Map<const Values> values(x + (own == call.lanes ? group.lane : group.of_example));
-      y = stage.op == Op::add ? Values(y + values) : Values(y * values);
+      const float* const x = operand.data + at * own + (own == call.lanes ? group.lane : group.of_example);
+      y = fused_values(stage.op, y, Values(Eigen::Map<const Values>(x)));
     }
   }
 }

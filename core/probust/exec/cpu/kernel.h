@@ -20,11 +20,12 @@ struct Operand {
   Extent extent;
 };
 
-/// An element-wise operation on the result of a product, applied while the result is in the cache: add or multiply with an operand
-/// (of the kernel's operands), or relu.
+/// An element-wise operation on the result of a product, applied while the result is in the cache: relu; or add, multiply, maximum
+/// or minimum with one of the kernel's operands, which has the shape of the result or is a constant.
 struct Fused {
   Op op;
   std::size_t operand = 0;
+  std::int64_t inner = 1, size = 0;  ///< element e of the result meets element e / inner % size of a constant
 };
 
 /// One call of a kernel. The output has the largest extent among the operands; its lane s * examples + b reads lane b of an
@@ -53,7 +54,9 @@ struct Call {
     if (!fused.empty()) apply_fused(first, count);
   }
   void apply_fused(std::int64_t first, std::int64_t count) const;
+  void combine_constant(const Fused& stage, std::int64_t first, std::int64_t count) const;
   void combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const;
+  void combine_repeated(const Fused& stage, std::int64_t element, std::int64_t count) const;
 
   /// Kernels that may take long call this now and then. Throws Error{interrupted}.
   void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }

@@ -11,7 +11,7 @@
 namespace probust::cpu {
 
 /// Which packed form of a constant: the kernels that read it, and then what else tells forms apart.
-enum class Form : std::int64_t { matrix, filter, tiles, coefficients };
+enum class Form : std::int64_t { matrix, strips, filter, tiles, coefficients };
 
 /// A packed form of a constant, shared between programs such as the forward and backward sweeps of a network. Calls make() if it
 /// does not exist yet.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstdint>
+
+#include "probust/exec/cpu/block.h"
+
+namespace probust::cpu {
+
+/// to[e * lanes + l] = x[e * step * own + l % own] for `count` elements e: an operand with `own` lanes, for a result with more. `to`
+/// has room for another block, because blocks are written whole and overwritten by the next.
+inline void repeat_lanes(const float* x, std::int64_t step, std::int64_t own, std::int64_t lanes, std::int64_t count, float* to) {
+  using namespace Eigen::internal;
+  using Packet = packet_traits<float>::type;
+  constexpr std::int64_t kPacket = packet_traits<float>::size;
+  for (std::int64_t e = 0; e < count; ++e, x += step * own) {
+    const bool readable = own <= kPacket && step == 1 && (count - e) * own >= kPacket;
+    if (own == 1) {
+      const Packet value = pset1<Packet>(*x);
+      for (std::int64_t l = 0; l < lanes; l += kPacket) pstoreu(to + l, value);
+      to += lanes;
+    } else if (readable) {
+      const Packet values = ploadu<Packet>(x);
+      for (std::int64_t l = 0; l < lanes; l += own, to += own) pstoreu(to, values);
+    } else {
+      for (std::int64_t l = 0; l < lanes; l += own, to += own) std::copy_n(x, own, to);
+    }
+  }
+}
+
+}  // namespace probust::cpu
