@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The CPU's kernels at the sizes of real networks, against the operators' definitions: random shapes, every remainder, guard
-// zones intact after every kernel. Small operands would fit into registers and full blocks; here, blocks are split and have
-// remainders. Also compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), because block sizes
-// depend on them.
+// The CPU's kernels, for each compiler, at the sizes of real networks, against the operators' definitions: random shapes, every
+// remainder, guard zones intact after every kernel. Small operands would fit into registers and full blocks; here, blocks are
+// split and have remainders. Also compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), because
+// block sizes depend on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <cmath>
 #include <string>
 
-#include "support/op_graphs.h"
+#include "support/lanes.h"
 #include "support/random_layers.h"
 
 namespace probust {
@@ -25,14 +25,14 @@ Tensor lane_of(const std::vector<float>& values, const Shape& shape, std::int64_
   return tensor;
 }
 
-// Runs the layer for a batch, and compares some of its lanes with the definition.
+// Runs the layer for a batch with each compiler, and compares some of the lanes with the definition.
 void expect_right(const Layer& layer, const Batch& batch, std::mt19937& random) {
   const Graph graph = test::with_constants(layer.op, layer.extents, random);
-  std::vector<std::vector<float>> inputs;
-  for (const ValueId id : graph.inputs())
-    inputs.push_back(test::random_tensor({element_count(graph[id].shape), batch.lanes(graph[id].extent)}, random).data);
-  const auto outputs = test::run(*compile_cpu(graph), graph, batch, inputs);
+  const test::Values inputs = test::random_inputs(graph, batch, random);
   const std::int64_t lanes = batch.lanes(graph[graph.outputs[0]].extent);
+  std::vector<test::Values> outputs;
+  for (const test::Compiler& compiler : test::kCompilers)
+    outputs.push_back(test::run(*compiler.compile(graph), graph, batch, inputs));
   const auto reference = compile_reference(graph);
   for (const std::int64_t lane : std::array{std::int64_t{0}, lanes / 2, lanes - 1}) {
     std::vector<Tensor> own;
@@ -42,15 +42,18 @@ void expect_right(const Layer& layer, const Batch& batch, std::mt19937& random) 
       own.push_back(lane_of(inputs[i], input.shape, of_input, lane % of_input));
     }
     const Tensor expected = test::run_one(*reference, graph, own)[0];
-    const Tensor actual = lane_of(outputs[0], expected.shape, lanes, lane);
-    double size = 1, distance = 0;
+    double size = 1;
     for (const float value : expected.data) size = std::max(size, std::fabs(double{value}));
-    for (std::size_t e = 0; e < expected.data.size(); ++e) {
-      const double difference = std::fabs(double{actual.data[e]} - double{expected.data[e]});
-      distance = std::isnan(difference) ? INFINITY : std::max(distance, difference);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor actual = lane_of(outputs[i][0], expected.shape, lanes, lane);
+      double distance = 0;
+      for (std::size_t e = 0; e < expected.data.size(); ++e) {
+        const double difference = std::fabs(double{actual.data[e]} - double{expected.data[e]});
+        distance = std::isnan(difference) ? INFINITY : std::max(distance, difference);
+      }
+      ASSERT_LT(distance, 1e-5 * size) << test::describe(layer.op) << ", " << test::kCompilers[i].name << ", " << batch.examples
+                                       << " examples, " << batch.seeds << " seeds, lane " << lane;
     }
-    ASSERT_LT(distance, 1e-5 * size) << test::describe(layer.op) << ", " << batch.examples << " examples, " << batch.seeds
-                                     << " seeds, lane " << lane;
   }
 }
 
@@ -142,10 +145,12 @@ TEST(Kernels, ConstantOperandsHaveOneLane) {
   for (const test::OpCase& row : test::op_cases()) {
     const Graph graph = test::with_constants(row, std::vector<Extent>(row.operands.size(), Extent::constant), random);
     const Batch batch{5, 3};
-    const auto expected = test::run(*compile_reference(graph), graph, batch, {}),
-               actual = test::run(*compile_cpu(graph), graph, batch, {});
-    for (std::size_t e = 0; e < expected[0].size(); ++e)
-      ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << test::describe(row);
+    const auto expected = test::run(*compile_reference(graph), graph, batch, {});
+    for (const test::Compiler& compiler : test::kCompilers) {
+      const auto actual = test::run(*compiler.compile(graph), graph, batch, {});
+      for (std::size_t e = 0; e < expected[0].size(); ++e)
+        ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << test::describe(row);
+    }
   }
 }
 
