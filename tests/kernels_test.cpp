@@ -9,7 +9,9 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <tuple>
 
+#include "probust/ops/append.h"
 #include "support/lanes.h"
 #include "support/random_layers.h"
 
@@ -150,6 +152,38 @@ TEST(Kernels, ConstantOperandsHaveOneLane) {
       const auto actual = test::run(*compiler.compile(graph), graph, batch, {});
       for (std::size_t e = 0; e < expected[0].size(); ++e)
         ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << test::describe(row);
+    }
+  }
+}
+
+// Layers of every algorithm that share a filter, and products that share a matrix: each needs it in an order of its own.
+TEST(Kernels, PackedFormsOfAConstantAreKeptApart) {
+  std::mt19937 random(19);
+  Graph g;
+  const ValueId filter = append_constant(g, test::random_tensor({16, 16, 3, 3}, random, -0.3F, 0.3F)),
+                matrix = append_constant(g, test::random_tensor({50, 50}, random, -0.3F, 0.3F));
+  for (const Op op : {Op::conv, Op::conv_transpose}) {
+    for (const auto& [size, stride, groups] : {std::tuple{4, 1, 1}, {2, 1, 1}, {6, 2, 1}, {5, 1, 2}, {5, 1, 4}}) {
+      const Window window = test::square(size, 3, stride, 1, groups);
+      const Shape output = window.output();
+      const Shape shape = op == Op::conv ? Shape{1, 16 * groups, size, size} : Shape{1, 16, output[0], output[1]};
+      g.outputs.push_back(append(g, op, {append_input(g, shape, Extent::example, "x"), filter}, window));
+    }
+  }
+  for (const bool turned : {false, true}) {
+    for (const std::int64_t rows : {1, 3}) {
+      const ValueId x = append_input(g, {rows, 50}, Extent::example, "x"), y = append_input(g, {50, rows}, Extent::example, "y");
+      g.outputs.push_back(append(g, Op::matmul, {x, matrix}, MatmulAttributes{false, turned}));
+      g.outputs.push_back(append(g, Op::matmul, {matrix, y}, MatmulAttributes{turned, false}));
+    }
+  }
+  const Batch batch{5, 1};
+  const test::Values inputs = test::random_inputs(g, batch, random);
+  const test::Values expected = test::run(*compile_reference(g), g, batch, inputs);
+  for (const test::Compiler& compiler : test::kCompilers) {
+    const test::Values actual = test::run(*compiler.compile(g), g, batch, inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      for (std::size_t e = 0; e < expected[i].size(); ++e) ASSERT_NEAR(actual[i][e], expected[i][e], 1e-4) << compiler.name << i;
     }
   }
 }

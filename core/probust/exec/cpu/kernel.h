@@ -25,7 +25,7 @@ struct Operand {
 struct Fused {
   Op op;
   std::size_t operand = 0;
-  std::int64_t inner = 1, size = 0;  ///< element e of the result meets element e / inner % size of an operand without lanes
+  std::int64_t inner = 1, size = 0;  ///< element e of the result meets element e / inner % size of a constant
 };
 
 /// One call of a kernel. The output has the largest extent among the operands; its lane s * examples + b reads lane b of an
