@@ -17,7 +17,7 @@ namespace {
 
 using test::Layer;
 
-constexpr std::int64_t kLanes = 144;
+constexpr std::int64_t kLanes = test::kManyLanes;
 
 Layer layer(std::int64_t channels, std::int64_t filters, const Shape& image, const Shape& low, const Shape& high) {
   return test::convolution(channels, filters, {image, {3, 3}, {1, 1}, {1, 1}, low, high});

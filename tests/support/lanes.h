@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -14,6 +15,12 @@
 
 // Programs of this machine's processor, and whether a lane's result depends on the others.
 namespace probust::test {
+
+#ifdef PROBUST_SANITIZED  // several times slower
+inline constexpr std::int64_t kManyLanes = 49;
+#else
+inline constexpr std::int64_t kManyLanes = 144;
+#endif
 
 struct Compiler {
   const char* name;
@@ -57,7 +64,8 @@ inline void expect_same_bits(const Compiler& compiler, const Graph& graph, const
       for (std::size_t output = 0; output < all.size(); ++output) {
         const std::vector<float> expected = take_examples(all[output], many, first, count);
         ASSERT_EQ(some[output].size(), expected.size());
-        const bool same = std::memcmp(some[output].data(), expected.data(), expected.size() * sizeof(float)) == 0;
+        const std::size_t bytes = expected.size() * sizeof(float);
+        const bool same = bytes == 0 || std::memcmp(some[output].data(), expected.data(), bytes) == 0;
         ASSERT_TRUE(same) << what << ", " << compiler.name << ": " << count << " examples from " << first << " of " << many
                           << ", " << seeds << " seeds, output " << output;
       }
