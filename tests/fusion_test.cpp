@@ -220,6 +220,33 @@ TEST(Fusion, RandomGraphsAreRightWithEveryAlgorithm) {
   EXPECT_EQ(winograd, 4);
 }
 
+// Lanes read the lane of their example, whichever part of a vector or of several seeds they are.
+TEST(Fusion, EverySeedMeetsItsExample) {
+  std::mt19937 random(45);
+  for (const Layer& layer : products()) {
+    for (const Op op : {Op::add, Op::maximum}) {
+      Graph g;
+      const Shape shape = definition(layer.op.op).infer(layer.op.attributes, layer.op.operands);
+      const ValueId operand = append_input(g, shape, Extent::example, "operand");
+      std::vector<ValueId> factors;
+      for (std::size_t i = 0; i < 2; ++i) {
+        const Shape& own = layer.op.operands[i];
+        factors.push_back(layer.extents[i] == Extent::constant ? append_constant(g, test::random_tensor(own, random, -0.3F, 0.3F))
+                                                               : append_input(g, own, Extent::seeded, "factor"));
+      }
+      const ValueId y = append(g, layer.op.op, factors, layer.op.attributes);
+      g.outputs = {append(g, Op::relu, {append(g, op, {operand, y})})};
+      ASSERT_EQ(fused_nodes(g), 2U);
+      for (const Batch& batch : {Batch{1, 9}, {3, 9}, {8, 5}, {16, 3}, {40, 2}}) {
+        const test::Values inputs = some_inputs(g, batch, random);
+        const test::Values expected = test::run(*compile_reference(g), g, batch, inputs);
+        for (const test::Compiler& compiler : test::kCompilers) expect_as_defined(compiler, g, batch, inputs, expected);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Groups of lanes that are finished in registers, and others: the same bits.
 TEST(Fusion, LanesAreIndependent) {
   std::mt19937 random(42);
