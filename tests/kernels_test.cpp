@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The CPU's kernels at the sizes of real networks, against the operators' definitions: random shapes, every remainder, guard
-// zones intact after every kernel. Small operands would fit into registers and full blocks; here, blocks are split and have
-// remainders. Also compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), because block sizes
-// depend on them.
+// The CPU's kernels, for each compiler, at the sizes of real networks, against the operators' definitions: random shapes, every
+// remainder, guard zones intact after every kernel. Small operands would fit into registers and full blocks; here, blocks are
+// split and have remainders. Also compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), because
+// block sizes depend on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
+#include <tuple>
 
-#include "support/op_graphs.h"
+#include "probust/ops/append.h"
+#include "support/lanes.h"
 #include "support/random_layers.h"
 
 namespace probust {
@@ -25,14 +28,15 @@ Tensor lane_of(const std::vector<float>& values, const Shape& shape, std::int64_
   return tensor;
 }
 
-// Runs the layer for a batch, and compares some of its lanes with the definition.
+// Runs the layer for a batch with each compiler, and compares some of the lanes with the definition.
 void expect_right(const Layer& layer, const Batch& batch, std::mt19937& random) {
   const Graph graph = test::with_constants(layer.op, layer.extents, random);
-  std::vector<std::vector<float>> inputs;
-  for (const ValueId id : graph.inputs())
-    inputs.push_back(test::random_tensor({element_count(graph[id].shape), batch.lanes(graph[id].extent)}, random).data);
-  const auto outputs = test::run(*compile_cpu(graph), graph, batch, inputs);
+  const test::Values inputs = test::random_inputs(graph, batch, random);
   const std::int64_t lanes = batch.lanes(graph[graph.outputs[0]].extent);
+  std::vector<test::Values> outputs;
+  const bool product = layer.op.op == Op::matmul || layer.op.op == Op::conv || layer.op.op == Op::conv_transpose;
+  for (const test::Compiler& compiler : std::span(test::kCompilers).first(product ? 2 : 1))  // others have the same kernels
+    outputs.push_back(test::run(*compiler.compile(graph), graph, batch, inputs));
   const auto reference = compile_reference(graph);
   for (const std::int64_t lane : std::array{std::int64_t{0}, lanes / 2, lanes - 1}) {
     std::vector<Tensor> own;
@@ -42,15 +46,18 @@ void expect_right(const Layer& layer, const Batch& batch, std::mt19937& random) 
       own.push_back(lane_of(inputs[i], input.shape, of_input, lane % of_input));
     }
     const Tensor expected = test::run_one(*reference, graph, own)[0];
-    const Tensor actual = lane_of(outputs[0], expected.shape, lanes, lane);
-    double size = 1, distance = 0;
+    double size = 1;
     for (const float value : expected.data) size = std::max(size, std::fabs(double{value}));
-    for (std::size_t e = 0; e < expected.data.size(); ++e) {
-      const double difference = std::fabs(double{actual.data[e]} - double{expected.data[e]});
-      distance = std::isnan(difference) ? INFINITY : std::max(distance, difference);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor actual = lane_of(outputs[i][0], expected.shape, lanes, lane);
+      double distance = 0;
+      for (std::size_t e = 0; e < expected.data.size(); ++e) {
+        const double difference = std::fabs(double{actual.data[e]} - double{expected.data[e]});
+        distance = std::isnan(difference) ? INFINITY : std::max(distance, difference);
+      }
+      ASSERT_LT(distance, 1e-5 * size) << test::describe(layer.op) << ", " << test::kCompilers[i].name << ", " << batch.examples
+                                       << " examples, " << batch.seeds << " seeds, lane " << lane;
     }
-    ASSERT_LT(distance, 1e-5 * size) << test::describe(layer.op) << ", " << batch.examples << " examples, " << batch.seeds
-                                     << " seeds, lane " << lane;
   }
 }
 
@@ -142,10 +149,44 @@ TEST(Kernels, ConstantOperandsHaveOneLane) {
   for (const test::OpCase& row : test::op_cases()) {
     const Graph graph = test::with_constants(row, std::vector<Extent>(row.operands.size(), Extent::constant), random);
     const Batch batch{5, 3};
-    const auto expected = test::run(*compile_reference(graph), graph, batch, {}),
-               actual = test::run(*compile_cpu(graph), graph, batch, {});
-    for (std::size_t e = 0; e < expected[0].size(); ++e)
-      ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << test::describe(row);
+    const auto expected = test::run(*compile_reference(graph), graph, batch, {});
+    for (const test::Compiler& compiler : test::kCompilers) {
+      const auto actual = test::run(*compiler.compile(graph), graph, batch, {});
+      for (std::size_t e = 0; e < expected[0].size(); ++e)
+        ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e]))) << test::describe(row);
+    }
+  }
+}
+
+// Layers of every algorithm that share a filter, and products that share a matrix: each needs it in an order of its own.
+TEST(Kernels, PackedFormsOfAConstantAreKeptApart) {
+  std::mt19937 random(19);
+  Graph g;
+  const ValueId filter = append_constant(g, test::random_tensor({16, 16, 3, 3}, random, -0.3F, 0.3F)),
+                matrix = append_constant(g, test::random_tensor({50, 50}, random, -0.3F, 0.3F));
+  for (const Op op : {Op::conv, Op::conv_transpose}) {
+    for (const auto& [size, stride, groups] : {std::tuple{4, 1, 1}, {2, 1, 1}, {6, 2, 1}, {5, 1, 2}, {5, 1, 4}}) {
+      const Window window = test::square(size, 3, stride, 1, groups);
+      const Shape output = window.output();
+      const Shape shape = op == Op::conv ? Shape{1, 16 * groups, size, size} : Shape{1, 16, output[0], output[1]};
+      g.outputs.push_back(append(g, op, {append_input(g, shape, Extent::example, "x"), filter}, window));
+    }
+  }
+  for (const bool turned : {false, true}) {
+    for (const std::int64_t rows : {1, 3}) {
+      const ValueId x = append_input(g, {rows, 50}, Extent::example, "x"), y = append_input(g, {50, rows}, Extent::example, "y");
+      g.outputs.push_back(append(g, Op::matmul, {x, matrix}, MatmulAttributes{false, turned}));
+      g.outputs.push_back(append(g, Op::matmul, {matrix, y}, MatmulAttributes{turned, false}));
+    }
+  }
+  const Batch batch{5, 1};
+  const test::Values inputs = test::random_inputs(g, batch, random);
+  const test::Values expected = test::run(*compile_reference(g), g, batch, inputs);
+  for (const test::Compiler& compiler : test::kCompilers) {
+    const test::Values actual = test::run(*compiler.compile(g), g, batch, inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      for (std::size_t e = 0; e < expected[i].size(); ++e) ASSERT_NEAR(actual[i][e], expected[i][e], 1e-4) << compiler.name << i;
+    }
   }
 }
 

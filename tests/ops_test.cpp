@@ -14,8 +14,8 @@
 #include "probust/ops/append.h"
 #include "probust/ops/op.h"
 #include "support/evaluate.h"
+#include "support/lanes.h"
 #include "support/op_cases.h"
-#include "support/op_graphs.h"
 
 namespace probust {
 namespace {
@@ -154,16 +154,14 @@ TEST(Ops, KernelsAgreeWithDefinitionsForAllExtents) {
     for (const auto& extents : extent_choices(row.operands.size())) {
       const Graph graph = with_constants(row, extents, random);
       const Batch batch{7, 3};
-      std::vector<std::vector<float>> inputs;
-      for (const ValueId id : graph.inputs()) {
-        const std::int64_t lanes = batch.lanes(graph[id].extent);
-        inputs.push_back(test::random_tensor({element_count(graph[id].shape), lanes}, random, row.low, row.high).data);
-      }
+      const test::Values inputs = test::random_inputs(graph, batch, random, row.low, row.high);
       const auto expected = run(*compile_reference(graph), graph, batch, inputs);
-      const auto actual = run(*compile_cpu(graph), graph, batch, inputs);
-      for (std::size_t e = 0; e < expected[0].size(); ++e) {
-        ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e])))
-            << describe(row) << " extents " << static_cast<int>(extents[0]) << " element " << e;
+      for (const test::Compiler& compiler : test::kCompilers) {
+        const auto actual = run(*compiler.compile(graph), graph, batch, inputs);
+        for (std::size_t e = 0; e < expected[0].size(); ++e) {
+          ASSERT_NEAR(actual[0][e], expected[0][e], 2e-5 * (1 + std::fabs(expected[0][e])))
+              << describe(row) << ", " << compiler.name << ", extents " << static_cast<int>(extents[0]) << " element " << e;
+        }
       }
     }
   }
@@ -178,29 +176,10 @@ TEST(Ops, KernelsGiveTheSameBitsForAnyNumberOfLanes) {
     const bool data_first = row.op != Op::max_scatter && row.op != Op::max_gather && row.op != Op::conv_filter_grad;
     if (!data_first) std::fill(extents.begin(), extents.end(), Extent::example);
     const Graph graph = with_constants(row, extents, random);
-    const auto program = compile_cpu(graph);
-    const std::int64_t many = 211;
-    std::vector<std::vector<float>> inputs;
-    for (const ValueId id : graph.inputs())
-      inputs.push_back(test::random_tensor({element_count(graph[id].shape), many}, random, row.low, row.high).data);
-    const auto all = run(*program, graph, {many, 1}, inputs)[0];
-    for (const std::int64_t lanes : {1, 2, 17, 48, 50, 113}) {
-      for (const std::int64_t first : {std::int64_t{0}, many - lanes}) {
-        std::vector<std::vector<float>> part;
-        for (const auto& input : inputs) {
-          std::vector<float>& piece = part.emplace_back();
-          for (std::size_t e = 0; e < input.size() / many; ++e)
-            piece.insert(piece.end(), input.begin() + e * many + first, input.begin() + e * many + first + lanes);
-        }
-        const auto some = run(*program, graph, {lanes, 1}, part)[0];
-        for (std::size_t e = 0; e < some.size() / lanes; ++e) {
-          for (std::int64_t lane = 0; lane < lanes; ++lane) {
-            ASSERT_EQ(some[e * lanes + lane], all[e * many + first + lane])
-                << describe(row) << ", " << lanes << " lanes, element " << e;
-          }
-        }
-      }
-    }
+    const Batch batch{211, 1};
+    const test::Values inputs = test::random_inputs(graph, batch, random, row.low, row.high);
+    for (const test::Compiler& compiler : test::kCompilers)
+      test::expect_same_bits(compiler, graph, batch, inputs, {1, 2, 17, 48, 50, 113}, describe(row));
   }
 }
 

@@ -60,7 +60,7 @@ class Chain {
     if (node.op != Op::add && node.op != Op::multiply && node.op != Op::maximum && node.op != Op::minimum) return false;
     const ValueId other = node.inputs[0] == last_ ? node.inputs[1] : node.inputs[0];
     if (node.op == Op::add && fusion_.nodes.empty() && take_bias(other)) return true;
-    Fused stage{node.op, product.inputs.size() + fusion_.extra.size()};
+    Fused stage{node.op, product.inputs.size() + fusion_.extra.size(), 1, element_count(product.shape)};
     if (graph_[other].op == Op::constant) {
       if (!place_constant(graph_[other].shape, product.shape, stage)) return false;
     } else if (graph_[other].shape != product.shape || known_[other] >= product_) {

@@ -183,7 +183,7 @@ class Winograd {
     const std::int64_t ins = convolution_.channels_in, outs = convolution_.channels_out;
     const std::int64_t fitting = kTransformedBytes / kFloat / (kCoefficients * (ins + outs)) / kLeastRows * kLeastRows;
     const bool large = kCoefficients * ins * outs * kFloat > kTransformedBytes;
-    return std::clamp(fitting, large ? 3 * kLeastRows : kLeastRows, (rows + kWide - 1) / kWide * kWide);
+    return std::min(std::max(fitting, large ? 3 * kLeastRows : kLeastRows), (rows + kWide - 1) / kWide * kWide);
   }
 
   // Rows begin .. end - 1 of all, in whole vectors, `stride` floats from channel to channel.
