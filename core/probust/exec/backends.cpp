@@ -10,8 +10,8 @@ struct Backend {
   Compile compile;
 };
 
-// The only list of backends on this machine's processor. In browsers Eigen's products are all there is: the other algorithms would
-// make the download larger.
+// The only list of backends on this machine's processor. In browsers Eigen's products are all there is: the other algorithms
+// would make the download larger.
 constexpr Backend kBackends[] = {
 #ifdef __EMSCRIPTEN__
     {"cpu", compile_eigen},

@@ -87,8 +87,8 @@ void Stretch::unguard() { allow(memory_.get(), size_); }
 
 void FreeAligned::operator()(float* memory) const { ::operator delete(memory, std::align_val_t(alignment)); }
 
-// Large memory in large pages, if the system has them: kernels read from many places at once, and touching small pages for the first
-// time takes as long as a few forwards.
+// Large memory in large pages, if the system has them: kernels read from many places at once, and touching small pages for the
+// first time takes as long as a few forwards.
 void Stretch::allocate(std::int64_t floats) {
   memory_.reset();  // first, so that both do not exist at once
   size_ = 0;

@@ -176,7 +176,8 @@ class CpuProgram final : public Program {
                            " wrote beyond its memory");
   }
 
-  // The value whose memory a value shares: a reshape only renames elements, and so do nodes that the kernel of a product replaces.
+  // The value whose memory a value shares: a reshape only renames elements, and so do nodes that the kernel of a product
+  // replaces.
   ValueId storage(ValueId id) const {
     while (renamed_[id] != kNoValue) id = renamed_[id];
     return id;
@@ -203,7 +204,8 @@ class CpuProgram final : public Program {
       const cpu::KernelEntry entry = cpu::kernel_entry(node.op);
       cpu::Fusion& fusion = fusions[id];
       const bool is_product = cpu::constant_factor(graph_, node) != kNoValue;
-      cpu::Product product = is_product ? make_product_(graph_, node, std::move(fusion.bias)) : cpu::Product{entry.make(graph_, node)};
+      cpu::Product product =
+          is_product ? make_product_(graph_, node, std::move(fusion.bias)) : cpu::Product{entry.make(graph_, node)};
       steps_.push_back({id, operands_of_[id], std::move(product), std::move(fusion.fused)});
       slot_of_[id] =
           entry.in_place && can_overwrite(node, id, last_use) ? slot_of_[storage(node.inputs[0])] : take_slot(free_slots, node);

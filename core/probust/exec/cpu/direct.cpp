@@ -3,8 +3,8 @@
 // neighbouring pixels at every tap, so a row of cells with all its lanes is one strip, and each tap an offset. With a stride, the
 // copy has columns (and rows) with the same remainder together, so that strips remain contiguous.
 //
-// A transposed convolution with stride s is s convolutions along each axis, one for each remainder (y + pad) mod s of an image pixel,
-// each with its own taps.
+// A transposed convolution with stride s is s convolutions along each axis, one for each remainder (y + pad) mod s of an image
+// pixel, each with its own taps.
 #include "probust/exec/cpu/direct.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ using Constant = std::shared_ptr<const Tensor>;
 struct Axis {
   std::int64_t cells = 0, first = 0, spacing = 1, step = 1, pixels = 0;
   std::vector<std::int64_t> taps, offsets;  // the taps' places in the filter, and where they read
-  // Of the copy. Place j with remainder r is pixel low + r + j * step of the input; tap t of cell i reads place i + places[t] with
-  // the remainder remainders[remainder_of[t]].
+  // Of the copy. Place j with remainder r is pixel low + r + j * step of the input; tap t of cell i reads place i + places[t]
+  // with the remainder remainders[remainder_of[t]].
   std::int64_t low = 0, more = 0;  // `more` places than cells
   std::vector<std::int64_t> remainders, remainder_of, places;
 
@@ -80,7 +80,8 @@ Axis transposed_axis(const WindowAxis& w, std::int64_t phase) {
   return axis;
 }
 
-// One phase, or the whole of a convolution: its axes, and for each group the weights [block of outputs][channel][tap y][tap x][output of the block].
+// One phase, or the whole of a convolution: its axes, and for each group the weights [block of outputs][channel][tap y][tap
+// x][output of the block].
 struct Phase {
   Axis y, x;
   std::vector<std::shared_ptr<const std::vector<float>>> weights;
@@ -139,8 +140,8 @@ class DirectConv {
         order.insert(order.end(), phase.y.taps.begin(), phase.y.taps.end());
         order.push_back(-1);
         order.insert(order.end(), phase.x.taps.begin(), phase.x.taps.end());
-        phase.weights.push_back(shared_form<Packed>(filter.constant, Form::tiles, std::move(order),
-                                                                  [&] { return pack(filter, phase, group); }));
+        phase.weights.push_back(
+            shared_form<Packed>(filter.constant, Form::tiles, std::move(order), [&] { return pack(filter, phase, group); }));
       }
     }
   }
@@ -153,11 +154,13 @@ class DirectConv {
     const Sizes sizes{read_, written_, call.lanes, out_pixels, to.back()};
     const std::vector<Layout> layouts = plan(sizes);
     const auto largest = [&](auto size) {
-      return std::transform_reduce(layouts.begin(), layouts.end(), std::int64_t{0}, [](auto a, auto b) { return std::max(a, b); }, size);
+      return std::transform_reduce(
+          layouts.begin(), layouts.end(), std::int64_t{0}, [](auto a, auto b) { return std::max(a, b); }, size);
     };
     const auto [copy, sums] = call.scratch(std::array{largest([](const Layout& layout) { return layout.copy_size(); }),
                                                       largest([](const Layout& layout) { return layout.sums_size(); })});
-    const std::int64_t band = layouts[0].band, spacing = phases_[0].y.spacing, rows = out_pixels / std::max<std::int64_t>(1, to.back());
+    const std::int64_t band = layouts[0].band, spacing = phases_[0].y.spacing,
+                       rows = out_pixels / std::max<std::int64_t>(1, to.back());
     for (std::int64_t group = 0; group < from[0] * groups_; ++group) {
       const float* const in = call.in[0].data + group * read_ * in_pixels * call.lanes;
       float* const out = call.out + group * written_ * out_pixels * call.lanes;
@@ -248,10 +251,9 @@ class DirectConv {
     const std::int64_t count = std::min(layout.band, y.cells - first);
     if (count <= 0) return;
     float* const pixels = memory.out + ((y.first + first * y.spacing) * layout.sizes.out_width + x.first) * lanes;
-    const Strips to{layout.in_place ? pixels : memory.sums,
-                    layout.in_place ? layout.sizes.out_pixels * lanes : layout.band * layout.strip,
-                    layout.in_place ? out_row : layout.strip, layout.joined ? 1 : count,
-                    layout.joined ? count * layout.strip : layout.strip};
+    const Strips to{
+        layout.in_place ? pixels : memory.sums, layout.in_place ? layout.sizes.out_pixels * lanes : layout.band * layout.strip,
+        layout.in_place ? out_row : layout.strip, layout.joined ? 1 : count, layout.joined ? count * layout.strip : layout.strip};
     std::int64_t channel = 0;
     do {
       const std::int64_t channels = std::min(layout.channels, layout.sizes.read - channel);
@@ -354,7 +356,8 @@ class DirectConv {
 };
 
 WindowAxis axis_of(const Window& window, const Shape& output, std::size_t axis) {
-  return {window.image[axis], output[axis], window.kernel[axis], window.stride[axis], window.dilation[axis], window.pad_low[axis]};
+  return {window.image[axis],  output[axis],          window.kernel[axis],
+          window.stride[axis], window.dilation[axis], window.pad_low[axis]};
 }
 
 std::vector<Axis> axes(const WindowAxis& w, bool transposed) {

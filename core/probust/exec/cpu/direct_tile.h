@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The innermost loops of a direct convolution: sums over terms k of w[k, n] x[k, i] for a tile of outputs n and positions i, which
-// stays in registers. Every sum is in the order of k with fused multiply-adds if the processor has them, whatever the tile, so
-// results do not depend on where a position is.
+// The innermost loops of a direct convolution: sums over terms k of w[k, n] x[k, i] for a tile of outputs n and positions i,
+// which stays in registers. Every sum is in the order of k with fused multiply-adds if the processor has them, whatever the tile,
+// so results do not depend on where a position is.
 #pragma once
 
 #include <Eigen/Core>

@@ -99,8 +99,8 @@ std::int64_t elements_together(const Call& call) {
 }
 std::int64_t repeated_size(const Call& call) { return elements_together(call) * call.lanes + kBlock; }
 
-// An operand of elements first .. first + count - 1 of a segment, with the lanes of the output; `memory` is for lanes that must be
-// repeated.
+// An operand of elements first .. first + count - 1 of a segment, with the lanes of the output; `memory` is for lanes that must
+// be repeated.
 const float* with_all_lanes(const Call& call, const Segment& segment, std::size_t operand, std::int64_t first, std::int64_t count,
                             float* memory) {
   const std::int64_t own = call.lanes_of(operand), step = segment.step[operand];

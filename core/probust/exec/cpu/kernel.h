@@ -20,8 +20,8 @@ struct Operand {
   Extent extent;
 };
 
-/// An element-wise operation on the result of a product, applied while the result is in the cache: relu; or add, multiply, maximum
-/// or minimum with one of the kernel's operands, which has the shape of the result or is a constant.
+/// An element-wise operation on the result of a product, applied while the result is in the cache: relu; or add, multiply,
+/// maximum or minimum with one of the kernel's operands, which has the shape of the result or is a constant.
 struct Fused {
   Op op;
   std::size_t operand = 0;

@@ -113,11 +113,13 @@ bool can_add_bias(const Graph& graph, const Node& product) {
 }
 
 Product make_product(const Graph& graph, const Node& node, std::vector<float> bias) {
-  return node.op == Op::matmul ? make_constant_matmul(graph, node, std::move(bias)) : make_constant_conv(graph, node, std::move(bias));
+  return node.op == Op::matmul ? make_constant_matmul(graph, node, std::move(bias))
+                               : make_constant_conv(graph, node, std::move(bias));
 }
 
 bool has_fast_kernel(Op op) {
-  return op == Op::conv || op == Op::conv_transpose || (kernel_entry(op).make != nullptr && kernel_entry(op).make != make_reference);
+  return op == Op::conv || op == Op::conv_transpose ||
+         (kernel_entry(op).make != nullptr && kernel_entry(op).make != make_reference);
 }
 
 }  // namespace probust::cpu

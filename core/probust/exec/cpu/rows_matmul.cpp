@@ -81,7 +81,8 @@ class RowsMatmul {
     const Shape& shape = *call.shape;
     const std::int64_t m = shape[shape.size() - 2], matrices = element_count(shape) / std::max<std::int64_t>(1, m * n_);
     const Layout layout{m, (transpose_a_ ? 1 : k_) * call.lanes, (transpose_a_ ? m : 1) * call.lanes, call.lanes};
-    const std::int64_t all = m * call.lanes, together = std::min(std::max(kSumBytes / kFloat / kStrip / kTileRows, std::int64_t{1}) * kTileRows, all);
+    const std::int64_t all = m * call.lanes,
+                       together = std::min(std::max(kSumBytes / kFloat / kStrip / kTileRows, std::int64_t{1}) * kTileRows, all);
     float* const sums = call.scratch(together * kStrip);
     for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
       const float* const x = call.in[0].data + matrix * m * k_ * call.lanes;
@@ -122,7 +123,8 @@ class RowsMatmul {
     }
   }
 
-  void store(const Layout& layout, std::int64_t first, std::int64_t end, std::int64_t column, const float* sums, float* out) const {
+  void store(const Layout& layout, std::int64_t first, std::int64_t end, std::int64_t column, const float* sums,
+             float* out) const {
     const std::int64_t width = std::min(kStrip, n_ - column), lanes = layout.lanes;
     for (std::int64_t row = first; row < end; ++row) {
       const float* const from = sums + (row - first) * kStrip;

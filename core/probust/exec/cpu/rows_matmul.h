@@ -5,8 +5,8 @@
 
 namespace probust::cpu {
 
-/// Products x W with a constant matrix on the right. A row of x and one of its lanes are broadcast against rows of W, so that x is
-/// read where it is, however few lanes there are. No kernel for other products.
+/// Products x W with a constant matrix on the right. A row of x and one of its lanes are broadcast against rows of W, so that x
+/// is read where it is, however few lanes there are. No kernel for other products.
 Product make_rows_matmul(const Graph& graph, const Node& node, std::vector<float> bias);
 
 }  // namespace probust::cpu

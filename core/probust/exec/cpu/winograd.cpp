@@ -19,9 +19,9 @@ using Wide = Eigen::Array<float, kWide, 1>;
 using Rows = Eigen::Map<Wide>;
 using ConstRows = Eigen::Map<const Wide>;
 
-// The transformations along one dimension: a tile's inputs d to coefficients, sums of products of coefficients s to outputs y, and
-// filters g to coefficients. They interpolate polynomials at the points below and at infinity. The points are powers of two and
-// sums of two of them, so that inputs and outputs are multiplied exactly or nearly so.
+// The transformations along one dimension: a tile's inputs d to coefficients, sums of products of coefficients s to outputs y,
+// and filters g to coefficients. They interpolate polynomials at the points below and at infinity. The points are powers of two
+// and sums of two of them, so that inputs and outputs are multiplied exactly or nearly so.
 template <int Outputs>
 struct Transform;
 
@@ -144,8 +144,9 @@ class Winograd {
         bias_(std::move(bias)),
         grid_{(convolution.out[0] + Outputs - 1) / Outputs, (convolution.out[1] + Outputs - 1) / Outputs},
         blocks_(output_blocks(convolution.channels_out)) {
-    weights_ = shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
-                                               [&] { return coefficients<Outputs>(convolution_); });
+    weights_ =
+        shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
+                                        [&] { return coefficients<Outputs>(convolution_); });
     convolution_.filter.reset();  // held by the graph
   }
 
@@ -168,7 +169,8 @@ class Winograd {
         const Part part{begin, end, (end - begin + kWide - 1) / kWide * kWide, stride, call.lanes};
         transform_inputs(part, in, transformed);
         for (std::int64_t c = 0; c < kCoefficients; ++c) {
-          multiply(part, offsets, transformed + c * ins * stride, weights_->data() + c * ins * outs, products + c * outs * stride);
+          multiply(part, offsets, transformed + c * ins * stride, weights_->data() + c * ins * outs,
+                   products + c * outs * stride);
         }
         transform_outputs(call, part, products, out);
       }
@@ -202,7 +204,8 @@ class Winograd {
 
   static std::int64_t pixels(const std::array<std::int64_t, 2>& extents) { return extents[0] * extents[1]; }
 
-  // Calls use(row, tile, lane, count) for the runs of the kWide rows from `row` that share a tile; `row` counts from 0 within them.
+  // Calls use(row, tile, lane, count) for the runs of the kWide rows from `row` that share a tile; `row` counts from 0 within
+  // them.
   template <class Use>
   static void each_run(const Part& part, std::int64_t row, Use use) {
     const std::int64_t end = std::min(part.end, part.begin + row + kWide);
@@ -250,7 +253,7 @@ class Winograd {
       Wide column[kSide];
       for (int i = 0; i < kSide; ++i) column[i] = d[i][j];
       T::inputs(column);
-      for (int i = 0; i < kSide; ++i) Rows{to + (i * kSide + j) * step} = column[i];
+      for (int i = 0; i < kSide; ++i) Rows{to + (i * kSide + j)* step} = column[i];
     }
   }
 
@@ -342,8 +345,8 @@ class Winograd {
 
   // Where rows that share a tile go.
   struct Target {
-    std::int64_t row, count;                  // within kWide rows
-    std::int64_t pixel, height, width;        // the first pixel of the tile, and how many are in the image
+    std::int64_t row, count;            // within kWide rows
+    std::int64_t pixel, height, width;  // the first pixel of the tile, and how many are in the image
     LaneGroup lanes;
     bool together;
   };
@@ -353,9 +356,9 @@ class Winograd {
     each_run(part, row, [&](std::int64_t first, std::int64_t tile, std::int64_t lane, std::int64_t count) {
       const std::int64_t top = tile / grid_.columns * Outputs, left = tile % grid_.columns * Outputs;
       const LaneGroup lanes(call, lane);
-      targets.push_back({first, count, top * convolution_.out[1] + left, std::min<std::int64_t>(Outputs, convolution_.out[0] - top),
-                         std::min<std::int64_t>(Outputs, convolution_.out[1] - left), lanes,
-                         count == kWide && lanes.together(call, count)});
+      targets.push_back(
+          {first, count, top * convolution_.out[1] + left, std::min<std::int64_t>(Outputs, convolution_.out[0] - top),
+           std::min<std::int64_t>(Outputs, convolution_.out[1] - left), lanes, count == kWide && lanes.together(call, count)});
     });
     return targets;
   }
@@ -399,8 +402,8 @@ std::optional<Convolution> applicable(const Graph& graph, const Node& node) {
   return Convolution{filter, false, filter->shape[1], filter->shape[0], large, small, pad};
 }
 
-// The side of a tile of outputs: 4 or 2, or 0 if the direct product is better. Rounding depends on it, so it depends on shapes alone
-// and not on the number of lanes.
+// The side of a tile of outputs: 4 or 2, or 0 if the direct product is better. Rounding depends on it, so it depends on shapes
+// alone and not on the number of lanes.
 int best_tile(const Convolution& c) {
   const auto in = static_cast<double>(c.channels_in), out = static_cast<double>(c.channels_out);
   // In units of a product within a matrix product, estimated from measurements.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Winograd's convolution (Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", 2016): 3x3 filters, stride 1. A tile of
-// m x m outputs depends on (m + 2) x (m + 2) inputs. After linear transformations of inputs and filters, each of the (m + 2)^2
+// Winograd's convolution (Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", 2016): 3x3 filters, stride 1. A tile
+// of m x m outputs depends on (m + 2) x (m + 2) inputs. After linear transformations of inputs and filters, each of the (m + 2)^2
 // coefficients of a tile is a product over channels: 2.25 products an output with m = 4, and 4 with m = 2, instead of 9.
 #pragma once
 
