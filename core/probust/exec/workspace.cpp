@@ -6,6 +6,12 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PROBUST_ADDRESS_SANITIZER 1
@@ -23,6 +29,7 @@ namespace {
 
 constexpr std::int64_t kZone = 16;  // floats: one cache line
 constexpr std::size_t kAlignment = kZone * sizeof(float);
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::uint32_t kMark = 0x7fb5c0de;  // a NaN that no computation produces
 
 std::int64_t padded(std::int64_t floats) { return (floats + kZone - 1) / kZone * kZone; }
@@ -69,14 +76,30 @@ Stretch& Stretch::operator=(Stretch&& other) noexcept {
   if (this == &other) return *this;
   unguard();
   memory_ = std::move(other.memory_);
+  size_ = std::exchange(other.size_, 0);
   parts_ = std::move(other.parts_);
-  other.memory_.clear();
   other.parts_.clear();
   return *this;
 }
 
 // Memory must be readable again before it is freed or reallocated.
-void Stretch::unguard() { allow(memory_.data(), static_cast<std::int64_t>(memory_.size())); }
+void Stretch::unguard() { allow(memory_.get(), size_); }
+
+void FreeAligned::operator()(float* memory) const { ::operator delete(memory, std::align_val_t(alignment)); }
+
+// Large memory in large pages, if the system has them: kernels read from many places at once, and touching small pages for the first
+// time takes as long as a few forwards.
+void Stretch::allocate(std::int64_t floats) {
+  memory_.reset();  // first, so that both do not exist at once
+  size_ = 0;
+  const bool large = bytes_of(floats) >= 2 * kLargePage;
+  const std::size_t alignment = large ? kLargePage : kAlignment;
+  memory_ = {static_cast<float*>(::operator new(bytes_of(floats), std::align_val_t(alignment))), FreeAligned{alignment}};
+  size_ = floats;
+#ifdef __linux__
+  if (large) madvise(memory_.get(), bytes_of(floats) / kLargePage * kLargePage, MADV_HUGEPAGE);
+#endif
+}
 
 std::int64_t Stretch::footprint(std::int64_t size) { return padded(size) + kZone; }
 
@@ -87,15 +110,10 @@ void Stretch::take(std::span<const std::int64_t> sizes, std::span<float*> parts)
     return;
   }
   unguard();
-  std::int64_t total = 2 * kZone;  // the first zone, and room to align it
+  std::int64_t total = kZone;  // the first zone
   for (const std::int64_t size : sizes) total += footprint(size);
-  if (static_cast<std::int64_t>(memory_.size()) < total) {
-    std::vector<float>().swap(memory_);  // free the old memory first, so that both do not exist at once
-    memory_.resize(static_cast<std::size_t>(total));
-  }
-  void* start = memory_.data();
-  std::size_t space = bytes_of(total);
-  float* next = static_cast<float*>(std::align(kAlignment, bytes_of(total - kZone), start, space));
+  if (size_ < total) allocate(total);
+  float* next = memory_.get();
   guard(next, kZone);
   next += kZone;
   parts_.clear();
@@ -105,7 +123,7 @@ void Stretch::take(std::span<const std::int64_t> sizes, std::span<float*> parts)
     guard(next + sizes[i], zone_after(sizes[i]));
     next += footprint(sizes[i]);
   }
-  forbid(next, memory_.data() + memory_.size() - next);
+  forbid(next, memory_.get() + size_ - next);
 }
 
 void Stretch::limit(float* part, std::int64_t size) {
@@ -126,7 +144,7 @@ bool Stretch::intact() const {
 void Stretch::spoil() {
   unguard();
   parts_.clear();
-  std::fill(memory_.begin(), memory_.end(), std::numeric_limits<float>::quiet_NaN());
+  std::fill_n(memory_.get(), size_, std::numeric_limits<float>::quiet_NaN());
 }
 
 }  // namespace probust

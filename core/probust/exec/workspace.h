@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "probust/base/stop.h"
 
 namespace probust {
+
+/// Frees what was allocated with an alignment.
+struct FreeAligned {
+  std::size_t alignment = 0;
+  void operator()(float* memory) const;
+};
 
 /// Memory for floats that is reused from call to call. Each part has exactly the requested size, is aligned to 64 bytes and has a
 /// guard zone on both sides. AddressSanitizer reports any access to a zone when it happens; without it, `intact` detects writes.
@@ -61,7 +68,10 @@ class Stretch {
   };
   void unguard();
 
-  std::vector<float> memory_;
+  void allocate(std::int64_t floats);
+
+  std::unique_ptr<float, FreeAligned> memory_;
+  std::int64_t size_ = 0;  // floats
   std::vector<Part> parts_;
 };
 

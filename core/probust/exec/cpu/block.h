@@ -12,4 +12,8 @@ inline constexpr std::int64_t kFloat = sizeof(float);
 inline constexpr std::int64_t kBlock = 16;
 using Block = Eigen::Array<float, kBlock, 1>;
 
+/// A vector register, and how many values it has.
+using Packet = Eigen::internal::packet_traits<float>::type;
+inline constexpr std::int64_t kPacket = Eigen::internal::packet_traits<float>::size;
+
 }  // namespace probust::cpu

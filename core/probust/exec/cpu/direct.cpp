@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/direct_tile.h"
@@ -145,18 +146,28 @@ class DirectConv {
   }
 
   void operator()(const Call& call) const {
+    if (phases_.empty()) return;
     const Shape &from = *call.in[0].shape, &to = *call.shape;
     const std::int64_t in_pixels = element_count({from.begin() + 2, from.end()}),
-                       out_pixels = element_count({to.begin() + 2, to.end()}), out_width = to.back();
-    for (const Phase& phase : phases_) {
-      const Layout layout(phase, {read_, written_, call.lanes, out_pixels, out_width}, phases_.size() == 1);
-      const auto [copy, sums] = call.scratch(std::array{layout.copy_size(), layout.sums_size()});
-      for (std::int64_t group = 0; group < from[0] * groups_; ++group) {
-        const float* const in = call.in[0].data + group * read_ * in_pixels * call.lanes;
-        run(call, phase, layout, group % groups_, in, call.out + group * written_ * out_pixels * call.lanes, copy, sums);
+                       out_pixels = element_count({to.begin() + 2, to.end()});
+    const Sizes sizes{read_, written_, call.lanes, out_pixels, to.back()};
+    const std::vector<Layout> layouts = plan(sizes);
+    const auto largest = [&](auto size) {
+      return std::transform_reduce(layouts.begin(), layouts.end(), std::int64_t{0}, [](auto a, auto b) { return std::max(a, b); }, size);
+    };
+    const auto [copy, sums] = call.scratch(std::array{largest([](const Layout& layout) { return layout.copy_size(); }),
+                                                      largest([](const Layout& layout) { return layout.sums_size(); })});
+    const std::int64_t band = layouts[0].band, spacing = phases_[0].y.spacing, rows = out_pixels / std::max<std::int64_t>(1, to.back());
+    for (std::int64_t group = 0; group < from[0] * groups_; ++group) {
+      const float* const in = call.in[0].data + group * read_ * in_pixels * call.lanes;
+      float* const out = call.out + group * written_ * out_pixels * call.lanes;
+      for (std::int64_t first = 0; first * spacing < rows; first += band) {
+        call.stop_if_asked();
+        for (std::size_t i = 0; i < phases_.size(); ++i)
+          run_band(phases_[i], layouts[i], first, group % groups_, in, {out, copy, sums});
+        finish_rows(call, sizes, out, first * spacing, std::min(rows, (first + band) * spacing));
       }
     }
-    if (phases_.size() != 1) call.finish(0, element_count(to) * call.lanes);
   }
 
  private:
@@ -164,9 +175,9 @@ class DirectConv {
     std::int64_t read, written, lanes, out_pixels, out_width;
   };
 
-  // How a call divides one product: bands of rows of cells, and blocks of channels.
+  // How a call divides one phase: bands of rows of cells, and blocks of channels. Bands have at most `most_rows` rows.
   struct Layout {
-    Layout(const Phase& phase, const Sizes& all, bool alone) : sizes(all) {
+    Layout(const Phase& phase, const Sizes& all, bool alone, std::int64_t most_rows) : sizes(all) {
       const Axis &y = phase.y, &x = phase.x;
       const std::int64_t most = std::max<std::int64_t>(1, kMostTerms / std::max<std::int64_t>(1, phase.taps()));
       const std::int64_t blocks = std::max<std::int64_t>(1, (sizes.read + most - 1) / most);
@@ -175,13 +186,24 @@ class DirectConv {
       strip = x.cells * sizes.lanes;
       const std::int64_t copied = kCopyBytes / kFloat / std::max<std::int64_t>(1, channels * y.kinds() * row) - y.more;
       const std::int64_t summed = kSumBytes / kFloat / std::max<std::int64_t>(1, sizes.written * strip);
-      band = std::clamp<std::int64_t>(blocks > 1 ? std::min(copied, summed) : copied, 1, std::max<std::int64_t>(1, y.cells));
+      band = std::clamp<std::int64_t>(blocks > 1 ? std::min(copied, summed) : copied, 1, std::max<std::int64_t>(1, most_rows));
       rows = band + y.more;
       // Not a multiple of a page, or the channels of a pixel would compete for the same lines of the cache.
       plane = (y.kinds() * rows * row + kBlock - 1) / kBlock * kBlock;
       if (plane / kBlock % 2 == 0) plane += kBlock;
       in_place = alone;
       joined = alone && x.kinds() == 1 && x.more == 0;
+    }
+
+    // Where the terms of a block of channels begin in the copy.
+    std::vector<std::int64_t> offsets_of(const Phase& phase) const {
+      std::vector<std::int64_t> all;
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        for (std::size_t y = 0; y < phase.y.taps.size(); ++y) {
+          for (std::size_t x = 0; x < phase.x.taps.size(); ++x) all.push_back(channel * plane + tap(phase, y, x));
+        }
+      }
+      return all;
     }
 
     std::int64_t copy_size() const { return channels * plane + kPacket; }
@@ -193,43 +215,51 @@ class DirectConv {
 
     Sizes sizes;
     std::int64_t channels, band, rows, row, plane, strip;
+    std::vector<std::int64_t> offsets;
     bool in_place;  // the cells are all pixels in order
     bool joined;    // a band is one strip
   };
 
   static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10, kSumBytes = 512 << 10;
 
-  void run(const Call& call, const Phase& phase, const Layout& layout, std::int64_t group, const float* in, float* out,
-           float* copy, float* sums) const {
-    const std::int64_t lanes = call.lanes, out_plane = layout.sizes.out_pixels * lanes;
-    std::vector<std::int64_t> offsets;
-    for (std::int64_t channel = 0; channel < layout.channels; ++channel) {
-      for (std::size_t y = 0; y < phase.y.taps.size(); ++y) {
-        for (std::size_t x = 0; x < phase.x.taps.size(); ++x)
-          offsets.push_back(channel * layout.plane + layout.tap(phase, y, x));
-      }
+  // Phases have bands of the same cells, so that the rows of the output are complete after all phases of a band.
+  std::vector<Layout> plan(const Sizes& sizes) const {
+    const bool alone = phases_.size() == 1;
+    std::int64_t band = 1;
+    for (const Phase& phase : phases_) band = std::max(band, phase.y.cells);
+    for (const Phase& phase : phases_) band = std::min(band, Layout(phase, sizes, alone, band).band);
+    std::vector<Layout> layouts;
+    for (const Phase& phase : phases_) {
+      Layout& layout = layouts.emplace_back(phase, sizes, alone, band);
+      layout.offsets = layout.offsets_of(phase);
     }
+    return layouts;
+  }
+
+  struct Memory {
+    float *out, *copy, *sums;
+  };
+
+  // A band of cells from row `first`.
+  void run_band(const Phase& phase, const Layout& layout, std::int64_t first, std::int64_t group, const float* in,
+                const Memory& memory) const {
     const Axis &y = phase.y, &x = phase.x;
-    for (std::int64_t first = 0; first < y.cells; first += layout.band) {
-      call.stop_if_asked();
-      const std::int64_t count = std::min(layout.band, y.cells - first);
-      float* const pixels = out + ((y.first + first * y.spacing) * layout.sizes.out_width + x.first) * lanes;
-      const Strips to{layout.in_place ? pixels : sums, layout.in_place ? out_plane : layout.band * layout.strip,
-                      layout.in_place ? y.spacing * layout.sizes.out_width * lanes : layout.strip, layout.joined ? 1 : count,
-                      layout.joined ? count * layout.strip : layout.strip};
-      std::int64_t channel = 0;
-      do {
-        const std::int64_t channels = std::min(layout.channels, layout.sizes.read - channel);
-        copy_band(phase, layout, first, count, in, channel, channels, copy);
-        add_band(phase, layout, group, channel, std::span(offsets).first(channels * phase.taps()), copy, to);
-        channel += channels;
-      } while (channel < layout.sizes.read);
-      if (layout.in_place) {
-        finish(call, to);
-      } else {
-        scatter(phase, layout, count, sums, pixels);
-      }
-    }
+    const std::int64_t lanes = layout.sizes.lanes, out_row = y.spacing * layout.sizes.out_width * lanes;
+    const std::int64_t count = std::min(layout.band, y.cells - first);
+    if (count <= 0) return;
+    float* const pixels = memory.out + ((y.first + first * y.spacing) * layout.sizes.out_width + x.first) * lanes;
+    const Strips to{layout.in_place ? pixels : memory.sums,
+                    layout.in_place ? layout.sizes.out_pixels * lanes : layout.band * layout.strip,
+                    layout.in_place ? out_row : layout.strip, layout.joined ? 1 : count,
+                    layout.joined ? count * layout.strip : layout.strip};
+    std::int64_t channel = 0;
+    do {
+      const std::int64_t channels = std::min(layout.channels, layout.sizes.read - channel);
+      copy_band(phase, layout, first, count, in, channel, channels, memory.copy);
+      add_band(phase, layout, group, channel, std::span(layout.offsets).first(channels * phase.taps()), memory.copy, to);
+      channel += channels;
+    } while (channel < layout.sizes.read);
+    if (!layout.in_place) scatter(phase, layout, count, memory.sums, pixels);
   }
 
   // Strips of sums: `count` of them, of `length` floats.
@@ -298,11 +328,11 @@ class DirectConv {
     }
   }
 
-  void finish(const Call& call, const Strips& strips) const {
-    for (std::int64_t output = 0; output < written_; ++output) {
-      for (std::int64_t strip = 0; strip < strips.count; ++strip)
-        call.finish(strips.out + output * strips.plane + strip * strips.row - call.out, strips.length);
-    }
+  // Rows begin .. end - 1 of the outputs of a group.
+  void finish_rows(const Call& call, const Sizes& sizes, float* out, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t row = sizes.out_width * sizes.lanes;
+    for (std::int64_t output = 0; output < written_; ++output)
+      call.finish(out - call.out + output * sizes.out_pixels * sizes.lanes + begin * row, (end - begin) * row);
   }
 
   // Copies the sums of a band to their pixels, the first of which is `pixels`.

@@ -10,10 +10,9 @@
 #include <span>
 #include <vector>
 
-namespace probust::cpu {
+#include "probust/exec/cpu/block.h"
 
-using Packet = Eigen::internal::packet_traits<float>::type;
-inline constexpr int kPacket = Eigen::internal::packet_traits<float>::size;
+namespace probust::cpu {
 
 /// The most sums that a tile has, in packets, and the most outputs. The other registers hold operands.
 inline constexpr int kTileSums = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 24 : 12;

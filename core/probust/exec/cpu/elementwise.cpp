@@ -81,9 +81,7 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
 
 template <class F>
 void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count) {
-  if (scalar_a && scalar_b) {
-    std::fill_n(out, count, f(*a, *b));
-  } else if (scalar_b) {
+  if (scalar_b) {
     const float value = *b;
     for (Eigen::Index i = 0; i < count; ++i) out[i] = f(a[i], value);
   } else if (scalar_a) {
@@ -94,24 +92,22 @@ void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, 
   }
 }
 
-// Elements with fewer lanes than the output, some at a time: repeats the lanes, then combines all as one run.
-template <class F>
-void combine_repeated(F f, const Call& call, const Segment& segment) {
+// How many elements with fewer lanes than the output are combined at a time, and the memory for one operand.
+std::int64_t elements_together(const Call& call) {
   constexpr std::int64_t kTogether = 1024;  // floats
-  const std::int64_t most = std::max<std::int64_t>(1, kTogether / call.lanes), size = most * call.lanes + kBlock;
-  const auto memory = call.scratch(std::array{size, size});
-  for (std::int64_t first = 0; first < segment.count; first += most) {
-    const std::int64_t count = std::min(most, segment.count - first);
-    const float* operands[2];
-    for (const std::size_t i : {0U, 1U}) {
-      const std::int64_t own = call.lanes_of(i), step = segment.step[i];
-      const float* const x = call.in[i].data + (segment.at[i] + first * step) * own;
-      const bool flat = own == call.lanes && (step == 1 || count == 1);
-      if (!flat) repeat_lanes(x, step, own, call.lanes, count, memory[i]);
-      operands[i] = flat ? x : memory[i];
-    }
-    combine(f, operands[0], false, operands[1], false, call.out + (segment.first + first) * call.lanes, count * call.lanes);
-  }
+  return std::max<std::int64_t>(1, kTogether / call.lanes);
+}
+std::int64_t repeated_size(const Call& call) { return elements_together(call) * call.lanes + kBlock; }
+
+// An operand of elements first .. first + count - 1 of a segment, with the lanes of the output; `memory` is for lanes that must be
+// repeated.
+const float* with_all_lanes(const Call& call, const Segment& segment, std::size_t operand, std::int64_t first, std::int64_t count,
+                            float* memory) {
+  const std::int64_t own = call.lanes_of(operand), step = segment.step[operand];
+  const float* const x = call.in[operand].data + (segment.at[operand] + first * step) * own;
+  if (own == call.lanes && (step == 1 || count == 1)) return x;
+  repeat_lanes(x, step, own, call.lanes, count, memory);
+  return memory;
 }
 
 template <class F>
@@ -122,9 +118,21 @@ void combine_segment(F f, const Call& call, const Segment& segment) {
   const auto scalar = [&](std::size_t operand) {
     return (segment.step[operand] == 0 || segment.count == 1) && call.lanes_of(operand) == 1;
   };
-  if ((!flat(0) && !scalar(0)) || (!flat(1) && !scalar(1))) return combine_repeated(f, call, segment);
-  combine(f, call.in[0].data + segment.at[0] * call.lanes_of(0), !flat(0), call.in[1].data + segment.at[1] * call.lanes_of(1),
-          !flat(1), call.out + segment.first * call.lanes, segment.count * call.lanes);
+  const bool at_once = (flat(0) && (flat(1) || scalar(1))) || (scalar(0) && flat(1));
+  const std::int64_t together = at_once ? segment.count : elements_together(call);
+  const std::int64_t size = at_once ? 0 : repeated_size(call);
+  const auto memory = call.scratch(std::array{size, size});
+  for (std::int64_t first = 0; first < segment.count; first += together) {
+    const std::int64_t count = std::min(together, segment.count - first);
+    const bool scalars[2] = {at_once && !flat(0), at_once && !flat(1)};
+    const float* operands[2];
+    for (const std::size_t i : {0U, 1U}) {
+      operands[i] = at_once ? call.in[i].data + segment.at[i] * call.lanes_of(i)
+                            : with_all_lanes(call, segment, i, first, count, memory[i]);
+    }
+    combine(f, operands[0], scalars[0], operands[1], scalars[1], call.out + (segment.first + first) * call.lanes,
+            count * call.lanes);
+  }
 }
 
 template <class F>

@@ -100,29 +100,30 @@ class Chain {
 
 constexpr std::int64_t kRepeated = 1024;  // floats
 
-// y[i] = f(y[i], x[i]), or with the same x for all if `step` is 0.
-void combine_with(Op op, const float* x, std::int64_t step, float* y, std::int64_t count) {
+// y[i] = f(y[i], x[i])
+void combine_with(Op op, const float* x, float* y, std::int64_t count) {
+  const Eigen::Map<const Eigen::ArrayXf> operand(x, count);
   Eigen::Map<Eigen::ArrayXf> to(y, count);
-  const auto combine = [&](const auto& operand) {
-    switch (op) {
-      case Op::add:
-        to += operand;
-        break;
-      case Op::multiply:
-        to *= operand;
-        break;
-      case Op::maximum:  // NaN wins, as in elementwise.cpp
-        to = to.binaryExpr(operand, Largest());
-        break;
-      default:
-        to = to.binaryExpr(operand, Smallest());
-    }
-  };
-  if (step == 0) {
-    combine(Eigen::ArrayXf::Constant(count, *x));
-  } else {
-    combine(Eigen::Map<const Eigen::ArrayXf>(x, count));
+  switch (op) {
+    case Op::add:
+      to += operand;
+      break;
+    case Op::multiply:
+      to *= operand;
+      break;
+    case Op::maximum:  // NaN wins, as in elementwise.cpp
+      to = to.binaryExpr(operand, Largest());
+      break;
+    default:
+      to = to.binaryExpr(operand, Smallest());
   }
+}
+
+// The same with one x for all.
+void combine_with_one(Op op, float x, float* y, std::int64_t count) {
+  float same[kRepeated];
+  std::fill_n(same, std::min(count, kRepeated), x);
+  for (std::int64_t i = 0; i < count; i += kRepeated) combine_with(op, same, y + i, std::min(kRepeated, count - i));
 }
 
 }  // namespace
@@ -166,7 +167,7 @@ void Call::apply_fused(std::int64_t first, std::int64_t count) const {
     if (in[stage.operand].extent == Extent::constant) {
       combine_constant(stage, first, count);
     } else if (lanes_of(stage.operand) == lanes) {
-      combine_with(stage.op, in[stage.operand].data + first, 1, y, count);
+      combine_with(stage.op, in[stage.operand].data + first, y, count);
     } else {
       combine_runs(stage, first, count);
     }
@@ -178,7 +179,7 @@ void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t
   const std::int64_t together = stage.size == 1 ? first + count : stage.inner * lanes;
   for (std::int64_t at = first, end = first + count; at < end;) {
     const std::int64_t run = std::min(end, (at / together + 1) * together) - at;
-    combine_with(stage.op, in[stage.operand].data + at / lanes / stage.inner % stage.size, 0, out + at, run);
+    combine_with_one(stage.op, in[stage.operand].data[at / lanes / stage.inner % stage.size], out + at, run);
     at += run;
   }
 }
@@ -193,7 +194,11 @@ void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t cou
   for (float *y = out + first, *const end = y + count; y < end;) {
     const std::int64_t begin = own == 1 ? 0 : lane % own, left = own == 1 ? lanes - lane : own - begin;
     const std::int64_t run = std::min<std::int64_t>(end - y, left);
-    combine_with(stage.op, x + begin, own == 1 ? 0 : 1, y, run);
+    if (own == 1) {
+      combine_with_one(stage.op, *x, y, run);
+    } else {
+      combine_with(stage.op, x + begin, y, run);
+    }
     y += run;
     lane += run;
     if (lane == lanes) {
@@ -211,7 +216,7 @@ void Call::combine_repeated(const Fused& stage, std::int64_t element, std::int64
   for (std::int64_t end = element + count; element < end; element += most) {
     const std::int64_t some = std::min(most, end - element);
     repeat_lanes(in[stage.operand].data + element * own, 1, own, lanes, some, repeated);
-    combine_with(stage.op, repeated, 1, out + element * lanes, some * lanes);
+    combine_with(stage.op, repeated, out + element * lanes, some * lanes);
   }
 }
 

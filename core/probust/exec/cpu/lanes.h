@@ -13,8 +13,6 @@ namespace probust::cpu {
 /// has room for another block, because blocks are written whole and overwritten by the next.
 inline void repeat_lanes(const float* x, std::int64_t step, std::int64_t own, std::int64_t lanes, std::int64_t count, float* to) {
   using namespace Eigen::internal;
-  using Packet = packet_traits<float>::type;
-  constexpr std::int64_t kPacket = packet_traits<float>::size;
   for (std::int64_t e = 0; e < count; ++e, x += step * own) {
     const bool readable = own <= kPacket && step == 1 && (count - e) * own >= kPacket;
     if (own == 1) {
