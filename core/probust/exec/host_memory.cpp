@@ -13,20 +13,24 @@ constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;     // a workspace o
 constexpr std::int64_t kProgramBytes = std::int64_t{12} << 20;  // code and tables
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
-// Bytes of the graph's constants and of their packed forms in the programs.
-std::int64_t weight_bytes(const Graph& graph, std::span<const Program* const> programs) {
+struct WeightBytes {
+  std::int64_t constants = 0, packed = 0;
+};
+
+// Of the graph's constants and of their packed forms in the programs.
+WeightBytes weight_bytes(const Graph& graph, std::span<const Program* const> programs) {
   std::set<const Tensor*> constants;
   for (const Node& node : graph.nodes) {
     if (node.op == Op::constant) constants.insert(std::get<ConstantData>(node.attributes).tensor.get());
   }
-  std::int64_t bytes = 0;
-  for (const Tensor* constant : constants) bytes += constant->size() * kFloatBytes;
+  WeightBytes bytes;
+  for (const Tensor* constant : constants) bytes.constants += constant->size() * kFloatBytes;
   std::set<PackedConstant> packed;
   for (const Program* program : programs) {
     if (program == nullptr) continue;
     for (const PackedConstant& form : program->packed()) packed.insert(form);
   }
-  for (const PackedConstant& form : packed) bytes += form.bytes;
+  for (const PackedConstant& form : packed) bytes.packed += form.bytes;
   return bytes;
 }
 
@@ -51,17 +55,20 @@ HostMemory::HostMemory(const ExecutorOptions& options, std::int64_t elements, st
 
 void HostMemory::subtract_weights(const Graph& graph, std::span<const Program* const> programs) {
   if (!options_.weights_included) return;
-  weights_ = weight_bytes(graph, programs);
+  const WeightBytes bytes = weight_bytes(graph, programs);
+  weights_ = bytes.constants + bytes.packed;
   const std::int64_t taken = weights_ + std::min(kProgramBytes, given_ / 4);
   if (taken >= given_) {
+    const bool transformed = bytes.packed > 2 * bytes.constants;  // by Winograd's algorithm
     throw Error{ErrorCode::resources, option("memory"), "the model's weights take " + std::to_string((taken >> 10) + 1) + "K",
-                "give more than that, or leave it out"};
+                transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which takes less"
+                            : "give more than that, or leave it out"};
   }
   options_.memory = given_ - taken;
 }
 
 void HostMemory::check_values_fit(const Graph& graph) {
-  if (options_.weights_included) weights_ = std::max(weights_, weight_bytes(graph, {}));
+  if (options_.weights_included) weights_ = std::max(weights_, weight_bytes(graph, {}).constants);
   for (const Node& node : graph.nodes) {
     const std::int64_t bytes = element_count(node.shape) * kFloatBytes;
     if (node.op != Op::constant && bytes > options_.memory / options_.threads) too_little(bytes);
@@ -72,13 +79,14 @@ void HostMemory::check_values_fit(const Graph& graph) {
 std::int64_t HostMemory::scratch_bytes() const { return options_.weights_included ? std::min(kScratchBytes, given_ / 64) : 0; }
 
 std::int64_t HostMemory::forward_bytes(const Program& forward, std::int64_t lanes) const {
-  return scratch_bytes() + forward.workspace_bytes({lanes, 1}) + (elements_ + classes_) * lanes * kFloatBytes;
+  return scratch_bytes() + forward.scratch_bytes({lanes, 1}) + forward.workspace_bytes({lanes, 1}) +
+         (elements_ + classes_) * lanes * kFloatBytes;
 }
 
 std::int64_t HostMemory::gradient_bytes(const Program& gradient, const Batch& batch, std::int64_t rows) const {
   const std::int64_t lanes = batch.examples * batch.seeds;
-  return scratch_bytes() + gradient.workspace_bytes(batch) + (elements_ + 2 * classes_) * lanes * kFloatBytes +
-         2 * elements_ * batch.examples * kFloatBytes +
+  return scratch_bytes() + gradient.scratch_bytes(batch) + gradient.workspace_bytes(batch) +
+         (elements_ + 2 * classes_) * lanes * kFloatBytes + 2 * elements_ * batch.examples * kFloatBytes +
          // whitened gradients in double, for the Gram matrix
          elements_ * batch.examples * rows * static_cast<std::int64_t>(sizeof(double));
 }

@@ -54,6 +54,9 @@ class Program {
   /// Bytes of workspace for a run of this size, without inputs and outputs.
   virtual std::int64_t workspace_bytes(const Batch& batch) const = 0;
 
+  /// Bytes of scratch memory in addition, if that is more than a few hundred KB.
+  virtual std::int64_t scratch_bytes(const Batch&) const { return 0; }
+
   /// The most weights held in addition to the graph's own constants.
   virtual std::vector<PackedConstant> packed() const { return {}; }
 

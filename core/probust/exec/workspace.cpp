@@ -92,7 +92,7 @@ void FreeAligned::operator()(float* memory) const { ::operator delete(memory, st
 void Stretch::allocate(std::int64_t floats) {
   memory_.reset();  // first, so that both do not exist at once
   size_ = 0;
-  const bool large = bytes_of(floats) >= 2 * kLargePage;
+  const bool large = bytes_of(floats) >= 8 * kLargePage;  // the last page is part of it
   const std::size_t alignment = large ? kLargePage : kAlignment;
   memory_ = {static_cast<float*>(::operator new(bytes_of(floats), std::align_val_t(alignment))), FreeAligned{alignment}};
   size_ = floats;

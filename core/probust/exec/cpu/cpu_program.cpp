@@ -81,6 +81,14 @@ class CpuProgram final : public Program {
     return floats * static_cast<std::int64_t>(sizeof(float));
   }
 
+  std::int64_t scratch_bytes(const Batch& batch) const override {
+    std::int64_t most = 0;
+    for (const Step& step : steps_) {
+      if (step.product.scratch_bytes) most = std::max(most, step.product.scratch_bytes(batch.lanes(graph_[step.value].extent)));
+    }
+    return most;
+  }
+
   std::vector<PackedConstant> packed() const override {
     std::vector<PackedConstant> packed;
     for (const Step& step : steps_) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/direct_tile.h"
@@ -146,6 +145,12 @@ class DirectConv {
     }
   }
 
+  // For an output of `pixels`, `width` in a row.
+  std::int64_t scratch_bytes(std::int64_t pixels, std::int64_t width, std::int64_t lanes) const {
+    const std::vector<Layout> layouts = plan({read_, written_, lanes, pixels, width});
+    return (largest(layouts, &Layout::copy_size) + largest(layouts, &Layout::sums_size)) * kFloat;
+  }
+
   void operator()(const Call& call) const {
     if (phases_.empty()) return;
     const Shape &from = *call.in[0].shape, &to = *call.shape;
@@ -153,12 +158,8 @@ class DirectConv {
                        out_pixels = element_count({to.begin() + 2, to.end()});
     const Sizes sizes{read_, written_, call.lanes, out_pixels, to.back()};
     const std::vector<Layout> layouts = plan(sizes);
-    const auto largest = [&](auto size) {
-      return std::transform_reduce(
-          layouts.begin(), layouts.end(), std::int64_t{0}, [](auto a, auto b) { return std::max(a, b); }, size);
-    };
-    const auto [copy, sums] = call.scratch(std::array{largest([](const Layout& layout) { return layout.copy_size(); }),
-                                                      largest([](const Layout& layout) { return layout.sums_size(); })});
+    const auto [copy, sums] =
+        call.scratch(std::array{largest(layouts, &Layout::copy_size), largest(layouts, &Layout::sums_size)});
     const std::int64_t band = layouts[0].band, spacing = phases_[0].y.spacing,
                        rows = out_pixels / std::max<std::int64_t>(1, to.back());
     for (std::int64_t group = 0; group < from[0] * groups_; ++group) {
@@ -237,6 +238,12 @@ class DirectConv {
       layout.offsets = layout.offsets_of(phase);
     }
     return layouts;
+  }
+
+  static std::int64_t largest(const std::vector<Layout>& layouts, std::int64_t (Layout::*size)() const) {
+    std::int64_t most = 0;
+    for (const Layout& layout : layouts) most = std::max(most, (layout.*size)());
+    return most;
   }
 
   struct Memory {
@@ -385,9 +392,11 @@ Product make_direct_conv(const Graph& graph, const Node& node, std::vector<float
   for (const Axis& of_y : axes(y, transposed)) {
     for (const Axis& of_x : axes(x, transposed)) phases.push_back({of_y, of_x, {}});
   }
-  const std::int64_t cells = phases.empty() ? 1 : phases[0].y.cells * phases[0].x.cells;
-  return {DirectConv(filter, std::move(phases), std::move(bias)), std::max<std::int64_t>(1, cells),
-          filter.constant->size() * kFloat};
+  const std::int64_t cells = phases.empty() ? 1 : phases[0].y.cells * phases[0].x.cells, bytes = filter.constant->size() * kFloat;
+  const std::int64_t pixels = element_count({node.shape.begin() + 2, node.shape.end()}), width = node.shape.back();
+  DirectConv kernel(filter, std::move(phases), std::move(bias));
+  const auto scratch = [kernel, pixels, width](std::int64_t lanes) { return kernel.scratch_bytes(pixels, width, lanes); };
+  return {std::move(kernel), std::max<std::int64_t>(1, cells), bytes, scratch};
 }
 
 }  // namespace probust::cpu

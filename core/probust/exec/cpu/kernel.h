@@ -81,6 +81,8 @@ struct Product {
   Kernel kernel;
   std::int64_t rows = 0;          ///< that one lane contributes to its matrix products
   std::int64_t packed_bytes = 0;  ///< of the constant in the order in which the kernel reads it
+  /// Bytes of scratch memory for this many lanes, if they may be many.
+  std::function<std::int64_t(std::int64_t lanes)> scratch_bytes = nullptr;
 };
 
 /// Prepares it. `bias` has one value per channel, or none; it costs nothing because it is the initial value of the sums. Of the

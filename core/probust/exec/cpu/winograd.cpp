@@ -151,6 +151,9 @@ class Winograd {
   }
 
   std::int64_t tiles() const { return grid_.count(); }
+  std::int64_t scratch_bytes(std::int64_t lanes) const {
+    return rows_at_once(tiles() * lanes) * kCoefficients * (convolution_.channels_in + convolution_.channels_out) * kFloat;
+  }
   std::int64_t packed_bytes() const { return static_cast<std::int64_t>(weights_->size()) * kFloat; }
 
   void operator()(const Call& call) const {
@@ -420,7 +423,7 @@ int best_tile(const Convolution& c) {
 template <int Outputs>
 Product prepare(const Convolution& convolution, const std::vector<float>& bias) {
   const Winograd<Outputs> kernel(convolution, bias);
-  return {kernel, kernel.tiles(), kernel.packed_bytes()};
+  return {kernel, kernel.tiles(), kernel.packed_bytes(), [kernel](std::int64_t lanes) { return kernel.scratch_bytes(lanes); }};
 }
 
 }  // namespace
