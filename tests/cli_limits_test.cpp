@@ -163,7 +163,7 @@ TEST(CliLimits, BenchSaysWhereTheTimeGoes) {
     EXPECT_GT(bench[key].get<double>(), 0) << key;
   EXPECT_EQ(bench["device"], "cpu");
   for (const char* list : {"forward_kinds", "jacobian_kinds"}) {
-    ASSERT_GE(bench[list].size(), 2U) << list;
+    ASSERT_GE(bench[list].size(), 1U) << list;  // its rectifiers are part of the products
     double last = INFINITY, products = 0;
     for (const json& kind : bench[list]) {
       EXPECT_FALSE(kind["kind"].get<std::string>().empty());

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "probust/ops/append.h"
 #include "support/lanes.h"
 #include "support/random_layers.h"
 
@@ -120,6 +121,24 @@ TEST(Winograd, OtherConvolutionsHaveNoKernel) {
     const Graph graph = test::with_constants(each.op, each.extents, random);
     EXPECT_FALSE(cpu::make_winograd_conv(graph, graph[graph.outputs[0]], {}).kernel) << test::describe(each.op);
   }
+}
+
+// A maximum over equal values chooses the first, as in the reference; Winograd's rounding would choose at random.
+TEST(Winograd, MaximaOfConstantImagesAreChosenAsInTheReference) {
+  std::mt19937 random(19);
+  Graph g;
+  const ValueId x = append_input(g, {1, 64, 12, 12}, Extent::example, "x");
+  const ValueId filter = append_constant(g, test::random_tensor({64, 64, 3, 3}, random), "w");
+  const ValueId y = append(g, Op::conv, {x, filter}, test::square(12, 3, 1, 1));
+  const Window pool = test::square(12, 2, 2, 0);
+  const ValueId cotangent = append_input(g, {1, 64, 6, 6}, Extent::seeded, "c");
+  g.outputs = {append(g, Op::max_scatter, {y, cotangent}, pool)};
+  Tensor constant({1, 64, 12, 12});
+  for (std::int64_t i = 0; i < constant.size(); ++i) constant.data[i] = 0.1F + 0.01F * static_cast<float>(i / 144);
+  const std::vector<Tensor> inputs{constant, test::random_tensor({1, 64, 6, 6}, random)};
+  const auto chosen = test::run_one(*compile_cpu(g), g, inputs)[0].data,
+             expected = test::run_one(*compile_reference(g), g, inputs)[0].data;
+  EXPECT_EQ(chosen, expected);
 }
 
 }  // namespace
