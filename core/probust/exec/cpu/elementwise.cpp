@@ -79,8 +79,12 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
   return segments;
 }
 
+// out[i] = f(a[i], b[i]); an operand that is `scalar` has one value for all.
+using Combine = void (*)(const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count);
+
 template <class F>
-void combine(F f, const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count) {
+void combine(const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count) {
+  const F f{};
   if (scalar_b) {
     const float value = *b;
     for (Eigen::Index i = 0; i < count; ++i) out[i] = f(a[i], value);
@@ -110,8 +114,7 @@ const float* with_all_lanes(const Call& call, const Segment& segment, std::size_
   return memory;
 }
 
-template <class F>
-void combine_segment(F f, const Call& call, const Segment& segment) {
+void combine_segment(Combine combine, const Call& call, const Segment& segment) {
   const auto flat = [&](std::size_t operand) {
     return (segment.step[operand] == 1 || segment.count == 1) && call.lanes_of(operand) == call.lanes;
   };
@@ -130,16 +133,22 @@ void combine_segment(F f, const Call& call, const Segment& segment) {
       operands[i] = at_once ? call.in[i].data + segment.at[i] * call.lanes_of(i)
                             : with_all_lanes(call, segment, i, first, count, memory[i]);
     }
-    combine(f, operands[0], scalars[0], operands[1], scalars[1], call.out + (segment.first + first) * call.lanes,
+    combine(operands[0], scalars[0], operands[1], scalars[1], call.out + (segment.first + first) * call.lanes,
             count * call.lanes);
   }
 }
 
+Kernel binary_kernel(const Graph& graph, const Node& node, Combine combine) {
+  return
+      [combine, segments = segments_of(graph[node.inputs[0]].shape, graph[node.inputs[1]].shape, node.shape)](const Call& call) {
+        for (const Segment& segment : segments) combine_segment(combine, call, segment);
+      };
+}
+
+// The same of a function without state.
 template <class F>
-Kernel binary_kernel(const Graph& graph, const Node& node, F f) {
-  return [f, segments = segments_of(graph[node.inputs[0]].shape, graph[node.inputs[1]].shape, node.shape)](const Call& call) {
-    for (const Segment& segment : segments) combine_segment(f, call, segment);
-  };
+Kernel binary_kernel(const Graph& graph, const Node& node, F) {
+  return binary_kernel(graph, node, Combine(combine<F>));
 }
 
 }  // namespace
