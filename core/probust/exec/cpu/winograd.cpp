@@ -412,8 +412,8 @@ int best_tile(const Convolution& c) {
   // In units of a product within a matrix product, estimated from measurements.
   constexpr double kGather = 6, kTransform = 12;
   const auto cost = [&](std::int64_t tile) {
-    const auto tiles = static_cast<double>((c.out[0] + tile - 1) / tile * ((c.out[1] + tile - 1) / tile));
-    return tiles * static_cast<double>((tile + 2) * (tile + 2)) * (in * out + kTransform * (in + out));
+    const std::int64_t tiles = (c.out[0] + tile - 1) / tile * ((c.out[1] + tile - 1) / tile);
+    return static_cast<double>(tiles * (tile + 2) * (tile + 2)) * (in * out + kTransform * (in + out));
   };
   const double direct = static_cast<double>(c.out[0] * c.out[1] * 9) * (in * out + kGather * in);
   const int best = cost(4) < cost(2) ? 4 : 2;
