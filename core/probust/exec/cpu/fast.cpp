@@ -25,11 +25,10 @@ bool reaches_maximum(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-// The choice depends on shapes alone, never on the batch: algorithms round differently.
+// The choice depends on the graph alone, never on the batch: algorithms round differently.
 Product make_fast_product(const Graph& graph, const Node& node, std::vector<float> bias) {
   if (node.op == Op::matmul) {
-    const bool many_rows = node.shape.size() > 1 && node.shape[node.shape.size() - 2] > 1;  // with one, lanes are the rows
-    if (many_rows && constant_factor(graph, node) == node.inputs[1]) return make_rows_matmul(graph, node, std::move(bias));
+    if (Product rows = make_rows_matmul(graph, node, bias); rows.kernel) return rows;
   } else {
     if (!reaches_maximum(graph, node)) {
       if (Product winograd = make_winograd_conv(graph, node, bias); winograd.kernel) return winograd;

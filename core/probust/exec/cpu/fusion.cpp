@@ -104,19 +104,7 @@ constexpr std::int64_t kRepeated = 1024;  // floats
 void combine_with(Op op, const float* x, float* y, std::int64_t count) {
   const Eigen::Map<const Eigen::ArrayXf> operand(x, count);
   Eigen::Map<Eigen::ArrayXf> to(y, count);
-  switch (op) {
-    case Op::add:
-      to += operand;
-      break;
-    case Op::multiply:
-      to *= operand;
-      break;
-    case Op::maximum:  // NaN wins, as in elementwise.cpp
-      to = to.binaryExpr(operand, Largest());
-      break;
-    default:
-      to = to.binaryExpr(operand, Smallest());
-  }
+  with_fused_function(op, [&](auto f) { to = to.binaryExpr(operand, f); });
 }
 
 // The same with one x for all.

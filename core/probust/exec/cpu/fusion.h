@@ -24,22 +24,20 @@ struct Fusion {
 /// One entry per node; empty for nodes that are not such products.
 std::vector<Fusion> find_fusions(const Graph& graph);
 
-// The larger or smaller value; NaN if either is.
-using Largest = Eigen::internal::scalar_max_op<float, float, Eigen::PropagateNaN>;
-using Smallest = Eigen::internal::scalar_min_op<float, float, Eigen::PropagateNaN>;
-
-/// f(y, x) of a fused operation, for arrays.
-template <class Values, class Operand>
-Values fused_values(Op op, const Values& y, const Operand& x) {
+/// Calls use(f) with the function f(y, x) of a fused operation. Of maximum and minimum, NaN is the result if either is, as in
+/// elementwise.cpp.
+template <class Use>
+auto with_fused_function(Op op, const Use& use) {
+  using namespace Eigen;
   switch (op) {
     case Op::add:
-      return y + x;
+      return use(internal::scalar_sum_op<float, float>());
     case Op::multiply:
-      return y * x;
+      return use(internal::scalar_product_op<float, float>());
     case Op::maximum:
-      return y.binaryExpr(x, Largest());
+      return use(internal::scalar_max_op<float, float, PropagateNaN>());
     default:
-      return y.binaryExpr(x, Smallest());
+      return use(internal::scalar_min_op<float, float, PropagateNaN>());
   }
 }
 
@@ -72,12 +70,9 @@ void finish_values(const Call& call, std::int64_t element, const LaneGroup& grou
     const Operand& operand = call.in[stage.operand];
     const std::int64_t own = call.lanes_of(stage.operand);
     const std::int64_t at = operand.extent == Extent::constant ? element / stage.inner % stage.size : element;
-    if (own == 1) {
-      y = fused_values(stage.op, y, Values(Values::Constant(operand.data[at])));
-    } else {
-      const float* const x = operand.data + at * own + (own == call.lanes ? group.lane : group.of_example);
-      y = fused_values(stage.op, y, Values(Eigen::Map<const Values>(x)));
-    }
+    const float* const from = operand.data + at * own + (own == 1 ? 0 : own == call.lanes ? group.lane : group.of_example);
+    const Values x = own == 1 ? Values(Values::Constant(*from)) : Values(Eigen::Map<const Values>(from));
+    with_fused_function(stage.op, [&](auto f) { y = y.binaryExpr(x, f); });
   }
 }
 

@@ -146,11 +146,12 @@ class RowsMatmul {
 }  // namespace
 
 Product make_rows_matmul(const Graph& graph, const Node& node, std::vector<float> bias) {
-  if (constant_factor(graph, node) != node.inputs[1]) return {};
+  const std::int64_t rows = node.shape.size() > 1 ? node.shape[node.shape.size() - 2] : 1;
+  if (rows <= 1 || constant_factor(graph, node) != node.inputs[1]) return {};
   const auto& matrix = std::get<ConstantData>(graph[node.inputs[1]].attributes).tensor;
   RowsMatmul kernel(matrix, std::get<MatmulAttributes>(node.attributes), std::move(bias));
   const std::int64_t bytes = kernel.packed_bytes();
-  return {std::move(kernel), node.shape[node.shape.size() - 2], bytes};
+  return {std::move(kernel), rows, bytes};
 }
 
 }  // namespace probust::cpu
