@@ -44,7 +44,7 @@ struct HostWorker {
   std::int64_t lanes = 0;           // of the logits
   GradientGroup group;
   std::array<std::vector<RowMatrix>, 2> kept;  // by Kept, per example
-  Eigen::MatrixXd along_own;                   // [rows, examples]
+  RowMatrix along_own;                         // [rows, examples]
 
   bool intact() const {
     return inputs.intact() && variances.intact() && logits.intact() && cotangents.intact() && gradients.intact();
@@ -208,7 +208,7 @@ class HostLanes final : public Lanes {
     HostWorker& own = workers_[worker];
     const auto count = static_cast<std::int64_t>(index.size());
     own.index.assign(index.begin(), index.end());
-    own.along_own = Eigen::MatrixXd(0, count);
+    own.along_own = RowMatrix(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
     const Program& program = which.around == Around::point ? *gradient_ : *smoothed_;
@@ -314,28 +314,21 @@ class HostLanes final : public Lanes {
     auto& sums = static_cast<HostSums&>(buffer);
     const float* const inputs = own.inputs.data();
     const GradientGroup& group = own.group;
-    if (group.first == 0) own.along_own = Eigen::MatrixXd::Zero(sums.raw[0].rows(), group.examples);
-    for (std::int64_t e = 0; e < elements_; ++e) {
-      for (std::int64_t s = 0; s < group.seeds; ++s) {
-        for (std::int64_t b = 0; b < group.examples; ++b) {
-          const std::int64_t i = copies.point(b);
-          const double gradient = group.gradients[(e * group.seeds + s) * group.examples + b];
-          sums.raw[i](group.first + s, e) += gradient;
-          own.along_own(group.first + s, b) +=
-              gradient * (double{inputs[e * copies.lanes + b]} - double{placed.points.x.data[i * elements_ + e]});
-        }
-      }
-    }
+    if (group.first == 0) own.along_own = RowMatrix::Zero(sums.raw[0].rows(), group.examples);
+    const auto rows_of = [&](std::int64_t from, std::int64_t to) {
+      return GradientRows{group.gradients + from, group.first, group.seeds, group.examples, to - from};
+    };
+    for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+      add_rows(rows_of(from, to), sums.raw[i]);
+      const float* const x = placed.points.x.data.data() + i * elements_;
+      add_products(rows_of(from, to), elements_, x, inputs + from, copies.lanes, own.along_own.middleCols(from, to - from));
+    });
     whiten(worker, placed);
-    for (std::int64_t e = 0; e < elements_; ++e) {
-      for (std::int64_t s = 0; s < group.seeds; ++s) {
-        for (std::int64_t b = 0; b < group.examples; ++b)
-          sums.whitened[copies.point(b)](group.first + s, e) += group.gradients[(e * group.seeds + s) * group.examples + b];
-      }
-    }
+    for_points(copies,
+               [&](std::int64_t i, std::int64_t from, std::int64_t to) { add_rows(rows_of(from, to), sums.whitened[i]); });
   }
 
-  Eigen::MatrixXd along_own(int worker) override { return std::move(workers_[worker].along_own); }
+  Eigen::MatrixXd along_own(int worker) override { return workers_[worker].along_own; }
 
   // ---- reductions of kept gradients
 

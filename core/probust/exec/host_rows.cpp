@@ -67,6 +67,31 @@ void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, 
   }
 }
 
+void add_rows(const GradientRows& gradients, RowMatrix& sums) {
+  const float* g = gradients.data;
+  for (Eigen::Index e = 0; e < sums.cols(); ++e) {
+    for (std::int64_t s = 0; s < gradients.seeds; ++s, g += gradients.stride) {
+      double sum = sums(gradients.first_row + s, e);
+      for (std::int64_t b = 0; b < gradients.lanes; ++b) sum += g[b];
+      sums(gradients.first_row + s, e) = sum;
+    }
+  }
+}
+
+void add_products(const GradientRows& gradients, std::int64_t elements, const float* x, const float* noisy,
+                  std::int64_t noisy_stride, Eigen::Ref<RowMatrix> along) {
+  const std::int64_t lanes = gradients.lanes;
+  Eigen::ArrayXd noise(lanes);
+  const float* g = gradients.data;
+  for (std::int64_t e = 0; e < elements; ++e, noisy += noisy_stride) {
+    for (std::int64_t b = 0; b < lanes; ++b) noise[b] = double{noisy[b]} - double{x[e]};
+    for (std::int64_t s = 0; s < gradients.seeds; ++s, g += gradients.stride) {
+      double* const row = &along(gradients.first_row + s, 0);
+      for (std::int64_t b = 0; b < lanes; ++b) row[b] += double{g[b]} * noise[b];
+    }
+  }
+}
+
 Eigen::MatrixXd rows_along(const RowMatrix& u, const float* x, const float* noisy, std::int64_t lanes, std::int64_t stride) {
   Eigen::MatrixXd along(u.rows(), lanes);
   const Eigen::Index whole = lanes / kGroup * kGroup;
