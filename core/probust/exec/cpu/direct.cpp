@@ -320,7 +320,8 @@ class DirectConv {
                 std::span<const std::int64_t> offsets, const float* copy, const Strips& to) const {
     const std::int64_t terms = layout.sizes.read * phase.taps();
     const float* const bias = bias_.empty() ? nullptr : bias_.data() + group * written_;
-    const std::int64_t chunk = (layout.sizes.written > 2 ? kTilePackets / 2 : kTilePackets) * kPacket;
+    // Several blocks of outputs read the same positions while these are in the first-level cache.
+    const std::int64_t chunk = blocks_.size() == 1 ? to.length : (written_ > 2 ? kTilePackets / 2 : kTilePackets) * kPacket;
     for (std::int64_t strip = 0; strip < to.count; ++strip) {
       for (std::int64_t at = 0; at < to.length; at += chunk) {
         const float* w = phase.weights[group]->data();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unsupported/Eigen/SpecialFunctions>
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
@@ -180,7 +181,7 @@ Kernel make_unary(const Graph& graph, const Node& node) {
     case Op::sigmoid:
       return block_kernel(sigmoid_block);
     case Op::erf:
-      return scalar_kernel([](float x) { return std::erf(x); });
+      return block_kernel([](const Block& x) -> Block { return x.erf(); });
     case Op::softplus:
       return scalar_kernel(ops::softplus);
     case Op::sine:

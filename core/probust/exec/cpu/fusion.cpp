@@ -107,11 +107,34 @@ void combine_with(Op op, const float* x, float* y, std::int64_t count) {
   with_fused_function(op, [&](auto f) { to = to.binaryExpr(operand, f); });
 }
 
-// The same with one x for all.
-void combine_with_one(Op op, float x, float* y, std::int64_t count) {
-  float same[kRepeated];
-  std::fill_n(same, std::min(count, kRepeated), x);
-  for (std::int64_t i = 0; i < count; i += kRepeated) combine_with(op, same, y + i, std::min(kRepeated, count - i));
+// y[e * lanes + l] = f(y[e * lanes + l], x[e * own + l % own]) for `count` elements, if vectors of N values
+// divide `own`.
+template <int N>
+bool combine_packets(Op op, const float* x, std::int64_t own, float* y, std::int64_t lanes, std::int64_t count) {
+  using namespace Eigen::internal;
+  using P = typename find_best_packet<float, N>::type;
+  constexpr std::int64_t size = unpacket_traits<P>::size;
+  if (own % size != 0) return false;
+  with_fused_function(op, [&](auto f) {
+    for (const float* const end = x + count * own; x < end; x += own) {
+      for (const float* const next = y + lanes; y < next; y += own) {
+        for (std::int64_t l = 0; l < own; l += size) pstoreu(y + l, f.packetOp(ploadu<P>(y + l), ploadu<P>(x + l)));
+      }
+    }
+  });
+  return true;
+}
+
+// The same with one lane of x for all of y.
+void combine_single_lanes(Op op, const float* x, float* y, std::int64_t lanes, std::int64_t count) {
+  using namespace Eigen::internal;
+  with_fused_function(op, [&](auto f) {
+    for (std::int64_t e = 0; e < count; ++e, y += lanes) {
+      std::int64_t l = 0;
+      for (; l + kPacket <= lanes; l += kPacket) pstoreu(y + l, f.packetOp(ploadu<Packet>(y + l), pset1<Packet>(x[e])));
+      for (; l < lanes; ++l) y[l] = f(y[l], x[e]);
+    }
+  });
 }
 
 }  // namespace
@@ -167,7 +190,7 @@ void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t
   const std::int64_t together = stage.size == 1 ? first + count : stage.inner * lanes;
   for (std::int64_t at = first, end = first + count; at < end;) {
     const std::int64_t run = std::min(end, (at / together + 1) * together) - at;
-    combine_with_one(stage.op, in[stage.operand].data[at / lanes / stage.inner % stage.size], out + at, run);
+    combine_single_lanes(stage.op, in[stage.operand].data + at / lanes / stage.inner % stage.size, out + at, run, 1);
     at += run;
   }
 }
@@ -175,15 +198,14 @@ void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t
 // An operand with fewer lanes: runs of lanes read consecutive lanes of the operand, or all the same one.
 void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
-  const bool whole = first % lanes == 0 && count % lanes == 0;
-  if (whole && own < kBlock && lanes <= kRepeated) return combine_repeated(stage, first / lanes, count / lanes);
+  if (first % lanes == 0 && count % lanes == 0 && combine_elements(stage, first / lanes, count / lanes)) return;
   const float* x = in[stage.operand].data + first / lanes * own;
   std::int64_t lane = first % lanes;
   for (float *y = out + first, *const end = y + count; y < end;) {
     const std::int64_t begin = own == 1 ? 0 : lane % own, left = own == 1 ? lanes - lane : own - begin;
     const std::int64_t run = std::min<std::int64_t>(end - y, left);
     if (own == 1) {
-      combine_with_one(stage.op, *x, y, run);
+      combine_single_lanes(stage.op, x, y, run, 1);
     } else {
       combine_with(stage.op, x + begin, y, run);
     }
@@ -196,15 +218,33 @@ void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t cou
   }
 }
 
-// The same for whole elements whose runs are shorter than a block: repeats the operand's lanes for some elements, then combines
-// these as one run.
-void Call::combine_repeated(const Fused& stage, std::int64_t element, std::int64_t count) const {
-  const std::int64_t own = lanes_of(stage.operand), most = kRepeated / lanes;
+// The same for whole elements. False if there is no faster way than run by run.
+bool Call::combine_elements(const Fused& stage, std::int64_t element, std::int64_t count) const {
+  const std::int64_t own = lanes_of(stage.operand);
+  const float* const x = in[stage.operand].data + element * own;
+  float* const y = out + element * lanes;
+  if (own == 1) {
+    combine_single_lanes(stage.op, x, y, lanes, count);
+    return true;
+  }
+  if (combine_packets<kPacket>(stage.op, x, own, y, lanes, count) ||
+      combine_packets<kPacket / 2>(stage.op, x, own, y, lanes, count) ||
+      combine_packets<kPacket / 4>(stage.op, x, own, y, lanes, count)) {
+    return true;
+  }
+  if (own >= kBlock || lanes > kRepeated) return false;
+  combine_repeated(stage.op, x, own, y, count);
+  return true;
+}
+
+// Repeats the operand's lanes for some elements, then combines these as one run.
+void Call::combine_repeated(Op op, const float* x, std::int64_t own, float* y, std::int64_t count) const {
+  const std::int64_t most = kRepeated / lanes;
   float repeated[kRepeated + kBlock];
-  for (std::int64_t end = element + count; element < end; element += most) {
-    const std::int64_t some = std::min(most, end - element);
-    repeat_lanes(in[stage.operand].data + element * own, 1, own, lanes, some, repeated);
-    combine_with(stage.op, repeated, out + element * lanes, some * lanes);
+  for (std::int64_t e = 0; e < count; e += most) {
+    const std::int64_t some = std::min(most, count - e);
+    repeat_lanes(x + e * own, 1, own, lanes, some, repeated);
+    combine_with(op, repeated, y + e * lanes, some * lanes);
   }
 }
 

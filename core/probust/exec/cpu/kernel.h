@@ -56,7 +56,8 @@ struct Call {
   void apply_fused(std::int64_t first, std::int64_t count) const;
   void combine_constant(const Fused& stage, std::int64_t first, std::int64_t count) const;
   void combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const;
-  void combine_repeated(const Fused& stage, std::int64_t element, std::int64_t count) const;
+  bool combine_elements(const Fused& stage, std::int64_t element, std::int64_t count) const;
+  void combine_repeated(Op op, const float* x, std::int64_t own, float* y, std::int64_t count) const;
 
   /// Kernels that may take long call this now and then. Throws Error{interrupted}.
   void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }
