@@ -250,7 +250,7 @@ class HostLanes final : public Lanes {
           forward(0, batch.examples);
         }
       }
-      constexpr double kLong = 1;  // seconds; in a run this long, one-time costs such as allocations do not matter
+      constexpr double kLong = 6;  // seconds; in a run this long, one-time costs such as new pages of memory do not matter
       if (std::accumulate(seconds.begin(), seconds.end(), 0.0) > kLong) break;
     }
     return by_kind(program.steps(), seconds, batch);
