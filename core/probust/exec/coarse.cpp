@@ -102,8 +102,9 @@ class CoarseExecutor final : public Executor {
         return through(points, features->linearize_averaged(for_features(points), noise, samples));
       const Sweep which = prepare(rivals_);
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-      // Few samples of several points fill the lanes together, as long as every worker has a group.
-      const std::int64_t fitting = which.batch.examples / std::max<std::int64_t>(2, samples);
+      // Copies of several points fill whole batches together. The sums of a group take as much memory as the gradients of twice
+      // as many examples.
+      const std::int64_t fitting = which.batch.examples / 2;
       loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting),
                         [&](std::int64_t first, std::int64_t count, int worker) {
                           GroupMean mean(loops_, slice(points, first, count), noise, samples, which);
