@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CUDA backend against the CPU's: operators, coarse calls, noise, whole models. Linked with the emulated device it runs
-// everywhere; tests/run-gpu.sh runs it linked with the GPU.
+// everywhere; tests/gpu/run.sh runs it linked with the GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,11 @@
 #include "cuda/program.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/estimators/estimator.h"
+#include "probust/exec/gradient_graphs.h"
 #include "probust/ops/append.h"
+#include "probust/passes/simplify.h"
+#include "support/architectures.h"
+#include "support/imported.h"
 #include "support/networks.h"
 #include "support/op_graphs.h"
 #include "support/random_layers.h"
@@ -348,7 +352,7 @@ TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
   EXPECT_THROW(device.beside([&] { device.convolve({}, 1, nullptr, nullptr); }), std::logic_error);
   EXPECT_THROW(device.beside([&] { (void)device.record([] {}); }), std::logic_error);
   EXPECT_THROW((void)device.record([&] { (void)device.mark(); }), std::logic_error);
-  EXPECT_NE(device.record([] {}), nullptr);
+  EXPECT_NE(device.record([] {}).recording, nullptr);
 }
 #endif
 
@@ -356,7 +360,10 @@ TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
 class Runs {
  public:
   explicit Runs(const Graph& graph)
-      : device(0, Precision::float32), graph_(graph), program_(device, graph_), host_(compile_reference(graph_)) {}
+      : device(0, Precision::float32),
+        graph_(graph),
+        program_(device, graph_, [&](const std::string& text) { told.push_back(text); }),
+        host_(compile_reference(graph_)) {}
 
   void expect_right(const Array<float>& x, const Batch& batch, const std::string& what) {
     const std::int64_t elements = element_count(graph_[graph_.inputs()[0]].shape);
@@ -369,8 +376,11 @@ class Runs {
     expect_near(transposed(host_copy(device, y.data, y.lanes * classes), batch.examples), expected, 1e-5, what);
   }
 
+  const DeviceProgram& program() const { return program_; }
+
   Device device;
   Array<float> arena;
+  std::vector<std::string> told;
 
  private:
   Graph graph_;
@@ -431,6 +441,23 @@ TEST(CudaProgram, ADeviceThatCannotRecordIsTold) {
   const std::int64_t before = replays_so_far();
   for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "directly, for good");
   EXPECT_EQ(replays_so_far(), before);
+  ASSERT_EQ(runs.told.size(), 1U);
+  EXPECT_EQ(runs.told[0], "kernels cannot be recorded, so each is launched by itself: the test refuses");
+}
+
+TEST(CudaProgram, ConvolutionsThatTheLibraryRefusesAreNamedAndRight) {
+  refuse_convolutions(true);
+  Runs runs(test::small_cnn());
+  CudaOptions options;
+  std::vector<std::string> told;
+  options.warn = [&](const std::string& text) { told.push_back(text); };
+  const auto executor = make_cuda_executor(test::small_cnn(), {}, options).value();
+  refuse_convolutions(false);
+  ASSERT_EQ(runs.program().slow().count("the test refuses"), 1U);
+  const Array<float> x(runs.device, 5 * 64);
+  runs.expect_right(x, {5, 1}, "by kernels of our own");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("run by slow kernels of our own: the test refuses"), std::string::npos) << told[0];
 }
 
 // Operations that a GPU would refuse during a recording.
@@ -444,7 +471,7 @@ TEST(CudaDevice, NothingIsAllocatedOrAwaitedWhileRecording) {
   for (const auto& mistake : mistakes) EXPECT_THROW((void)device.record(mistake), std::logic_error);
   Array<float> less(device, 1);
   EXPECT_THROW((void)device.record([&] { less = {}; }), std::logic_error);
-  EXPECT_NE(device.record([] {}), nullptr);
+  EXPECT_NE(device.record([] {}).recording, nullptr);
 }
 #endif
 
@@ -664,17 +691,21 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
   const Noise noise{isotropic_gaussian(), 0.3};
   const std::vector<std::vector<std::int64_t>> rivals{{1, 2, 3}, {2, 3, 0}, {3, 0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3, 0}};
   constexpr std::int64_t kBeside = std::int64_t{64} << 10;  // the model's constants and tables, and the points of a call
-  for (const Graph& graph : {test::small_cnn(), wide}) {
+  const Graph cnn = test::small_cnn();
+  for (const auto& [graph, precision] :
+       {std::pair(cnn, Precision::float32), {cnn, Precision::bf16}, {wide, Precision::float32}}) {
     const Points points = some_points(6, graph[graph.inputs()[0]].shape, 4);
+    CudaOptions options;
+    options.precision = precision;
     for (std::int64_t given = std::int64_t{1} << 19; given <= std::int64_t{3} << 20; given += std::int64_t{3} << 16) {
       (void)most_memory_held();
       const std::int64_t before = most_memory_held();
-      const auto device = on_device(graph, {1, given, 0});
+      const auto device = make_cuda_executor(graph, {1, given, 0}, options).value();
       ASSERT_LT(device->forward_batch().examples, 4096);  // limited by memory, not by the largest batch
       (void)device->sample(points, noise, 500).value();
       (void)device->project(points, rivals, noise, 200, 2, Around::point).value();
       (void)device->linearize(points, *noise.shape).value();
-      EXPECT_LT(most_memory_held() - before, given + kBeside) << given;
+      EXPECT_LT(most_memory_held() - before, given + kBeside) << given << ", " << name_of(precision);
     }
   }
 }
@@ -752,9 +783,9 @@ TEST(CudaExecutor, ADeviceWithLessMemoryThanAllowedTakesSmallerChunks) {
 #endif
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
-  std::mt19937 random(6);  // sizes that suit tensor cores
-  const Graph graph = test::linear_classifier(test::random_tensor({32, 64}, random), test::random_tensor({32}, random));
-  const Points points = some_points(6, {64}, 32);
+  std::mt19937 random(6);  // a size for which the library does not prefer other units than tensor cores
+  const Graph graph = test::linear_classifier(test::random_tensor({256, 1024}, random), test::random_tensor({256}, random));
+  const Points points = some_points(128, {1024}, 256);
   const Tensor exact = on_device(graph)->logits(points.x).value();
   for (const auto& [precision, least, most] :
        {std::tuple{Precision::tf32, 1e-5F, 5e-3F}, std::tuple{Precision::bf16, 1e-3F, 5e-2F}}) {
@@ -770,8 +801,20 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
     EXPECT_LT(worst, most);
     EXPECT_EQ(rounded->logits(points.x)->data, logits.data);
     ASSERT_EQ(told.size(), 1U);
-    const std::string expected = std::string(name_of(precision)) + " changes the logits of the first 6 points by up to";
+    const std::string expected = std::string(name_of(precision)) + " changes the logits of the first ";
     EXPECT_NE(told[0].find(expected), std::string::npos) << told[0];
+  }
+}
+
+// Forward and backward convolutions of a residual network, with strides and projections.
+TEST(CudaProgram, ConvolutionsOfAResidualNetworkAreTheLibrarys) {
+  for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
+    Device device(0, precision);
+    const Graph graph = simplify(test::import_bytes(test::make_onnx(test::architecture("resnet18")))->graph);
+    for (const Graph& one : {graph, gradient_graph(graph)}) {
+      const DeviceProgram program(device, one);
+      EXPECT_TRUE(program.slow().empty()) << name_of(precision) << ": " << program.slow().begin()->first;
+    }
   }
 }
 
@@ -801,6 +844,11 @@ std::vector<std::string> names() {
   const auto records = test::shared_model_records();
   for (const auto& [name, entry] : records.items()) all.push_back(name);
   return all;
+}
+
+TEST(CudaModels, AreThere) {
+  PROBUST_NEEDS_SHARED("models/models.json");
+  EXPECT_FALSE(names().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaSharedModels, testing::ValuesIn(names()), [](const auto& name) { return name.param; });

@@ -9,7 +9,8 @@
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;
   testing::InitGoogleTest(&argc, argv);
-  if (probust::cuda::device_count() > 0) return RUN_ALL_TESTS();
-  std::puts("skipped: there is no CUDA device");
+  const auto [count, reason] = probust::cuda::count_devices();
+  if (count > 0) return RUN_ALL_TESTS();
+  std::printf("skipped: %s\n", reason.c_str());
   return kSkipped;
 }

@@ -23,7 +23,8 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = {"core": "probust-core-tests", "native": "probust-native-tests", "sse": "probust-kernel-tests-x86-64"}
+PROGRAMS = {"core": "probust-core-tests", "native": "probust-native-tests", "sse": "probust-kernel-tests-x86-64",
+            "cuda": "probust-cuda-tests"}
 KEYS = {"file", "text", "to", "tests", "about", "program", "occurrence", "survives"}
 
 

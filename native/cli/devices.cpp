@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include "cli/messages.h"
@@ -44,7 +45,9 @@ std::optional<int> cuda_ordinal(const std::string& device) {
 
 #ifdef PROBUST_CUDA_LOADER
 
-int cuda_devices() { return cuda::count_devices(); }
+int cuda_devices() { return cuda::find_devices().count; }
+
+std::string why_no_cuda() { return cuda::find_devices().reason; }
 
 cuda::Precision precision_of(const Arguments& arguments) {
   for (const auto precision : {cuda::Precision::tf32, cuda::Precision::bf16}) {
@@ -58,7 +61,8 @@ DeviceRates cuda_rates(int ordinal, const Arguments& arguments) {
   return {rates.device, rates.product, rates.copy};
 }
 
-std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& options, int ordinal, const Arguments& arguments) {
+std::unique_ptr<Executor> make_cuda(const Graph& graph, ExecutorOptions options, int ordinal, const Arguments& arguments) {
+  if (arguments.device.memory.empty()) options.memory = std::numeric_limits<std::int64_t>::max();  // most of what is free
   cuda::CudaOptions cuda;
   static_assert(kAllOrdinals == cuda::CudaOptions::kAll);
   cuda.ordinal = ordinal;
@@ -70,6 +74,8 @@ std::unique_ptr<Executor> make_cuda(const Graph& graph, const ExecutorOptions& o
 #else
 
 int cuda_devices() { return 0; }
+
+std::string why_no_cuda() { return "this build has no CUDA"; }
 
 DeviceRates cuda_rates(int, const Arguments&) { return {}; }
 
@@ -95,6 +101,12 @@ std::string known_devices() {
   return join(names, " or ");
 }
 
+std::string cuda_status() {
+  if (!has_cuda()) return "not compiled in";
+  const int count = cuda_devices();
+  return count > 0 ? fmt::format("compiled in, {} device{}", count, count == 1 ? "" : "s") : "compiled in; " + why_no_cuda();
+}
+
 std::vector<std::string> devices() {
   std::vector<std::string> names = here();
   for (int i = 0; i < cuda_devices(); ++i) names.push_back("cuda:" + std::to_string(i));
@@ -118,7 +130,10 @@ std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& argum
   options.batch = batch;
   const std::string& device = arguments.device.device;
   if (device == "auto") {
-    if (cuda_devices() == 0) return make_executor("cpu", graph, options).value();
+    if (cuda_devices() == 0) {
+      if (has_cuda() && !arguments.quiet) say("probust: {}; the processor is taken\n", why_no_cuda());
+      return make_executor("cpu", graph, options).value();
+    }
     try {
       return make_cuda(graph, options, 0, arguments);
     } catch (const Error& error) {

@@ -14,6 +14,9 @@ namespace probust::cli {
 /// Whether the program can load a CUDA backend.
 bool has_cuda();
 
+/// Whether CUDA is compiled in, and how many devices there are or why there is none, in words.
+std::string cuda_status();
+
 /// The valid names for --device on this machine.
 std::vector<std::string> devices();
 

@@ -80,7 +80,8 @@ void add_device_options(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
   command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
   command.add_option("--memory", arguments.device.memory,
-                     "for weights, activations, gradients and algebra, e.g. 512M (default: 2G in addition to the weights)");
+                     "for weights, activations, gradients and algebra, e.g. 512M (default: 2G in addition to the weights; of a "
+                     "GPU: 80% of what is free)");
 }
 
 void add_question_options(CLI::App& command, Arguments& arguments) {

@@ -28,7 +28,7 @@ int run_version(const Arguments& arguments) {
   fmt::print("probust {}\n", PROBUST_VERSION);
   fmt::print("  build     {}, {}, -march={}\n", std::string(info["compiler"]), PROBUST_BUILD_TYPE, PROBUST_BUILD_ARCH);
   fmt::print("  vectors   {}\n", Eigen::SimdInstructionSetsInUse());
-  fmt::print("  cuda      {}\n", has_cuda() ? "compiled in" : "not compiled in");
+  fmt::print("  cuda      {}\n", cuda_status());
   fmt::print("  devices  ");
   for (const std::string& device : devices()) fmt::print(" {}", device);
   fmt::print(" ({} cores)\n", std::thread::hardware_concurrency());

@@ -53,9 +53,13 @@ std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
     const std::int64_t bytes = element_count(node.shape) * kFloatBytes;
     if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
   }
-  auto program = std::make_unique<DeviceProgram>(device_, graph);
+  auto program = std::make_unique<DeviceProgram>(device_, graph, warn_);
   for (const std::string& op : program->on_the_host())
     warn_("operator " + op + " has no kernel for this device and runs on the processor");
+  for (const auto& [reason, nodes] : program->slow()) {
+    const std::string others = nodes.size() == 1 ? "" : " and " + std::to_string(nodes.size() - 1) + " more";
+    warn_("convolution " + nodes[0] + others + " run by slow kernels of our own: " + reason);
+  }
   return program;
 }
 
@@ -85,7 +89,7 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : kMostLanes, 1};
   const auto bytes = [&] {
-    return forward_->workspace_bytes(batch) +
+    return forward_->workspace_bytes(batch) + forward_->narrow_bytes(batch) +
            ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
   };
   while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
@@ -100,10 +104,11 @@ Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
   Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
   // Forwards run between sweeps, in the same arena.
   const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
+  const auto narrow = [&] { return std::max(program.narrow_bytes(batch), forward_->narrow_bytes(forward_batch_)); };
   const auto bytes = [&] {
     const std::int64_t lanes = batch.examples * batch.seeds;
     const std::int64_t inputs = Buffers::kInputs * std::max(batch.examples, forward_batch_.examples);
-    return workspace() + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
+    return workspace() + narrow() + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
            (2 * elements_ * kFloatBytes + 8 * seeds) * batch.examples * seeds;
   };
   while (bytes() > options_.memory || !reserve(workspace(), batch, seeds)) {

@@ -28,8 +28,6 @@ struct Buffers {
 /// The programs of a classifier on a device, with batches that fit its memory. All functions throw Error.
 class Batches {
  public:
-  using Warn = std::function<void(const std::string&)>;
-
   /// Compiles the classifier. `options.memory` is the device's; Error{resources} if a single example does not fit.
   Batches(Device& device, const Graph& classifier, const ExecutorOptions& options, Warn warn);
 

@@ -18,8 +18,8 @@ struct CudaOptions {
   Progress* progress = nullptr;  ///< counts progress and holds stop requests; null: the executor's own
 };
 
-/// Compiles a classifier for an NVIDIA GPU. In `options`, memory is the device's, and threads are for the algebra on the host.
-/// Error{resources} if there is no such device or a single example does not fit the memory.
+/// Compiles a classifier for an NVIDIA GPU. In `options`, memory is the device's, and threads are for the algebra on the host. At
+/// most 80% of the memory that is free is used. Error{resources} if there is no such device or a single example does not fit.
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda);
 

@@ -73,14 +73,25 @@ using Event = std::shared_ptr<const Mark>;
 /// Work recorded by a device, with the addresses it had then.
 struct Recording;
 
+/// What Device::record returns: the recording or, if there is none, why.
+struct Recorded {
+  std::shared_ptr<const Recording> recording;
+  std::string refusal;
+};
+
+/// What counting devices found; if there are none, why, in the driver's words.
+struct DeviceCount {
+  int count = 0;
+  std::string reason;
+};
+
 /// The Error that allocations throw, and a test for it.
 inline Error out_of_memory(const std::string& what) {
   return {ErrorCode::resources, option("memory"), what, "give less of the device's memory"};
 }
 inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == option("memory"); }
 
-/// The number of devices; 0 without a driver.
-int device_count();
+DeviceCount count_devices();
 
 /// A range of a block of device memory, in floats from its beginning.
 struct Zone {
@@ -102,6 +113,7 @@ class Device {
 
   /// Sets the rounding of subsequent products and convolutions.
   void set_precision(Precision precision);
+  Precision precision() const;
 
   std::string name() const;
   std::int64_t free_bytes() const;
@@ -127,14 +139,14 @@ class Device {
   void await(const Event& event);
 
   void multiply(const Product& product);
-  /// Whether `convolve` supports it; if not, use a kernel of our own.
-  bool convolves(const Convolution& convolution) const;
+  /// Why `convolve` does not support it; empty if it does. If not, use a kernel of our own.
+  std::string refusal(const Convolution& convolution) const;
   void convolve(const Convolution& convolution, std::int64_t images, const float* x, float* y);
 
-  /// Records the device work of `work` instead of doing it; null if the device cannot record. The work must have been done
-  /// directly before, so that everything it needs is allocated. It must use only the main stream, and must not allocate, wait, or
-  /// copy from or to host memory.
-  std::shared_ptr<const Recording> record(const std::function<void()>& work);
+  /// Records the device work of `work` instead of doing it; no recording if the device cannot record. The work must have been
+  /// done directly before, so that everything it needs is allocated. It must use only the main stream, and must not allocate,
+  /// wait, or copy from or to host memory.
+  Recorded record(const std::function<void()>& work);
   void replay(const Recording& recording);
   /// Changes with device state that recordings contain (precision, workspaces): recordings of an older epoch must not be
   /// replayed.

@@ -50,7 +50,7 @@ class CudaLanes final : public Lanes {
     elements_ = element_count(point_shape_);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
-    options_.memory = std::min(options_.memory, device_.free_bytes() / 10 * 9);
+    options_.memory = std::min(options_.memory, device_.free_bytes() / 10 * 8);
     host_options_ = options_;
     host_options_.memory = std::min(options_.memory, kHostBytes);
     batches_.emplace(device_, graph_, options_, warn_);
@@ -134,9 +134,10 @@ class CudaLanes final : public Lanes {
       const std::int64_t together = std::min(which.batch.seeds, seeds.rows - first), lanes = together * count;
       inputs.back() = cotangents(seeds, first, together, count);
       const std::vector<DeviceProgram::Value> values = program.run({count, together}, inputs, buffers().arena);
-      if (first == 0) logits = downloaded(full(values[0], classes_, count, buffers().repeated_logits), count * classes_);
       group_ = {full(values[1], elements_, lanes, buffers().repeated_gradients), first, together, count, seeds.rows};
       take(first, together);
+      // Waits for the device, so only once everything is submitted.
+      if (first == 0) logits = downloaded(full(values[0], classes_, count, buffers().repeated_logits), count * classes_);
       progress_->passes += lanes + (first == 0 ? count : 0);
     }
     host_logits_ = std::move(logits);
@@ -236,9 +237,11 @@ class CudaLanes final : public Lanes {
     const std::int64_t n = kept_rows_;
     double* on_device = buffers().products.grown(device_, kept_examples_ * n * n);
     gram(device_, kept_as(which).data(), kept_examples_, n, elements_, on_device);
-    std::vector<Eigen::MatrixXd> result(static_cast<std::size_t>(kept_examples_), Eigen::MatrixXd(n, n));
+    std::vector<double> all(static_cast<std::size_t>(kept_examples_ * n * n));
+    device_.download(all.data(), on_device, static_cast<std::int64_t>(all.size()) * kDoubleBytes);  // each download waits
+    std::vector<Eigen::MatrixXd> result;
     for (std::int64_t b = 0; b < kept_examples_; ++b)
-      device_.download(result[b].data(), on_device + b * n * n, n * n * kDoubleBytes);
+      result.emplace_back(Eigen::Map<Eigen::MatrixXd>(all.data() + b * n * n, n, n));
     return result;
   }
 

@@ -17,9 +17,19 @@ std::filesystem::path module_path() {
 }
 
 // Stays loaded until the program ends.
-void* module() {
-  static void* const handle = dlopen(module_path().c_str(), RTLD_NOW | RTLD_LOCAL);
-  return handle;
+struct Module {
+  void* handle = dlopen(module_path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string reason = handle == nullptr ? last_problem() : "";  // dlerror() gives it only once
+
+  static std::string last_problem() {
+    const char* const text = dlerror();
+    return text == nullptr ? "the loader gives no reason" : text;
+  }
+};
+
+const Module& module() {
+  static const Module loaded;
+  return loaded;
 }
 
 // A function of the module. Throws Error{resources} if there is none.
@@ -29,11 +39,10 @@ Function function_of_module(const char* name) {
     throw Error{ErrorCode::resources, option("device"), "this build has no CUDA",
                 "use " + option("device") + " cpu, or build where nvcc, cuBLAS and cuDNN are"};
   }
-  void* const found = module() == nullptr ? nullptr : dlsym(module(), name);
+  void* const found = module().handle == nullptr ? nullptr : dlsym(module().handle, name);
   if (found == nullptr) {
-    const char* reason = dlerror();
-    throw Error{ErrorCode::resources, option("device"), "CUDA cannot be loaded: " + std::string(reason == nullptr ? "?" : reason),
-                "use " + option("device") + " cpu"};
+    const std::string reason = module().handle == nullptr ? module().reason : Module::last_problem();
+    throw Error{ErrorCode::resources, option("device"), "CUDA cannot be loaded: " + reason, "use " + option("device") + " cpu"};
   }
   return reinterpret_cast<Function>(found);
 }
@@ -42,12 +51,14 @@ Function function_of_module(const char* name) {
 
 bool module_exists() { return std::filesystem::exists(module_path()); }
 
-int count_devices() {
+DeviceCount find_devices() {
+  DeviceCount found;
   try {
-    return function_of_module<CountDevices>(kCountDevices)();
-  } catch (const Error&) {
-    return 0;
+    function_of_module<FindDevices>(kFindDevices)(found);
+  } catch (const Error& error) {
+    found.reason = error.problem;
   }
+  return found;
 }
 
 Result<Rates> load_rates(int ordinal, Precision precision) {

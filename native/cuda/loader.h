@@ -9,8 +9,8 @@ namespace probust::cuda {
 /// Whether the backend's module is in the program's folder.
 bool module_exists();
 
-/// The number of devices; 0 without a module or driver.
-int count_devices();
+/// count_devices of the module. Without a module, the reason is why there is none.
+DeviceCount find_devices();
 
 /// measure_rates of the module.
 Result<Rates> load_rates(int ordinal, Precision precision);

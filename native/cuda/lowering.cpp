@@ -135,6 +135,11 @@ void DeviceLowering::note_on_the_host(Op op) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
+void DeviceLowering::note_slow(ValueId id, const std::string& reason) {
+  const std::string& name = node(id).name;
+  lowered_.slow[reason].push_back(name.empty() ? std::string(definition(node(id).op).name) : name);
+}
+
 // The one table of lowering functions. Operators that are not here run on the host.
 Lower lower_function(Op op) {
   switch (op) {

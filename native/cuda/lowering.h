@@ -56,12 +56,21 @@ struct Step {
   std::function<void(const Call&)> run;
 };
 
+/// A convolution by the library, of so many images per lane.
+struct LibraryConvolution {
+  Convolution convolution;
+  std::int64_t images;
+  Extent extent;
+};
+
 /// The result of lowering a graph.
 struct Lowered {
   std::vector<Storage> storages;
   std::vector<Step> steps;
   std::vector<int> outputs;  ///< storages, in plain order
   std::vector<std::string> on_the_host;
+  std::vector<LibraryConvolution> convolutions;
+  std::map<std::string, std::vector<std::string>> slow;             ///< nodes that run by slow kernels, by the reason
   std::map<std::vector<std::int32_t>, Array<std::int32_t>> tables;  ///< offsets that kernels read
   std::vector<Array<float>> constants;
 };
@@ -122,6 +131,8 @@ class DeviceLowering {
   std::map<ValueId, ChainPlan> pending;
 
   void note_on_the_host(Op op);
+  void note_convolution(const LibraryConvolution& one) { lowered_.convolutions.push_back(one); }
+  void note_slow(ValueId id, const std::string& reason);
 
  private:
   struct Placed {

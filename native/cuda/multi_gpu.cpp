@@ -12,13 +12,14 @@ namespace {
 class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
  public:
   MultiGpuExecutor(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) : options_(options) {
-    const int count = std::max(1, device_count());  // without devices, the first one throws the error
+    const int count = std::max(1, count_devices().count);  // without devices, the first one throws the error
     cuda.progress = &progress;
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       cuda.ordinal = ordinal;
       parts_.push_back(make_cuda_executor(classifier, options, cuda).value());
       cuda.warn = [](const std::string&) {};  // the others would warn of the same
     }
+    options_ = parts_[0]->options();  // memory is the host's
   }
 
   std::string_view name() const override { return "cuda:all"; }

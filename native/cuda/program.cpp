@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/narrow.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -25,8 +26,8 @@ Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, co
 
 }  // namespace
 
-DeviceProgram::DeviceProgram(Device& device, const Graph& graph)
-    : device_(device), lowered_(DeviceLowering(device, graph).finish()) {
+DeviceProgram::DeviceProgram(Device& device, const Graph& graph, Warn warn)
+    : device_(device), lowered_(DeviceLowering(device, graph).finish()), replays_(std::move(warn)) {
   plan();
 }
 
@@ -72,6 +73,17 @@ std::int64_t DeviceProgram::workspace_bytes(const Batch& batch) const {
   std::int64_t floats = 0;
   for (const Slot& slot : slots_) floats += fenced(slot.elements * batch.lanes(slot.extent));
   return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+// The device keeps one copy of each kind, as large as the largest.
+std::int64_t DeviceProgram::narrow_bytes(const Batch& batch) const {
+  if (device_.precision() != Precision::bf16) return 0;
+  ConvolutionSizes most{0, 0, 0};
+  for (const LibraryConvolution& one : lowered_.convolutions) {
+    const ConvolutionSizes sizes = narrow_sizes(one.convolution, one.images * batch.lanes(one.extent));
+    most = {std::max(most.read, sizes.read), std::max(most.written, sizes.written), std::max(most.filter, sizes.filter)};
+  }
+  return (most.read + most.written + most.filter) * kNarrowBytes;
 }
 
 std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::span<const float* const> inputs,

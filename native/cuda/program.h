@@ -15,10 +15,13 @@ namespace probust::cuda {
 class DeviceProgram {
  public:
   /// Throws Error{unsupported} for what the device does not support, Error{resources} if constants do not fit its memory.
-  DeviceProgram(Device& device, const Graph& graph);
+  DeviceProgram(
+      Device& device, const Graph& graph, Warn warn = [](const std::string&) {});
 
   /// Device memory in bytes for a run of this size, without inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
+  /// What the device takes in addition for narrow copies of the operands of convolutions.
+  std::int64_t narrow_bytes(const Batch& batch) const;
 
   /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
   struct Value {
@@ -30,6 +33,8 @@ class DeviceProgram {
   /// the lanes of its own extent.
   std::vector<Value> run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const;
 
+  /// Nodes that run by slow kernels of our own, by the reason.
+  const std::map<std::string, std::vector<std::string>>& slow() const { return lowered_.slow; }
   /// Operators without a kernel, which run on the host.
   const std::vector<std::string>& on_the_host() const { return lowered_.on_the_host; }
 

@@ -19,9 +19,15 @@ void Replays::run(Device& device, Key key, const std::function<void()>& work) {
   }
   std::rotate(entries_.begin(), found, found + 1);
   Entry& entry = entries_.front();
-  if (entry.recording == nullptr) entry.recording = device.record(work);
-  refused_ = entry.recording == nullptr;
-  if (refused_) return work();
+  if (entry.recording == nullptr) {
+    Recorded recorded = device.record(work);
+    entry.recording = std::move(recorded.recording);
+    refused_ = entry.recording == nullptr;
+    if (refused_) {
+      warn_("kernels cannot be recorded, so each is launched by itself: " + recorded.refusal);
+      return work();
+    }
+  }
   device.replay(*entry.recording);
 }
 

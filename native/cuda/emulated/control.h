@@ -19,6 +19,9 @@ void let_dawdle(Stream stream);
 /// Sets whether recording fails from now on.
 void refuse_recordings(bool refuse);
 
+/// Sets whether convolutions are refused from now on.
+void refuse_convolutions(bool refuse);
+
 /// The number of replays so far.
 std::int64_t replays_so_far();
 

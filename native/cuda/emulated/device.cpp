@@ -17,6 +17,7 @@
 #include "cuda/emulated/control.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
+#include "cuda/narrow.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -80,8 +81,9 @@ struct Device::State {
 
   Precision precision;
   std::uint64_t epoch = 0;
-  Array<float> workspace;           // of convolutions: the sums of one image
-  Recording* recorded = nullptr;    // while recording
+  Array<float> workspace;                                  // of convolutions: the sums of one image
+  Array<std::uint16_t> narrow_x, narrow_y, narrow_filter;  // takes the memory that a GPU needs for them
+  Recording* recorded = nullptr;                           // while recording
   const char* forbidden = nullptr;  // something forbidden that happened while recording and could not throw
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
@@ -100,7 +102,7 @@ struct Device::State {
 namespace {
 
 std::atomic<Stream> g_dawdler{Stream::side};
-std::atomic<bool> g_refuses{false};
+std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false};
 std::atomic<std::int64_t> g_replays{0};
 
 // An operand as a tensor core rounds it: to 11 or 8 bits, to nearest.
@@ -113,14 +115,17 @@ float rounded(float value, Precision precision) {
 
 }  // namespace
 
-int device_count() { return 2; }
+DeviceCount count_devices() { return {2, ""}; }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(precision)) {
-  if (ordinal < 0 || ordinal >= device_count())
+  if (ordinal < 0 || ordinal >= count_devices().count)
     throw Error{ErrorCode::resources, option("device"), "there is no device " + std::to_string(ordinal), "use cuda:0"};
 }
 
-Device::~Device() { state_->workspace = {}; }
+Device::~Device() {
+  state_->workspace = {};
+  for (Array<std::uint16_t>* narrow : {&state_->narrow_x, &state_->narrow_y, &state_->narrow_filter}) *narrow = {};
+}
 
 void Device::use() {}
 
@@ -128,6 +133,8 @@ void Device::set_precision(Precision precision) {
   if (precision != state_->precision) ++state_->epoch;
   state_->precision = precision;
 }
+
+Precision Device::precision() const { return state_->precision; }
 
 std::string Device::name() const { return "emulated"; }
 
@@ -264,12 +271,14 @@ void submit(Device& device, Work work) {
 
 void refuse_recordings(bool refuse) { g_refuses = refuse; }
 
+void refuse_convolutions(bool refuse) { g_refuses_convolutions = refuse; }
+
 std::int64_t replays_so_far() { return g_replays; }
 
-std::shared_ptr<const Recording> Device::record(const Work& work) {
+Recorded Device::record(const Work& work) {
   state_->forbid_while_recording("recording");
   state_->forbid_on_the_side("recording");
-  if (g_refuses) return nullptr;
+  if (g_refuses) return {nullptr, "the test refuses"};
   const auto recording = std::make_shared<Recording>(Recording{state_->epoch, {}});
   state_->recorded = recording.get();
   try {
@@ -282,7 +291,7 @@ std::shared_ptr<const Recording> Device::record(const Work& work) {
   state_->recorded = nullptr;
   if (const char* what = std::exchange(state_->forbidden, nullptr))
     throw std::logic_error(std::string(what) + " while recording");
-  return recording;
+  return {recording, ""};
 }
 
 void Device::replay(const Recording& recording) {
@@ -319,14 +328,13 @@ void Device::multiply(const Product& p) {
 }
 
 // The cases that cuDNN's descriptors can represent.
-bool Device::convolves(const Convolution& convolution) const {
-  return convolution.window.image.size() == 2 && convolution.window.pad_low == convolution.window.pad_high;
+std::string Device::refusal(const Convolution& convolution) const {
+  if (g_refuses_convolutions) return "the test refuses";
+  if (convolution.window.image.size() != 2) return "images do not have two axes";
+  return convolution.window.pad_low == convolution.window.pad_high ? "" : "padding differs between the sides";
 }
 
 namespace {
-
-std::int64_t image_size(const Convolution& c) { return element_count(c.window.image) * c.in_channels; }
-std::int64_t output_size(const Convolution& c) { return element_count(c.window.output()) * c.out_channels; }
 
 // One image in cuDNN's layout: images [H, W, C], filters [O, kh, kw, C / groups]. The trilinear form (ops/conv.cpp), with one of
 // its three factors being the sum.
@@ -359,8 +367,13 @@ void convolve_one(const Convolution& convolution, Precision precision, const flo
 // Sums go to a workspace that grows, as in cuDNN; recordings contain its address.
 void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
   state_->forbid_on_the_side("convolution");
-  const std::int64_t size_x = c.transposed ? output_size(c) : image_size(c),
-                     size_y = c.transposed ? image_size(c) : output_size(c);
+  const std::int64_t size_x = sizes_of(c).read, size_y = sizes_of(c).written;
+  if (state_->precision == Precision::bf16) {
+    const ConvolutionSizes narrow = narrow_sizes(c, images);
+    (void)state_->narrow_x.grown(*this, narrow.read);
+    (void)state_->narrow_y.grown(*this, narrow.written);
+    (void)state_->narrow_filter.grown(*this, narrow.filter);
+  }
   if (size_y > state_->workspace.size()) ++state_->epoch;
   submit(*this, [=, precision = state_->precision, sums = state_->workspace.grown(*this, size_y)] {
     for (std::int64_t n = 0; n < images; ++n) {

@@ -14,6 +14,7 @@
 #include "cuda/gpu/libraries.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
+#include "cuda/narrow.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -22,9 +23,8 @@ namespace {
 // Bytes; algorithms that need more are skipped.
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's recommendation for Hopper
 
-constexpr std::int64_t kNarrowElements = std::int64_t{1} << 27;      // of bf16 images at once: 256 MiB
-constexpr int kOldest = 8;                                           // minimum compute capability for which kernels are compiled
-constexpr std::int64_t kMostProducts = 32768;                        // in one call: cuBLASLt's limit is 65535
+constexpr int kOldest = 75, kNarrow = 80;      // compute capabilities 7.5, and 8.0: the first with tf32 and bf16
+constexpr std::int64_t kMostProducts = 32768;  // in one call: cuBLASLt's limit is 65535
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
 
 struct ToBf16 {
@@ -189,8 +189,8 @@ struct Device::State {
     try {
       if (found == planned_convolutions.end()) found = planned_convolutions.emplace(key, plan(c, images)).first;
       if (found->second) grown(device, workspace, static_cast<std::int64_t>(found->second->workspace));
-    } catch (const Error&) {
-      if (images == 1) throw;
+    } catch (const Error& error) {
+      if (images == 1 || !(error.code == ErrorCode::unsupported || is_out_of_memory(error))) throw;
       found = planned_convolutions.insert_or_assign(key, std::nullopt).first;
     }
     return found->second ? &*found->second : nullptr;
@@ -236,7 +236,10 @@ struct Device::State {
     cudnnConvolutionDescriptor_t raw = nullptr;
     check(cudnnCreateConvolutionDescriptor(&raw), "cuDNN convolution");
     planned.description.reset(raw);
-    const cudnnMathType_t math = precision == Precision::float32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+    // By default, tensor cores take float32 as tf32; other types only if they are allowed to.
+    const cudnnMathType_t math = precision == Precision::float32 ? CUDNN_FMA_MATH
+                                 : precision == Precision::bf16  ? CUDNN_TENSOR_OP_MATH
+                                                                 : CUDNN_DEFAULT_MATH;
     check(cudnnSetConvolution2dDescriptor(raw, static_cast<int>(w.pad_low[0]), static_cast<int>(w.pad_low[1]),
                                           static_cast<int>(w.stride[0]), static_cast<int>(w.stride[1]),
                                           static_cast<int>(w.dilation[0]), static_cast<int>(w.dilation[1]),
@@ -266,36 +269,37 @@ struct Device::State {
       check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");
       planned.workspace = best.memory;
     }
+    if (tracing()) say_plan(c, images, planned, math);
     return planned;
   }
 };
 
-int device_count() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  (void)cudaGetLastError();
-  return 0;
-}
-
-Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>()) {
+DeviceCount count_devices() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   (void)cudaGetLastError();
-  if (status != cudaSuccess || count == 0) {
-    throw Error{
-        ErrorCode::resources, option("device"),
-        std::string("no CUDA device was found (") + cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status) + ")",
-        "use " + option("device") + " cpu"};
-  }
+  if (status == cudaSuccess && count > 0) return {count, ""};
+  return {0, std::string("no CUDA device was found (") + cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status) +
+                 ")"};
+}
+
+Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>()) {
+  const auto [count, reason] = count_devices();
+  if (count == 0) throw Error{ErrorCode::resources, option("device"), reason, "use " + option("device") + " cpu"};
   if (ordinal < 0 || ordinal >= count)
     throw Error{ErrorCode::resources, option("device"), "there is no CUDA device " + std::to_string(ordinal),
                 "the last one is cuda:" + std::to_string(count - 1)};
-  int major = 0;
+  int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "CUDA device");
-  if (major < kOldest) {
-    throw Error{ErrorCode::resources, option("device"),
-                "CUDA device " + std::to_string(ordinal) + " is of an older kind than Ampere",
-                "use " + option("device") + " cpu"};
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal), "CUDA device");
+  const int capability = 10 * major + minor;
+  const std::string kind =
+      "CUDA device " + std::to_string(ordinal) + " has compute capability " + std::to_string(major) + "." + std::to_string(minor);
+  if (capability < kOldest)
+    throw Error{ErrorCode::resources, option("device"), kind + "; 7.5 is the oldest", "use " + option("device") + " cpu"};
+  if (capability < kNarrow && precision != Precision::float32) {
+    throw Error{ErrorCode::resources, option("precision"), kind + ", which has no " + name_of(precision),
+                "use " + option("precision") + " float32"};
   }
   state_->ordinal = ordinal;
   state_->precision = precision;
@@ -313,6 +317,8 @@ void Device::set_precision(Precision precision) {
   if (precision != state_->precision) ++state_->epoch;
   state_->precision = precision;
 }
+
+Precision Device::precision() const { return state_->precision; }
 
 std::string Device::name() const {
   cudaDeviceProp properties{};
@@ -336,6 +342,7 @@ void* Device::allocate(std::int64_t bytes) {
 
 // Waits for the device, so that no work still reads the memory: cudaFree need not wait.
 void Device::release(void* memory) noexcept {
+  cudaSetDevice(state_->ordinal);
   cudaDeviceSynchronize();
   cudaFree(memory);
 }
@@ -367,13 +374,13 @@ void Device::clear(void* memory, std::int64_t bytes) {
 
 void Device::fence(float*, std::vector<Zone>) {}
 
-std::shared_ptr<const Recording> Device::record(const std::function<void()>& work) {
-  const CapturedGraph graph = captured(state_->stream, work);
+Recorded Device::record(const std::function<void()>& work) {
+  const auto [graph, refusal] = captured(state_->stream, work);
   cudaGraphExec_t executable = nullptr;
-  if (graph != nullptr && cudaGraphInstantiate(&executable, graph.get(), 0) == cudaSuccess)
-    return std::make_shared<const Recording>(executable, state_->stream);
+  const cudaError_t status = graph == nullptr ? cudaSuccess : cudaGraphInstantiate(&executable, graph.get(), 0);
   (void)cudaGetLastError();  // otherwise the next launch would report it
-  return nullptr;
+  if (executable == nullptr) return {nullptr, refusal.empty() ? cudaGetErrorString(status) : refusal};
+  return {std::make_shared<const Recording>(executable, state_->stream), ""};
 }
 
 void Device::replay(const Recording& recording) { check(cudaGraphLaunch(recording.graph, state_->stream), "kernels"); }
@@ -416,39 +423,37 @@ void Device::multiply(const Product& p) {
   }
 }
 
-bool Device::convolves(const Convolution& convolution) const {
-  if (convolution.window.image.size() != 2 || convolution.window.pad_low != convolution.window.pad_high) return false;
+std::string Device::refusal(const Convolution& convolution) const {
+  if (convolution.window.image.size() != 2) return "images do not have two axes";
+  if (convolution.window.pad_low != convolution.window.pad_high) return "padding differs between the sides";
   (void)state_->convolution_handle();
   try {
     (void)state_->plan(convolution, 1);
-    return true;
-  } catch (const Error&) {
-    return false;
+    return {};
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::unsupported) throw;
+    return error.problem;
   }
 }
 
 void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
-  const std::int64_t image = element_count(c.window.image) * c.in_channels,
-                     output = element_count(c.window.output()) * c.out_channels;
-  const std::int64_t size_x = c.transposed ? output : image, size_y = c.transposed ? image : output;
+  const ConvolutionSizes sizes = sizes_of(c);
   const bool narrow = state_->precision == Precision::bf16;
-  const std::int64_t most = narrow ? std::min(kMostElements, kNarrowElements) : kMostElements;
-  const std::int64_t step = std::min(images, std::max<std::int64_t>(1, most / std::max(image, output)));
-  const std::int64_t weights = c.out_channels * element_count(c.window.kernel) * c.in_channels / c.window.groups;
-  if (narrow) for_each(*this, weights, ToBf16{c.filter, state_->grown(*this, state_->narrow_filter, weights)});
+  const std::int64_t step = images_together(sizes, images, narrow ? std::min(kMostElements, kNarrowElements) : kMostElements);
+  if (narrow) for_each(*this, sizes.filter, ToBf16{c.filter, state_->grown(*this, state_->narrow_filter, sizes.filter)});
   for (std::int64_t first = 0; first < images; first += step) {
     const std::int64_t count = std::min(step, images - first);
-    const float* from = x + first * size_x;
-    float* to = y + first * size_y;
+    const float* from = x + first * sizes.read;
+    float* to = y + first * sizes.written;
     if (!narrow) {
-      state_->convolve(*this, c, count, from, c.filter, to, size_x, size_y);
+      state_->convolve(*this, c, count, from, c.filter, to, sizes.read, sizes.written);
       continue;
     }
-    __nv_bfloat16 *narrow_x = state_->grown(*this, state_->narrow_x, step * size_x),
-                  *narrow_y = state_->grown(*this, state_->narrow_y, step * size_y);
-    for_each(*this, count * size_x, ToBf16{from, narrow_x});
-    state_->convolve(*this, c, count, narrow_x, state_->narrow_filter.data(), narrow_y, size_x, size_y);
-    for_each(*this, count * size_y, FromBf16{narrow_y, to});
+    __nv_bfloat16 *narrow_x = state_->grown(*this, state_->narrow_x, step * sizes.read),
+                  *narrow_y = state_->grown(*this, state_->narrow_y, step * sizes.written);
+    for_each(*this, count * sizes.read, ToBf16{from, narrow_x});
+    state_->convolve(*this, c, count, narrow_x, state_->narrow_filter.data(), narrow_y, sizes.read, sizes.written);
+    for_each(*this, count * sizes.written, FromBf16{narrow_y, to});
   }
 }
 

@@ -5,7 +5,10 @@
 #include <cuda_runtime.h>
 #include <cudnn.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,9 +37,30 @@ inline void check(cublasStatus_t status, const char* what) {
   throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cublasLtGetStatusString(status), ""};
 }
 
+// cuDNN 9 divides this status into many, and says more about the last error of a thread.
+inline bool is_unsupported(cudnnStatus_t status) {
+#if CUDNN_MAJOR >= 9
+  return CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
+#else
+  return status == CUDNN_STATUS_NOT_SUPPORTED;
+#endif
+}
+
+inline std::string last_cudnn_error() {
+  std::string text;
+#if CUDNN_MAJOR >= 9
+  std::array<char, 1024> buffer{};
+  cudnnGetLastErrorString(buffer.data(), buffer.size());
+  text = buffer.data();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+#endif
+  return text.empty() ? text : " (" + text + ")";
+}
+
 inline void check(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cudnnGetErrorString(status), ""};
+  throw Error{is_unsupported(status) ? ErrorCode::unsupported : ErrorCode::resources, "device",
+              std::string(what) + ": " + cudnnGetErrorString(status) + last_cudnn_error(), ""};
 }
 
 // Library handles that are freed with their owner.
@@ -150,24 +174,55 @@ const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t
     const bool precise = math != CUDNN_FMA_MATH || one.mathType == CUDNN_FMA_MATH;
     if (fits && precise && one.determinism == CUDNN_DETERMINISTIC) return one;
   }
-  throw Error{ErrorCode::unsupported, "device", "cuDNN has no algorithm for a convolution of this model",
+  throw Error{ErrorCode::unsupported, "device",
+              "none of cuDNN's " + std::to_string(found.size()) +
+                  " algorithms is deterministic, keeps the precision and needs at most " +
+                  std::to_string(kConvolutionWorkspace >> 20) + "M",
               "use " + option("device") + " cpu"};
 }
 
-// Captures the stream work of `work` as a graph; null if something cannot be captured. None of the work has then been done, and
-// any other errors show when it is done directly.
-inline CapturedGraph captured(cudaStream_t stream, const std::function<void()>& work) {
-  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return nullptr;
-  bool whole = true;
+/// Whether PROBUST_CUDA_TRACE is set: then the choices of the libraries are printed to stderr.
+inline bool tracing() {
+  static const bool set = std::getenv("PROBUST_CUDA_TRACE") != nullptr;
+  return set;
+}
+
+inline void say_plan(const Convolution& c, std::int64_t images, const PlannedConvolution& planned, cudnnMathType_t asked) {
+  cudnnMathType_t given{};
+  check(cudnnGetConvolutionMathType(planned.description.get(), &given), "cuDNN precision");
+  const Window& w = c.window;
+  std::fprintf(
+      stderr,
+      "convolution%s, %lld to %lld channels, %lld x %lld, kernel %lld x %lld, stride %lld x %lld, %lld groups, %lld images: "
+      "algorithm %d, math type %d (asked for %d), workspace %.1f MiB\n",
+      c.transposed ? " transposed" : "", static_cast<long long>(c.transposed ? c.out_channels : c.in_channels),
+      static_cast<long long>(c.transposed ? c.in_channels : c.out_channels), static_cast<long long>(w.image[0]),
+      static_cast<long long>(w.image[1]), static_cast<long long>(w.kernel[0]), static_cast<long long>(w.kernel[1]),
+      static_cast<long long>(w.stride[0]), static_cast<long long>(w.stride[1]), static_cast<long long>(w.groups),
+      static_cast<long long>(images), c.transposed ? static_cast<int>(planned.backward) : static_cast<int>(planned.forward),
+      static_cast<int>(given), static_cast<int>(asked), static_cast<double>(planned.workspace) / (1 << 20));
+}
+
+struct Captured {
+  CapturedGraph graph;  ///< null if something cannot be captured: none of the work has then been done
+  std::string refusal;
+};
+
+// Captures the stream work of `work` as a graph. Other errors than those of capturing show when the work is done directly.
+inline Captured captured(cudaStream_t stream, const std::function<void()>& work) {
+  const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (begun != cudaSuccess) return {nullptr, cudaGetErrorString(begun)};
+  std::string refusal;
   try {
     work();
-  } catch (...) {
-    whole = false;
+  } catch (const std::exception& problem) {
+    refusal = problem.what();
   }
   cudaGraph_t raw = nullptr;
-  whole = cudaStreamEndCapture(stream, &raw) == cudaSuccess && whole;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &raw);
   CapturedGraph graph(raw);
-  return whole ? std::move(graph) : nullptr;
+  if (refusal.empty() && ended != cudaSuccess) refusal = cudaGetErrorString(ended);
+  return {refusal.empty() ? std::move(graph) : nullptr, refusal};
 }
 
 }  // namespace probust::cuda

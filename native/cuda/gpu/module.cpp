@@ -15,6 +15,6 @@ void probust_measure_cuda_rates(int ordinal, probust::cuda::Precision precision,
   measured = probust::guarded("device", [&] { return probust::cuda::measure_rates(ordinal, precision); });
 }
 
-int probust_count_cuda_devices() { return probust::cuda::device_count(); }
+void probust_find_cuda_devices(probust::cuda::DeviceCount& found) { found = probust::cuda::count_devices(); }
 
 }  // extern "C"

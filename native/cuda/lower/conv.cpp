@@ -65,6 +65,7 @@ void lower_by_library(DeviceLowering& l, ValueId id, const Padded& image, const 
         move_by(DeviceLowering::offsets(sources, unpadded, Order::channels_last, image.shape, Order::channels_last)));
   }
   const std::int64_t images = node.shape[0];
+  l.note_convolution({convolution, images, extent});
   const auto run = [=](const Call& call) {
     const Output out = call.out();
     call.device.convolve(convolution, images * out.lanes, call.in(0).data, out.data);
@@ -112,6 +113,15 @@ void lower_directly(DeviceLowering& l, ValueId id, std::int64_t in_channels, std
   });
 }
 
+// Why the library has no call for a convolution, whatever the device; empty if it has.
+std::string misfit(const DeviceLowering& l, const Node& node) {
+  const std::size_t axes = std::get<Window>(node.attributes).image.size();
+  if (node.op == Op::conv_filter_grad || l.node(node.inputs[1]).op != Op::constant) return "the filter is not a constant";
+  if (axes == 0 || axes > 2) return "images have " + std::to_string(axes) + " axes";
+  if (l.node(node.inputs[0]).extent != node.extent) return "the image is the same for all lanes";
+  return {};
+}
+
 }  // namespace
 
 void lower_conv(DeviceLowering& l, ValueId id) {
@@ -121,13 +131,15 @@ void lower_conv(DeviceLowering& l, ValueId id) {
   const bool transposed = node.op == Op::conv_transpose;
   const std::int64_t in_channels = transposed ? node.shape[1] : first[1];
   const std::int64_t out_channels = node.op == Op::conv ? node.shape[1] : transposed ? first[1] : second[1];
-  const bool fits = node.op != Op::conv_filter_grad && l.node(node.inputs[1]).op == Op::constant && window.image.size() <= 2 &&
-                    !window.image.empty() && l.node(node.inputs[0]).extent == node.extent;
-  if (!fits || element_count(node.shape) == 0 || element_count(first) == 0)
-    return lower_directly(l, id, in_channels, out_channels);
+  if (element_count(node.shape) == 0 || element_count(first) == 0) return lower_directly(l, id, in_channels, out_channels);
+  const auto run_directly = [&](const std::string& reason) {
+    l.note_slow(id, reason);
+    lower_directly(l, id, in_channels, out_channels);
+  };
+  if (const std::string reason = misfit(l, node); !reason.empty()) return run_directly(reason);
   const Padded image = padded(window, transposed ? node.shape : first);
   Convolution convolution{with_two_axes(image.window), in_channels, out_channels, transposed, nullptr};
-  if (!l.device.convolves(convolution)) return lower_directly(l, id, in_channels, out_channels);
+  if (const std::string reason = l.device.refusal(convolution); !reason.empty()) return run_directly(reason);
   convolution.filter = l.constant(channels_last(constant_value(l.graph, node.inputs[1])));
   lower_by_library(l, id, image, convolution);
 }
