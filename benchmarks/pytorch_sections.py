@@ -184,7 +184,7 @@ probability**, which is in its favour. The paper's formulation {cdf}. Its serial
 batched form, the other column of the table of runtimes in its preprints, is measured once, and left out if a call takes more
 than {call} s. Bold: the target against the serial form is reached."""
 ESTIMATORS_MISSED = """Where convolutions dominate, as in ResNet-18, the paper's serial formulation takes about twice the time of PyTorch's best, and
-its targets are missed for the reasons above: with 100 classes, 20 would take nine times the rate of a matrix product. With
+its targets are out of reach for the reasons above: with 100 classes, 20 would take nine times the rate of a matrix product. With
 100 classes, most of the time of the paper's `taylor` on small networks is SciPy's normal CDF, which `mmse:5` computes once as
 well; so the ratio of `mmse:5` is smaller."""
 WITH_CDF = "includes SciPy's multivariate normal CDF"
@@ -232,8 +232,9 @@ def estimators(session, networks, has_scipy):
 
     for_each(session, networks, measure, failures)
     failures.say()
-    page.add()
-    page.paragraph(ESTIMATORS_MISSED)
+    if any(network.against_paper for network in networks):
+        page.add()
+        page.paragraph(ESTIMATORS_MISSED)
 
 
 # ---- memory and growth: whole tasks, each in a process of its own

@@ -13,6 +13,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/exec/gradient_graphs.h"
 #include "probust/ops/append.h"
+#include "probust/ops/op.h"
 #include "probust/passes/simplify.h"
 #include "support/architectures.h"
 #include "support/imported.h"
@@ -708,6 +709,19 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
       EXPECT_LT(most_memory_held() - before, given + kBeside) << given << ", " << name_of(precision);
     }
   }
+}
+#endif
+
+#ifdef PROBUST_CUDA_EMULATED
+TEST(CudaExecutor, LightNetworksRunMoreLanes) {
+  std::mt19937 random(13);
+  const Graph light = test::linear_classifier(test::random_tensor({3, 4}, random), test::random_tensor({3}, random));
+  be_busy_with(65536 * flops(light));
+  EXPECT_EQ(on_device(light)->forward_batch().examples, 65536);
+  be_busy_with(10000 * flops(light));
+  EXPECT_EQ(on_device(light)->forward_batch().examples, 16384);
+  be_busy_with(0);
+  EXPECT_EQ(on_device(light)->forward_batch().examples, 4096);
 }
 #endif
 

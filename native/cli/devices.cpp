@@ -107,6 +107,12 @@ std::string cuda_status() {
   return count > 0 ? fmt::format("compiled in, {} device{}", count, count == 1 ? "" : "s") : "compiled in; " + why_no_cuda();
 }
 
+bool leaves_gpu_idle(const Arguments& arguments) {
+  const std::vector<std::string> own = here();
+  const bool on_processor = std::find(own.begin(), own.end(), arguments.device.device) != own.end();
+  return on_processor && has_cuda() && cuda_devices() > 0;
+}
+
 std::vector<std::string> devices() {
   std::vector<std::string> names = here();
   for (int i = 0; i < cuda_devices(); ++i) names.push_back("cuda:" + std::to_string(i));

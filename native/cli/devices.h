@@ -17,6 +17,9 @@ bool has_cuda();
 /// Whether CUDA is compiled in, and how many devices there are or why there is none, in words.
 std::string cuda_status();
 
+/// Whether the run is on the processor although there is a GPU.
+bool leaves_gpu_idle(const Arguments& arguments);
+
 /// The valid names for --device on this machine.
 std::vector<std::string> devices();
 

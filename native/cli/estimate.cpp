@@ -88,6 +88,7 @@ class ModelRun {
       executor.progress.passes += plan_.passes(others - std::exchange(elsewhere, others), executor.classes());
       const Ledger::Counts counts = ledger_.counts();
       hint.show(problem_, counts.correct, counts.labelled);
+      suggest_gpu();
     };
     StopToken& stop = executor.progress.stop;
     std::optional<RankServer> server;
@@ -96,6 +97,15 @@ class ModelRun {
     if (!server) return;
     server->finish();
     work(estimator_, ledger_, stop, after);  // what other ranks gave back
+  }
+
+  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but which one is
+  // used should not depend on the machine.
+  void suggest_gpu() {
+    constexpr double kLong = 30;  // seconds
+    if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
+    gpu_suggested_ = true;
+    if (leaves_gpu_idle(arguments_)) say("{}this machine has a GPU; --device cuda may be faster\n", of_);
   }
 
   void summarize() const {
@@ -120,6 +130,7 @@ class ModelRun {
   BlockEstimator estimator_;
   Ledger ledger_;
   Stopwatch watch_;
+  bool gpu_suggested_ = false;
 };
 
 // For people who look at a run later, and for the report.

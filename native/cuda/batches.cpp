@@ -4,17 +4,27 @@
 #include <algorithm>
 
 #include "probust/exec/gradient_graphs.h"
+#include "probust/ops/op.h"
 
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kMostLanes = 4096;  // per run: enough to fill any device
-constexpr std::int64_t kSweepValues = 4;   // as many as a point has, for each lane of a sweep
+// Lanes of a run: these fill any device in networks of real size; light ones need more.
+constexpr std::int64_t kUsualLanes = 4096, kMostLanes = 65536;
+constexpr std::int64_t kSweepValues = 4;  // as many as a point has, for each lane of a sweep
 
 [[noreturn]] void too_little_memory(std::int64_t needed) {
   throw Error{ErrorCode::resources, option("memory"),
               "one example takes " + std::to_string((needed >> 10) + 1) + "K, which is more than the given memory",
               "give at least " + std::to_string((needed >> 10) + 1) + "K"};
+}
+
+// A power of two, so that halves are whole.
+std::int64_t lanes_to_fill(const Device& device, const Graph& graph) {
+  const double wanted = device.busy_flops() / std::max(1.0, flops(graph));
+  std::int64_t lanes = kUsualLanes;
+  while (lanes < kMostLanes && static_cast<double>(lanes) < wanted) lanes *= 2;
+  return lanes;
 }
 
 }  // namespace
@@ -34,6 +44,7 @@ Batches::Batches(Device& device, const Graph& classifier, const ExecutorOptions&
       warn_(std::move(warn)),
       elements_(element_count(classifier[classifier.inputs()[0]].shape)),
       classes_(classifier[classifier.outputs[0]].shape[0]),
+      most_lanes_(lanes_to_fill(device, classifier)),
       forward_(compile(classifier)),
       forward_batch_(fit_forward()) {}
 
@@ -87,28 +98,29 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
 
 // Leaves room for the gradients of a sweep, which reuses the memory of forwards and needs a few more values of a point's size.
 Batch Batches::fit_forward() {
-  Batch batch{options_.batch > 0 ? options_.batch : kMostLanes, 1};
+  Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
   const auto bytes = [&] {
-    return forward_->workspace_bytes(batch) + forward_->narrow_bytes(batch) +
+    return forward_->workspace_bytes(batch) + narrow_bytes(forward_->narrow_copies(batch)) +
            ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
   };
   while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
     if (batch.examples == 1) too_little_memory(bytes());
     batch.examples /= 2;
   }
+  narrow_ = forward_->narrow_copies(batch);
   return batch;
 }
 
 Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
   const std::int64_t seeds = std::max<std::int64_t>(1, rows);
-  Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, kMostLanes / seeds), seeds};
+  Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, most_lanes_ / seeds), seeds};
   // Forwards run between sweeps, in the same arena.
   const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
-  const auto narrow = [&] { return std::max(program.narrow_bytes(batch), forward_->narrow_bytes(forward_batch_)); };
+  const auto narrow = [&] { return larger(program.narrow_copies(batch), narrow_); };  // those of earlier programs are kept
   const auto bytes = [&] {
     const std::int64_t lanes = batch.examples * batch.seeds;
     const std::int64_t inputs = Buffers::kInputs * std::max(batch.examples, forward_batch_.examples);
-    return workspace() + narrow() + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
+    return workspace() + narrow_bytes(narrow()) + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
            (2 * elements_ * kFloatBytes + 8 * seeds) * batch.examples * seeds;
   };
   while (bytes() > options_.memory || !reserve(workspace(), batch, seeds)) {
@@ -120,6 +132,7 @@ Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
       too_little_memory(bytes());
     }
   }
+  narrow_ = narrow();
   return batch;
 }
 

@@ -117,6 +117,8 @@ class Device {
 
   std::string name() const;
   std::int64_t free_bytes() const;
+  /// Floating-point operations that take it much longer than starting the kernels of a network.
+  double busy_flops() const;
 
   /// Throws Error{resources} if there is not enough memory.
   void* allocate(std::int64_t bytes);

@@ -339,7 +339,7 @@ class CudaLanes final : public Lanes {
                const normal::Options& options) override {
       lanes_.device_.use();
       const std::int64_t bytes =
-          std::min(lanes_.options_.memory - lanes_.buffers().bytes(), lanes_.device_.free_bytes() / 10 * 9);
+          std::min(lanes_.options_.memory - lanes_.batches_->bytes(), lanes_.device_.free_bytes() / 10 * 9);
       const auto found = cuda::normal_probabilities(lanes_.device_, problems, lanes_.options_.threads, bytes, options);
       std::copy(found.begin(), found.end(), answers.begin());
     }

@@ -25,9 +25,18 @@ inline ConvolutionSizes sizes_of(const Convolution& c) {
   return c.transposed ? ConvolutionSizes{output, image, filter} : ConvolutionSizes{image, output, filter};
 }
 
+/// The larger of each kind.
+inline ConvolutionSizes larger(const ConvolutionSizes& a, const ConvolutionSizes& b) {
+  return {std::max(a.read, b.read), std::max(a.written, b.written), std::max(a.filter, b.filter)};
+}
+
 /// How many of `images` are convolved at once, if at most `most` elements may be read or written.
 inline std::int64_t images_together(const ConvolutionSizes& sizes, std::int64_t images, std::int64_t most) {
   return std::min(images, std::max<std::int64_t>(1, most / std::max(sizes.read, sizes.written)));
+}
+
+inline std::int64_t narrow_bytes(const ConvolutionSizes& sizes) {
+  return (sizes.read + sizes.written + sizes.filter) * kNarrowBytes;
 }
 
 /// Elements of the narrow copies.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cuda/narrow.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -75,15 +74,12 @@ std::int64_t DeviceProgram::workspace_bytes(const Batch& batch) const {
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
 
-// The device keeps one copy of each kind, as large as the largest.
-std::int64_t DeviceProgram::narrow_bytes(const Batch& batch) const {
-  if (device_.precision() != Precision::bf16) return 0;
+ConvolutionSizes DeviceProgram::narrow_copies(const Batch& batch) const {
   ConvolutionSizes most{0, 0, 0};
-  for (const LibraryConvolution& one : lowered_.convolutions) {
-    const ConvolutionSizes sizes = narrow_sizes(one.convolution, one.images * batch.lanes(one.extent));
-    most = {std::max(most.read, sizes.read), std::max(most.written, sizes.written), std::max(most.filter, sizes.filter)};
-  }
-  return (most.read + most.written + most.filter) * kNarrowBytes;
+  if (device_.precision() != Precision::bf16) return most;
+  for (const LibraryConvolution& one : lowered_.convolutions)
+    most = larger(most, narrow_sizes(one.convolution, one.images * batch.lanes(one.extent)));
+  return most;
 }
 
 std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::span<const float* const> inputs,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/lowering.h"
+#include "cuda/narrow.h"
 #include "cuda/replays.h"
 
 namespace probust::cuda {
@@ -20,8 +21,8 @@ class DeviceProgram {
 
   /// Device memory in bytes for a run of this size, without inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
-  /// What the device takes in addition for narrow copies of the operands of convolutions.
-  std::int64_t narrow_bytes(const Batch& batch) const;
+  /// The largest narrow copies of operands that convolutions take. A device keeps one of each kind.
+  ConvolutionSizes narrow_copies(const Batch& batch) const;
 
   /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
   struct Value {

@@ -22,7 +22,7 @@ cp demos/digits/digits.onnx demos/digits/points.npz "$folder/demo"
 cp tests/gpu/run.sh "$folder"
 # What a bare machine lacks. CUDA's own libraries are large and belong to its driver.
 for program in $programs; do ldd "$folder/bin/$program"; done |
-  awk '$3 ~ /^\// && $1 !~ /^(libc|libm|ld-linux.*|libcu.*|libnv.*)\.so/ { print $3 }' | sort -u | xargs -r -I{} cp -L {} "$folder/lib"
+  awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libdl|librt|libresolv|libutil|ld-linux.*|libcuda.*|libcublas.*|libcudnn.*|libnv.*)\.so/ { print $3 }' | sort -u | xargs -r -I{} cp -L {} "$folder/lib"
 if [ -d "$shared/models" ]; then
   python3 tests/gpu/pack_models.py "$shared" "$folder/shared"
 else

@@ -53,7 +53,7 @@ def main():
     (folder / "models" / "models.json").write_text(json.dumps(records))
     for record in records.values():
         shutil.copy(shared / "models" / record["model"], folder / "models")
-        if record.get("oracle_inputs"):
+        if record["dataset"].startswith("none"):  # otherwise rows of a data set
             shutil.copy(shared / "models" / record["oracle_inputs"], folder / "models" / "oracle")
     for name in IDX:
         first_of_idx(shared / "data" / name, folder / "data" / name)

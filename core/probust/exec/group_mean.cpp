@@ -64,6 +64,7 @@ void GroupMean::finish(int worker) {
   const std::int64_t total = points_.size() * samples_, batch = which_.batch.examples;
   for (std::int64_t begin = 0; begin < total; begin += batch) {
     const CopyRange copies = part(all, begin, std::min(batch, total - begin));
+    loops_.stop_if_asked();
     lanes.draw(worker, *placed_, copies);
     const Eigen::MatrixXd along = lanes.along(worker, *placed_, copies);
     for (std::int64_t lane = 0; lane < copies.lanes; ++lane)

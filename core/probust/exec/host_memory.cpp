@@ -87,8 +87,9 @@ std::int64_t HostMemory::gradient_bytes(const Program& gradient, const Batch& ba
   const std::int64_t lanes = batch.examples * batch.seeds;
   return scratch_bytes() + gradient.scratch_bytes(batch) + gradient.workspace_bytes(batch) +
          (elements_ + 2 * classes_) * lanes * kFloatBytes + 2 * elements_ * batch.examples * kFloatBytes +
-         // whitened gradients in double, for the Gram matrix
-         elements_ * batch.examples * rows * static_cast<std::int64_t>(sizeof(double));
+         // whitened gradients in double, for the Gram matrix, or raw and whitened sums of half as many points, but at least of
+         // one
+         elements_ * std::max<std::int64_t>(2, batch.examples) * rows * static_cast<std::int64_t>(sizeof(double));
 }
 
 void HostMemory::too_little(std::int64_t needed) const {

@@ -104,6 +104,7 @@ namespace {
 std::atomic<Stream> g_dawdler{Stream::side};
 std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false};
 std::atomic<std::int64_t> g_replays{0};
+std::atomic<double> g_busy{0};
 
 // An operand as a tensor core rounds it: to 11 or 8 bits, to nearest.
 float rounded(float value, Precision precision) {
@@ -133,6 +134,8 @@ void Device::set_precision(Precision precision) {
   if (precision != state_->precision) ++state_->epoch;
   state_->precision = precision;
 }
+
+double Device::busy_flops() const { return g_busy; }
 
 Precision Device::precision() const { return state_->precision; }
 
@@ -270,6 +273,8 @@ void submit(Device& device, Work work) {
 }
 
 void refuse_recordings(bool refuse) { g_refuses = refuse; }
+
+void be_busy_with(double flops) { g_busy = flops; }
 
 void refuse_convolutions(bool refuse) { g_refuses_convolutions = refuse; }
 

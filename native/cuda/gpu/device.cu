@@ -309,7 +309,11 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   state_->current = state_->stream;
 }
 
-Device::~Device() = default;
+// Arrays release their memory through the device.
+Device::~Device() {
+  state_->workspace = {};
+  for (Array<__nv_bfloat16>* narrow : {&state_->narrow_x, &state_->narrow_y, &state_->narrow_filter}) *narrow = {};
+}
 
 void Device::use() { check(cudaSetDevice(state_->ordinal), "CUDA device"); }
 
@@ -325,6 +329,9 @@ std::string Device::name() const {
   check(cudaGetDeviceProperties(&properties, state_->ordinal), "CUDA device");
   return properties.name;
 }
+
+// A millisecond at 50 TFLOP/s; a network has some tens of kernels, each of which takes microseconds to start.
+double Device::busy_flops() const { return 5e10; }
 
 std::int64_t Device::free_bytes() const {
   std::size_t available = 0, total = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/direct_tile.h"
@@ -48,8 +49,7 @@ void add_rows(const float* const* x, std::int64_t step, const float* w, std::int
   add_rows<Rows, 1>(x, step, w, terms, sums);
 }
 
-constexpr int kTileColumns = kTileRows;  // of W, where a tile's vectors are lanes
-static_assert(kStrip % kTileColumns == 0);
+constexpr int kTileColumns = std::gcd(kTileRows, static_cast<int>(kStrip));  // of W, where a tile's vectors are lanes
 
 // A vector of lanes of a row: where it is in x, and where its first column is in the output.
 struct LanesOfRow {
