@@ -68,8 +68,9 @@ std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
   for (const std::string& op : program->on_the_host())
     warn_("operator " + op + " has no kernel for this device and runs on the processor");
   for (const auto& [reason, nodes] : program->slow()) {
-    const std::string others = nodes.size() == 1 ? "" : " and " + std::to_string(nodes.size() - 1) + " more";
-    warn_("convolution " + nodes[0] + others + " run by slow kernels of our own: " + reason);
+    std::string text = "convolution " + nodes[0];
+    if (nodes.size() > 1) text += " and " + std::to_string(nodes.size() - 1) + " more";
+    warn_(text.append(" run by slow kernels of our own: ").append(reason));
   }
   return program;
 }
