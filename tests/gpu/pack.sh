@@ -10,7 +10,8 @@ programs="probust probust-gpu-tests probust-cuda-bench"
 shared=${PROBUST_SHARED:-../shared}
 
 if [ "${1:-}" != --built ]; then
-  cmake --preset cuda
+  # Machine code for two kinds of cards keeps the folder small; other cards need their own, or take what the second compiles to.
+  cmake --preset cuda -DPROBUST_CUDA_ARCHITECTURES="${PROBUST_CUDA_ARCHITECTURES:-80-real;90}"
   cmake --build --preset cuda --target probust_program probust_cuda_module probust-gpu-tests probust-cuda-bench
 fi
 
