@@ -802,7 +802,7 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
   const Points points = some_points(128, {1024}, 256);
   const Tensor exact = on_device(graph)->logits(points.x).value();
   for (const auto& [precision, least, most] :
-       {std::tuple{Precision::tf32, 1e-5F, 5e-2F}, std::tuple{Precision::bf16, 1e-3F, 5e-1F}}) {
+       {std::tuple{Precision::tf32, 1e-5F, 2e-2F}, std::tuple{Precision::bf16, 1e-3F, 2e-1F}}) {
     std::vector<std::string> told;
     CudaOptions options;
     options.precision = precision;
@@ -815,7 +815,7 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
     EXPECT_LT(worst, most);
     EXPECT_EQ(rounded->logits(points.x)->data, logits.data);
     ASSERT_EQ(told.size(), 1U);
-    const std::string expected = std::string(name_of(precision)) + " changes the logits of the first ";
+    const std::string expected = std::string(name_of(precision)) + " changes the logits of the first 16 points by up to";
     EXPECT_NE(told[0].find(expected), std::string::npos) << told[0];
   }
 }

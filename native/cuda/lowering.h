@@ -56,7 +56,7 @@ struct Step {
   std::function<void(const Call&)> run;
 };
 
-/// A convolution by the library, of so many images per lane.
+/// A convolution that the library computes; `images` is how many of them each lane has.
 struct LibraryConvolution {
   Convolution convolution;
   std::int64_t images;
