@@ -317,7 +317,7 @@ TEST(Stepwise, AStopRequestIsSeenWithinAPiece) {
 // A job may do its work by other jobs.
 TEST(Stepwise, JobsMayBeNested) {
   const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 8}).value();
-  const EstimateRequest request = request_of(3, {"mmse:20", "mc:100"}, {"gaussian:0.2"});
+  const EstimateRequest request = request_of(3, {"mmse:200", "mc:100"}, {"gaussian:0.2"});
   const std::vector<Row> expected = at_once(*executor, request);
   Computation<std::vector<Row>> outer(*executor, 1, [&](Executor& of) {
     EstimateRun inner(of, request);
