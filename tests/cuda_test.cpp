@@ -18,6 +18,7 @@
 #include "support/architectures.h"
 #include "support/imported.h"
 #include "support/networks.h"
+#include "support/on_device.h"
 #include "support/op_graphs.h"
 #include "support/random_layers.h"
 #include "support/shared_models.h"
@@ -28,50 +29,8 @@
 namespace probust::cuda {
 namespace {
 
-std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows) {
-  const auto columns = static_cast<std::int64_t>(from.size()) / rows;
-  std::vector<float> to(from.size());
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
-  }
-  return to;
-}
-
-// Runs a graph on the device. Inputs and outputs are [elements][lanes]; outputs have all lanes.
-std::vector<std::vector<float>> run_on_device(const Graph& graph, const Batch& batch,
-                                              const std::vector<std::vector<float>>& inputs) {
-  static Device& device = *new Device(0, Precision::float32);  // shared by all tests: creating one is slow
-  const DeviceProgram program(device, graph);
-  Extent largest = Extent::example;
-  for (const ValueId id : graph.inputs()) largest = std::max(largest, graph[id].extent);
-  std::vector<Array<float>> placed;
-  std::vector<const float*> addresses;
-  const std::vector<ValueId> ids = graph.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    placed.emplace_back(device, transposed(inputs[i], std::max<std::int64_t>(1, element_count(graph[ids[i]].shape))));
-    addresses.push_back(placed.back().data());
-  }
-  Array<float> arena;
-  std::vector<std::vector<float>> outputs;
-  const auto values = program.run(batch, addresses, arena);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::int64_t elements = element_count(graph[graph.outputs[i]].shape), lanes = batch.lanes(largest);
-    std::vector<float> own(static_cast<std::size_t>(elements * values[i].lanes));
-    device.download(own.data(), values[i].data, static_cast<std::int64_t>(own.size() * sizeof(float)));
-    std::vector<float>& all = outputs.emplace_back(static_cast<std::size_t>(elements * lanes));
-    for (std::int64_t e = 0; e < elements; ++e) {
-      for (std::int64_t lane = 0; lane < lanes; ++lane) all[e * lanes + lane] = own[lane % values[i].lanes * elements + e];
-    }
-  }
-  return outputs;
-}
-
-void expect_near(const std::vector<float>& actual, const std::vector<float>& expected, double tolerance,
-                 const std::string& what) {
-  ASSERT_EQ(actual.size(), expected.size()) << what;
-  for (std::size_t e = 0; e < expected.size(); ++e)
-    ASSERT_NEAR(actual[e], expected[e], tolerance * (1 + std::fabs(expected[e]))) << what << ", element " << e;
-}
+using test::expect_near;
+using test::run_on_device;
 
 TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
   std::mt19937 random(3);
@@ -301,7 +260,7 @@ TEST(CudaDevice, ProductsAndConvolutionsCanBeRecorded) {
       .window = {{4, 4}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, .in_channels = 1, .out_channels = 1, .filter = filter.data()};
   const auto work = [&] {
     device.multiply(product);
-    device.convolve(convolution, 1, image.data(), out.data());
+    device.convolve(convolution, 1, image.data(), nullptr, out.data());
   };
   work();
   const auto recording = device.record(work);
@@ -350,7 +309,7 @@ TEST(CudaDevice, StreamsWaitForEventsOfEachOther) {
 TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
   Device device(0, Precision::float32);
   EXPECT_THROW(device.beside([&] { device.multiply({}); }), std::logic_error);
-  EXPECT_THROW(device.beside([&] { device.convolve({}, 1, nullptr, nullptr); }), std::logic_error);
+  EXPECT_THROW(device.beside([&] { device.convolve({}, 1, nullptr, nullptr, nullptr); }), std::logic_error);
   EXPECT_THROW(device.beside([&] { (void)device.record([] {}); }), std::logic_error);
   EXPECT_THROW((void)device.record([&] { (void)device.mark(); }), std::logic_error);
   EXPECT_NE(device.record([] {}).recording, nullptr);
@@ -373,8 +332,8 @@ class Runs {
     const float* input = x.data();
     const DeviceProgram::Value y = program_.run(batch, std::span(&input, 1), arena)[0];
     const std::int64_t classes = element_count(graph_[graph_.outputs[0]].shape);
-    const std::vector<float> expected = test::run(*host_, graph_, batch, {transposed(values, batch.examples)})[0];
-    expect_near(transposed(host_copy(device, y.data, y.lanes * classes), batch.examples), expected, 1e-5, what);
+    const std::vector<float> expected = test::run(*host_, graph_, batch, {test::transposed_matrix(values, batch.examples)})[0];
+    expect_near(test::transposed_matrix(host_copy(device, y.data, y.lanes * classes), batch.examples), expected, 1e-5, what);
   }
 
   const DeviceProgram& program() const { return program_; }
@@ -425,9 +384,10 @@ TEST(CudaProgram, RecordingsDoNotOutliveTheWorkspacesOfTheDevice) {
   Runs runs(test::small_cnn());
   const Array<float> x(runs.device, 5 * 64);
   for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "before");
-  const Convolution larger{{{40, 40}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, 1, 1, false, x.data()};
+  const Convolution larger{
+      .window = {{40, 40}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, .in_channels = 1, .out_channels = 1, .filter = x.data()};
   const Array<float> image(runs.device, 1600), to(runs.device, 1600);
-  runs.device.convolve(larger, 1, image.data(), to.data());
+  runs.device.convolve(larger, 1, image.data(), nullptr, to.data());
   const std::int64_t before = replays_so_far();
   for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "after");
   EXPECT_EQ(replays_so_far() - before, 3);
@@ -562,7 +522,7 @@ TEST(CudaNoise, DrawsTheBitsOfTheProcessor) {
       for (std::int64_t e = 0; e < elements; ++e) expected[e * copies.lanes + lane] = points.x.data[point * elements + e];
     }
     shape->add({points.seed, lane_points, lane_samples}, elements, -0.7F, expected.data());
-    EXPECT_EQ(actual, transposed(expected, elements)) << name;
+    EXPECT_EQ(actual, test::transposed_matrix(expected, elements)) << name;
   }
 }
 

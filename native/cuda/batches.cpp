@@ -19,6 +19,12 @@ constexpr std::int64_t kSweepValues = 4;  // as many as a point has, for each la
               "give at least " + std::to_string((needed >> 10) + 1) + "K"};
 }
 
+std::string several(const std::vector<std::string>& convolutions) {
+  std::string text = "convolution " + convolutions[0];
+  if (convolutions.size() > 1) text += " and " + std::to_string(convolutions.size() - 1) + " more";
+  return text;
+}
+
 // A power of two, so that halves are whole.
 std::int64_t lanes_to_fill(const Device& device, const Graph& graph) {
   const double wanted = device.busy_flops() / std::max(1.0, flops(graph));
@@ -67,12 +73,30 @@ std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
   auto program = std::make_unique<DeviceProgram>(device_, graph, warn_);
   for (const std::string& op : program->on_the_host())
     warn_("operator " + op + " has no kernel for this device and runs on the processor");
-  for (const auto& [reason, nodes] : program->slow()) {
-    std::string text = "convolution " + nodes[0];
-    if (nodes.size() > 1) text += " and " + std::to_string(nodes.size() - 1) + " more";
-    warn_(text.append(" run by slow kernels of our own: ").append(reason));
-  }
+  for (const auto& [reason, nodes] : program->slow()) warn_(several(nodes) + " run by slow kernels of our own: " + reason);
+  for (const auto& [reason, nodes] : program->unfused())
+    warn_(several(nodes) + " add their bias, residual and rectifier in a kernel of our own: " + reason);
   return program;
+}
+
+std::vector<float> Batches::exact_logits(const float* points, std::int64_t most_lanes) {
+  struct Exactly {
+    explicit Exactly(Device& of) : device(of), usual(of.precision()) { device.set_precision(Precision::float32); }
+    ~Exactly() { device.set_precision(usual); }
+    Device& device;
+    Precision usual;
+  } const exactly(device_);
+  const DeviceProgram program(device_, graph_);
+  std::int64_t lanes = most_lanes;
+  while (lanes > 1 && program.workspace_bytes({lanes, 1}) > buffers.arena.size() * kFloatBytes) lanes /= 2;
+  const DeviceProgram::Value value = program.run({lanes, 1}, std::span(&points, 1), buffers.arena)[0];
+  std::vector<float> own(static_cast<std::size_t>(value.lanes * classes_)), all;
+  device_.download(own.data(), value.data, value.lanes * classes_ * kFloatBytes);
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {  // a constant network has one lane
+    const auto first = own.begin() + lane % value.lanes * classes_;
+    all.insert(all.end(), first, first + classes_);
+  }
+  return all;
 }
 
 // Allocates everything that runs of a batch need. False, with nothing held, if the device has too little memory at the moment.
@@ -100,15 +124,16 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
 // Leaves room for the gradients of a sweep, which reuses the memory of forwards and needs a few more values of a point's size.
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
+  // Once, to measure a lower precision, an example runs in float32, which takes at most twice the memory.
+  const std::int64_t exactly = device_.precision() == Precision::float32 ? 0 : 2 * forward_->workspace_bytes({1, 1});
+  const auto workspace = [&] { return std::max(forward_->workspace_bytes(batch), exactly); };
   const auto bytes = [&] {
-    return forward_->workspace_bytes(batch) + narrow_bytes(forward_->narrow_copies(batch)) +
-           ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
+    return workspace() + ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
   };
-  while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
+  while (bytes() > options_.memory || !reserve(workspace(), batch, 0)) {
     if (batch.examples == 1) too_little_memory(bytes());
     batch.examples /= 2;
   }
-  narrow_ = forward_->narrow_copies(batch);
   return batch;
 }
 
@@ -117,11 +142,10 @@ Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
   Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, most_lanes_ / seeds), seeds};
   // Forwards run between sweeps, in the same arena.
   const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
-  const auto narrow = [&] { return larger(program.narrow_copies(batch), narrow_); };  // those of earlier programs are kept
   const auto bytes = [&] {
     const std::int64_t lanes = batch.examples * batch.seeds;
     const std::int64_t inputs = Buffers::kInputs * std::max(batch.examples, forward_batch_.examples);
-    return workspace() + narrow_bytes(narrow()) + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
+    return workspace() + (elements_ * inputs + (elements_ + classes_) * lanes) * kFloatBytes +
            (2 * elements_ * kFloatBytes + 8 * seeds) * batch.examples * seeds;
   };
   while (bytes() > options_.memory || !reserve(workspace(), batch, seeds)) {
@@ -133,7 +157,6 @@ Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
       too_little_memory(bytes());
     }
   }
-  narrow_ = narrow();
   return batch;
 }
 

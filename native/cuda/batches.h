@@ -37,8 +37,9 @@ class Batches {
   Sweep prepare(Around around, std::int64_t rows);
   const DeviceProgram& gradient(Around around) const { return around == Around::point ? *gradient_ : *smoothed_; }
 
-  /// Of the buffers and of the device's narrow copies.
-  std::int64_t bytes() const { return buffers.bytes() + narrow_bytes(narrow_); }
+  /// The logits [lanes][classes] of points [lanes][elements] in float32, whatever the device's precision: of at most this many,
+  /// and of as many as fit the memory of forwards. By a program that does not stay.
+  std::vector<float> exact_logits(const float* points, std::int64_t most_lanes);
 
   Buffers buffers;
 
@@ -54,7 +55,6 @@ class Batches {
   Warn warn_;
   std::int64_t elements_, classes_, most_lanes_;
   std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_;
-  ConvolutionSizes narrow_{0, 0, 0};  // set with the forward batch
   Batch forward_batch_;
   std::map<std::pair<Around, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/numbers.h"
 #include "probust/base/error.h"
 #include "probust/graph/attributes.h"
 
@@ -21,8 +22,11 @@ namespace probust::cuda {
 enum class Precision : std::uint8_t {
   float32,  ///< no rounding: 24 bits
   tf32,     ///< 11 bits, sums in float32
-  bf16,     ///< 8 bits, sums in float32; convolutions round their results as well
+  bf16,     ///< 8 bits, sums in float32; images between convolutions are stored in 16 bits
 };
+
+/// In which convolutions of a precision read and write images.
+inline Type image_type(Precision precision) { return precision == Precision::bf16 ? Type::bf16 : Type::float32; }
 
 /// "float32", "tf32" or "bf16".
 inline const char* name_of(Precision precision) {
@@ -56,15 +60,37 @@ struct Product {
   Activation activation = Activation::none;
 };
 
-/// A convolution of channels-last images [H, W, C] with a filter [O, kh, kw, C / groups], or its transpose. Two spatial axes,
-/// with the same padding on both sides.
+/// y = activation(x * filter + bias + residual) for channels-last images x [H, W, C] and a filter [O, kh, kw, C / groups], or the
+/// transpose of the convolution. Two spatial axes, with the same padding on both sides.
 struct Convolution {
   Window window;
   std::int64_t in_channels = 0,
                out_channels = 0;  ///< of the convolution; its transpose reads out_channels and writes in_channels
   bool transposed = false;
-  const float* filter = nullptr;
+  Type type = Type::float32;  ///< of images and filter: image_type of the device's precision
+  const void* filter = nullptr;
+  const float* bias = nullptr;  ///< [O], null for none; not for a transpose
+  bool has_residual = false;    ///< another value of the result's size is added; not for a transpose
+  Activation activation = Activation::none;
+
+  bool has_epilogue() const { return bias != nullptr || has_residual || activation != Activation::none; }
+  /// Elements of an image that is read, and of one that is written.
+  std::int64_t elements_read() const { return transposed ? outputs() : inputs(); }
+  std::int64_t elements_written() const { return transposed ? inputs() : outputs(); }
+  std::int64_t elements_of_filter() const { return out_channels * element_count(window.kernel) * in_channels / window.groups; }
+
+ private:
+  std::int64_t inputs() const { return element_count(window.image) * in_channels; }
+  std::int64_t outputs() const { return element_count(window.output()) * out_channels; }
 };
+
+/// The same convolution alone.
+inline Convolution without_epilogue(Convolution convolution) {
+  convolution.bias = nullptr;
+  convolution.has_residual = false;
+  convolution.activation = Activation::none;
+  return convolution;
+}
 
 /// The end of the work submitted to a stream so far.
 struct Mark;
@@ -143,13 +169,20 @@ class Device {
   void multiply(const Product& product);
   /// Why `convolve` does not support it; empty if it does. If not, use a kernel of our own.
   std::string refusal(const Convolution& convolution) const;
-  void convolve(const Convolution& convolution, std::int64_t images, const float* x, float* y);
+  /// Why `convolve` computes an epilogue in a kernel of our own although the device might do better; empty if it does not.
+  std::string refusal_to_finish(const Convolution& convolution) const;
+  /// `residual` [images] as the result, if the convolution has one.
+  void convolve(const Convolution& convolution, std::int64_t images, const void* x, const void* residual, void* y);
 
   /// Records the device work of `work` instead of doing it; no recording if the device cannot record. The work must have been
   /// done directly before, so that everything it needs is allocated. It must use only the main stream, and must not allocate,
   /// wait, or copy from or to host memory.
   Recorded record(const std::function<void()>& work);
   void replay(const Recording& recording);
+  /// How long `work` takes on the main stream, in seconds, without waiting for its start. Not while recording.
+  double timed(const std::function<void()>& work);
+  /// Kernels (launch.h) started so far.
+  std::int64_t launches() const;
   /// Changes with device state that recordings contain (precision, workspaces): recordings of an older epoch must not be
   /// replayed.
   std::uint64_t epoch() const;

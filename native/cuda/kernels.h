@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/device.h"
+#include "cuda/numbers.h"
 #include "cuda/scalar_ops.h"
 #include "probust/noise/clip_math.h"
 #include "probust/noise/noise.h"
@@ -14,22 +15,35 @@
 namespace probust::cuda {
 
 struct Operand {
-  const float* data = nullptr;
+  const void* data = nullptr;
   std::int64_t elements = 0;
   std::int64_t own = 1;
+  Type type = Type::float32;
 
-  PROBUST_EVERYWHERE const float* lane(std::int64_t l) const {
+  PROBUST_EVERYWHERE Numbers lane(std::int64_t l) const {
+    return {static_cast<const char*>(data) + offset(l) * bytes_of(type), type};
+  }
+  /// Of an operand that is always float32.
+  PROBUST_EVERYWHERE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
+
+ private:
+  PROBUST_EVERYWHERE std::int64_t offset(std::int64_t l) const {
     // Lanes fit 32 bits, which makes the division faster.
-    return data + (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
+    return (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
   }
 };
 
 struct Output {
-  float* data = nullptr;
+  void* data = nullptr;
   std::int64_t elements = 0;
   std::int64_t lanes = 0;
+  Type type = Type::float32;
 
-  PROBUST_EVERYWHERE float* lane(std::int64_t l) const { return data + l * elements; }
+  PROBUST_EVERYWHERE MutableNumbers lane(std::int64_t l) const {
+    return {static_cast<char*>(data) + l * elements * bytes_of(type), type};
+  }
+  /// Of a result that is always float32.
+  PROBUST_EVERYWHERE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
 };
 
 // ---- arrange.cu
@@ -52,7 +66,9 @@ struct Chain {
 
   struct Read {
     Operand from;
-    const std::int32_t* source = nullptr;  ///< offset for each element of the result; null if they correspond
+    const std::int32_t* source = nullptr;  ///< offset for each element of the result; null if there is a rule
+    std::int64_t period = 0;               ///< element e reads element e % period; 0: they correspond
+    bool positive = false;                 ///< reads 1 where the operand is positive, else 0: the mask of a rectifier
   };
   struct Step {
     Op op = Op::add;
@@ -63,8 +79,10 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
-/// Applies a product's bias and activation to its result, for products that the library cannot finish itself.
+/// Applies the bias and activation of a product to its result, for products that the library cannot finish itself.
 void finish(Device& device, const Product& product);
+/// The same for a convolution, with its residual.
+void finish(Device& device, const Convolution& convolution, std::int64_t images, const void* residual, void* y);
 
 // ---- pool.cu
 

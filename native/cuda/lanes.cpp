@@ -287,12 +287,8 @@ class CudaLanes final : public Lanes {
   // The first forward in a lower precision: reports its error, measured on the first points.
   void forward_and_tell_error(std::int64_t lanes) {
     error_told_ = true;
-    const std::int64_t n = std::min<std::int64_t>(16, lanes);
-    device_.set_precision(Precision::float32);
-    run_forward(n);
-    progress_->passes -= n;
-    const std::vector<float> exact = downloaded(on_device_.data, n * classes_);
-    device_.set_precision(precision_);
+    const std::vector<float> exact = batches_->exact_logits(input().data(), std::min<std::int64_t>(16, lanes));
+    const std::int64_t n = static_cast<std::int64_t>(exact.size()) / classes_;
     run_forward(lanes);
     const std::vector<float> rounded = downloaded(on_device_.data, n * classes_);
     float largest = 0, worst = 0;
@@ -339,7 +335,7 @@ class CudaLanes final : public Lanes {
                const normal::Options& options) override {
       lanes_.device_.use();
       const std::int64_t bytes =
-          std::min(lanes_.options_.memory - lanes_.batches_->bytes(), lanes_.device_.free_bytes() / 10 * 9);
+          std::min(lanes_.options_.memory - lanes_.batches_->buffers.bytes(), lanes_.device_.free_bytes() / 10 * 9);
       const auto found = cuda::normal_probabilities(lanes_.device_, problems, lanes_.options_.threads, bytes, options);
       std::copy(found.begin(), found.end(), answers.begin());
     }

@@ -12,8 +12,8 @@ namespace probust::cuda {
 
 #ifdef __CUDACC__
 
-void check_launch();              // throws Error{numerical} if a kernel could not be started
-void* stream_of(Device& device);  // a cudaStream_t
+void check_launch(Device& device);  // counts a kernel; throws Error{resources} if it could not be started
+void* stream_of(Device& device);    // a cudaStream_t
 
 constexpr int kThreads = 256;
 
@@ -55,7 +55,7 @@ void for_each(Device& device, std::int64_t count, F f) {
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
   for_each_kernel<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0,
                     static_cast<cudaStream_t>(stream_of(device))>>>(count, f);
-  check_launch();
+  check_launch(device);
 }
 
 /// f(lane, e) for all lane < lanes, e < elements.
@@ -67,7 +67,7 @@ void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements,
   const dim3 blocks(static_cast<unsigned>((elements + kThreads - 1) / kThreads),
                     static_cast<unsigned>(lanes < kMostRows ? lanes : kMostRows));
   for_each_element_kernel<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream_of(device))>>>(lanes, elements, f);
-  check_launch();
+  check_launch(device);
 }
 
 // One warp per sum: lane l adds the terms l, l + 32, ... in order; then the lanes' sums are added pairwise in a fixed order.
@@ -90,7 +90,7 @@ void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term 
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
   sum_kernel<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0,
                static_cast<cudaStream_t>(stream_of(device))>>>(count, length, term, store);
-  check_launch();
+  check_launch(device);
 }
 
 #else
@@ -109,11 +109,13 @@ void in_no_order(std::int64_t count, Visit visit) {
 
 /// Runs `work` when its stream reaches it, or when a recording of it is replayed.
 void submit(Device& device, std::function<void()> work);
+/// The same, and counts a kernel.
+void launch(Device& device, std::function<void()> work);
 
 /// f(i) for all i < count.
 template <class F>
 void for_each(Device& device, std::int64_t count, F f) {
-  if (count > 0) submit(device, [=] { in_no_order(count, f); });
+  if (count > 0) launch(device, [=] { in_no_order(count, f); });
 }
 
 /// f(lane, e) for all lane < lanes, e < elements.

@@ -36,8 +36,9 @@ std::vector<std::int64_t> positions(const Shape& shape, Order order) {
 DeviceLowering::DeviceLowering(Device& on, const Graph& of)
     : device(on),
       graph(of),
-      epilogues(plan_epilogues(of)),
-      absorbed_by(plan_chains(of, epilogues)),
+      refused(refused_convolutions(on, of)),
+      epilogues(plan_epilogues(of, refused)),
+      chains(plan_chains(of, epilogues)),
       done_by_(of.nodes.size(), kNoValue),
       placed_(of.nodes.size()) {
   for (const auto& [product, epilogue] : epilogues) {
@@ -48,7 +49,7 @@ DeviceLowering::DeviceLowering(Device& on, const Graph& of)
     const Node& one = graph[id];
     require_small(one);
     if (one.op == Op::input) {
-      placed_[id] = {add({one.extent, element_count(one.shape), inputs++, nullptr}), Order::plain};
+      placed_[id] = {add({one.extent, element_count(one.shape), Type::float32, inputs++, nullptr}), {}};
     } else if (one.op == Op::constant) {
       placed_[id].storage = -1;  // uploaded when a kernel needs it
     } else if (done_by_[id] != kNoValue) {
@@ -71,37 +72,41 @@ int DeviceLowering::placed_storage(ValueId id) {
   Placed& placed = placed_[id];
   if (placed.storage < 0) {
     const Tensor& value = constant_value(graph, id);
-    placed.storage = add({Extent::constant, value.size(), -1, constant(value.data)});
+    placed.storage = add({Extent::constant, value.size(), Type::float32, -1, constant(value.data)});
   }
   return placed.storage;
 }
 
-int DeviceLowering::in_order(ValueId id, Order order) {
+int DeviceLowering::in_form(ValueId id, Form form) {
   const int storage = placed_storage(id);
-  if (placed_[id].order == order) return storage;
+  if (placed_[id].form == form) return storage;
   const Shape& shape = graph[id].shape;
-  const auto from = positions(shape, placed_[id].order), to = positions(shape, order);
-  if (from == to) return storage;
-  const auto known = moved_.find({storage, order, shape});
+  const auto from = positions(shape, placed_[id].form.order), to = positions(shape, form.order);
+  if (from == to && placed_[id].form.type == form.type) return storage;
+  const auto known = moved_.find({storage, form, shape});
   if (known != moved_.end()) return known->second;
   std::vector<std::int64_t> source(from.size());
   for (std::size_t e = 0; e < from.size(); ++e) source[to[e]] = from[e];
   const std::int32_t* where = table(source);
   const auto count = static_cast<std::int64_t>(source.size());
-  const int copy = emit_extra(graph[id].extent, count, {storage},
-                              [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); });
-  moved_[{storage, order, shape}] = copy;
+  const int copy = emit_extra(graph[id].extent, count, form.type, {storage},
+                              [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); },
+                              {"copy in another form"});
+  moved_[{storage, form, shape}] = copy;
   return copy;
 }
 
-void DeviceLowering::emit(ValueId id, Order order, std::vector<int> reads, std::function<void(const Call&)> run) {
-  placed_[id] = {emit_extra(graph[id].extent, element_count(graph[id].shape), std::move(reads), std::move(run)), order};
+void DeviceLowering::emit(ValueId id, Form form, std::vector<int> reads, std::function<void(const Call&)> run, StepKind kind) {
+  const Node& one = graph[id];
+  if (kind.name.empty()) kind.name = definition(one.op).name;
+  placed_[id] = {emit_extra(one.extent, element_count(one.shape), form.type, std::move(reads), std::move(run), std::move(kind)),
+                 form};
 }
 
-int DeviceLowering::emit_extra(Extent extent, std::int64_t elements, std::vector<int> reads,
-                               std::function<void(const Call&)> run) {
-  const int storage = add({extent, elements, -1, nullptr});
-  lowered_.steps.push_back({std::move(reads), storage, std::move(run)});
+int DeviceLowering::emit_extra(Extent extent, std::int64_t elements, Type type, std::vector<int> reads,
+                               std::function<void(const Call&)> run, StepKind kind) {
+  const int storage = add({extent, elements, type, -1, nullptr});
+  lowered_.steps.push_back({std::move(reads), storage, std::move(run), std::move(kind)});
   return storage;
 }
 
@@ -121,6 +126,13 @@ const float* DeviceLowering::constant(std::span<const float> values) {
   return lowered_.constants.emplace_back(device, values).data();
 }
 
+const void* DeviceLowering::constant(std::span<const float> values, Type type) {
+  if (type == Type::float32) return constant(values);
+  std::vector<Bf16> narrow(values.size());
+  std::transform(values.begin(), values.end(), narrow.begin(), narrowed);
+  return lowered_.narrow_constants.emplace_back(device, narrow).data();
+}
+
 std::vector<std::int64_t> DeviceLowering::offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                                   const Shape& to, Order to_order) {
   const auto own = positions(from, from_order), out = positions(to, to_order);
@@ -135,9 +147,9 @@ void DeviceLowering::note_on_the_host(Op op) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-void DeviceLowering::note_slow(ValueId id, const std::string& reason) {
+std::string DeviceLowering::name_of(ValueId id) const {
   const std::string& name = node(id).name;
-  lowered_.slow[reason].push_back(name.empty() ? std::string(definition(node(id).op).name) : name);
+  return name.empty() ? std::string(definition(node(id).op).name) : name;
 }
 
 // The one table of lowering functions. Operators that are not here run on the host.
@@ -222,7 +234,7 @@ void lower_on_the_host(DeviceLowering& l, ValueId id) {
     reads.push_back(l.plain(input));
     shapes.push_back(l.node(input).shape);
   }
-  l.emit(id, Order::plain, std::move(reads),
+  l.emit(id, {}, std::move(reads),
          [&op = definition(node.op), attributes = node.attributes, shapes, shape = node.shape](const Call& call) {
            std::vector<std::vector<float>> values;
            for (std::size_t k = 0; k < shapes.size(); ++k) {
@@ -247,7 +259,8 @@ void lower_on_the_host(DeviceLowering& l, ValueId id) {
              std::copy(y.data.begin(), y.data.end(), result.begin() + lane * out.elements);
            }
            call.device.upload(out.data, result.data(), static_cast<std::int64_t>(result.size() * sizeof(float)));
-         });
+         },
+         {{}, StepKind::By::host});
 }
 
 }  // namespace probust::cuda

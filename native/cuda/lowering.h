@@ -23,6 +23,13 @@ namespace probust::cuda {
 /// Images [N, C, spatial...] may be stored channels-last, as convolutions need.
 enum class Order : std::uint8_t { plain, channels_last };
 
+/// How a value is stored.
+struct Form {
+  Order order = Order::plain;
+  Type type = Type::float32;
+  auto operator<=>(const Form&) const = default;
+};
+
 /// The offset of each element of a value, in row-major order of the elements.
 std::vector<std::int64_t> positions(const Shape& shape, Order order);
 
@@ -30,8 +37,11 @@ std::vector<std::int64_t> positions(const Shape& shape, Order order);
 struct Storage {
   Extent extent = Extent::example;
   std::int64_t elements = 0;
-  int input = -1;                   ///< which of the graph's inputs; -1 if none
-  const float* constant = nullptr;  ///< on the device
+  Type type = Type::float32;
+  int input = -1;                  ///< which of the graph's inputs; -1 if none
+  const void* constant = nullptr;  ///< on the device
+
+  std::int64_t bytes() const { return elements * bytes_of(type); }
 };
 
 /// One kernel call.
@@ -39,28 +49,34 @@ struct Call {
   Device& device;
   Batch batch;
   std::span<const Storage> storages;
-  std::span<float* const> addresses;  ///< of the storages
+  std::span<void* const> addresses;  ///< of the storages
   std::span<const int> reads;
   int writes;
 
   Operand in(std::size_t k) const {
     const Storage& storage = storages[reads[k]];
-    return {addresses[reads[k]], storage.elements, batch.lanes(storage.extent)};
+    return {addresses[reads[k]], storage.elements, batch.lanes(storage.extent), storage.type};
   }
-  Output out() const { return {addresses[writes], storages[writes].elements, batch.lanes(storages[writes].extent)}; }
+  Output out() const {
+    const Storage& storage = storages[writes];
+    return {addresses[writes], storage.elements, batch.lanes(storage.extent), storage.type};
+  }
+};
+
+/// What a step is and how much work it has (trace.h).
+struct StepKind {
+  enum class By : std::uint8_t { kernel, library, host };
+  std::string name;
+  By by = By::kernel;
+  double flops = 0;        ///< for each lane of its result, of products and convolutions
+  std::int64_t bytes = 0;  ///< of constants that are no storages
 };
 
 struct Step {
   std::vector<int> reads;
   int writes;
   std::function<void(const Call&)> run;
-};
-
-/// A convolution that the library computes; `images` is how many of them each lane has.
-struct LibraryConvolution {
-  Convolution convolution;
-  std::int64_t images;
-  Extent extent;
+  StepKind kind;
 };
 
 /// The result of lowering a graph.
@@ -69,23 +85,36 @@ struct Lowered {
   std::vector<Step> steps;
   std::vector<int> outputs;  ///< storages, in plain order
   std::vector<std::string> on_the_host;
-  std::vector<LibraryConvolution> convolutions;
   std::map<std::string, std::vector<std::string>> slow;             ///< nodes that run by slow kernels, by the reason
+  std::map<std::string, std::vector<std::string>> unfused;          ///< nodes whose epilogues the library refuses, by the reason
   std::map<std::vector<std::int32_t>, Array<std::int32_t>> tables;  ///< offsets that kernels read
   std::vector<Array<float>> constants;
+  std::vector<Array<Bf16>> narrow_constants;
 };
 
 /// A chain of element-wise operators (kernels.h) whose operands are still values of the graph.
 struct ChainPlan {
-  std::vector<ValueId> operands;
+  struct Operand {
+    ValueId id;
+    bool positive;  ///< where it is positive (Chain::Read)
+    bool operator==(const Operand&) const = default;
+  };
+  std::vector<Operand> operands;
   std::vector<Chain::Step> steps;
 };
 
-/// The bias and activation of a product (device.h), which absorb the graph operators after it.
+/// The bias, residual and activation of a product or convolution (device.h), which absorb the graph operators after it.
 struct Epilogue {
   std::vector<ValueId> operators;  ///< absorbed, in order; the product writes the value of the last
   std::vector<float> bias;
+  ValueId residual = kNoValue;
   Activation activation = Activation::none;
+};
+
+/// How element-wise operators are fused.
+struct Chains {
+  std::vector<ValueId> absorbed_by;  ///< [nodes] the operator whose chain includes this one; kNoValue if none
+  std::vector<bool> masks;           ///< [nodes] steps that their readers compute from the operand
 };
 
 /// Lowers node by node; used by the functions of the families below.
@@ -99,23 +128,29 @@ class DeviceLowering {
 
   const Node& node(ValueId id) const { return graph[id]; }
 
-  /// The order in which a value is stored.
-  Order order(ValueId id) const { return placed_[id].order; }
-  /// The storage that holds a value in an order: its own, or a copy made once.
-  int in_order(ValueId id, Order order);
-  int plain(ValueId id) { return in_order(id, Order::plain); }
-  int as_it_lies(ValueId id) { return in_order(id, order(id)); }
+  /// How a value is stored.
+  Form form(ValueId id) const { return placed_[id].form; }
+  Order order(ValueId id) const { return form(id).order; }
+  /// The storage that holds a value in a form: its own, or a copy made once.
+  int in_form(ValueId id, Form form);
+  int plain(ValueId id) { return in_form(id, {}); }
+  int as_it_lies(ValueId id) { return in_form(id, form(id)); }
+  /// In which the library's convolutions read and write images.
+  Form image_form() const { return {Order::channels_last, image_type(device.precision())}; }
 
-  /// Adds a step that writes value `id`.
-  void emit(ValueId id, Order order, std::vector<int> reads, std::function<void(const Call&)> run);
+  /// Adds a step that writes value `id`. Its kind is a kernel named like the operator, if nothing else is said.
+  void emit(ValueId id, Form form, std::vector<int> reads, std::function<void(const Call&)> run, StepKind kind = {});
   /// Adds a step that writes something other than a graph value.
-  int emit_extra(Extent extent, std::int64_t elements, std::vector<int> reads, std::function<void(const Call&)> run);
+  int emit_extra(Extent extent, std::int64_t elements, Type type, std::vector<int> reads, std::function<void(const Call&)> run,
+                 StepKind kind);
   /// Gives the value the storage of another one.
-  void alias(ValueId id, int storage, Order order) { placed_[id] = {storage, order}; }
+  void alias(ValueId id, int storage, Form form) { placed_[id] = {storage, form}; }
 
   /// Offsets on the device. Null if they are 0, 1, 2, ... up to `identity`: then no table is needed.
   const std::int32_t* table(const std::vector<std::int64_t>& offsets, std::int64_t identity = -1);
   const float* constant(std::span<const float> values);
+  /// In a type.
+  const void* constant(std::span<const float> values, Type type);
 
   /// Converts sources of elements (exec/gather_offsets.h) to offsets in the given orders.
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
@@ -123,28 +158,30 @@ class DeviceLowering {
 
   /// Storages made once per key, such as the choices of pooling windows.
   std::map<std::vector<std::int64_t>, int> made_once;
-  /// By product.
+  /// As refused_convolutions.
+  std::map<ValueId, std::string> refused;
+  /// By product or convolution.
   std::map<ValueId, Epilogue> epilogues;
-  /// The element-wise operator whose chain includes this one; kNoValue if none.
-  std::vector<ValueId> absorbed_by;
+  Chains chains;
   /// The chains of absorbed operators, which emit nothing themselves.
   std::map<ValueId, ChainPlan> pending;
 
   void note_on_the_host(Op op);
-  void note_convolution(const LibraryConvolution& one) { lowered_.convolutions.push_back(one); }
-  void note_slow(ValueId id, const std::string& reason);
+  void note_slow(ValueId id, const std::string& reason) { lowered_.slow[reason].push_back(name_of(id)); }
+  void note_unfused(ValueId id, const std::string& reason) { lowered_.unfused[reason].push_back(name_of(id)); }
 
  private:
   struct Placed {
     int storage = -1;
-    Order order = Order::plain;
+    Form form;
   };
   int add(Storage storage);
+  std::string name_of(ValueId id) const;
   int placed_storage(ValueId id);
 
   std::vector<ValueId> done_by_;  // the product whose epilogue includes an operator; kNoValue if none
   std::vector<Placed> placed_;
-  std::map<std::tuple<int, Order, Shape>, int> moved_;  // copies of storages in another order; reshapes share a storage
+  std::map<std::tuple<int, Form, Shape>, int> moved_;  // copies of storages in another form; reshapes share a storage
   Lowered lowered_;
 };
 
@@ -164,9 +201,11 @@ void lower_lines(DeviceLowering&, ValueId);
 /// Evaluates an operator without a kernel on the host, by its reference implementation.
 void lower_on_the_host(DeviceLowering&, ValueId);
 
-/// The products that have an epilogue.
-std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph);
-/// The operator that absorbs each element-wise one (except those in epilogues) into its chain: [nodes], kNoValue if none.
-std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues);
+/// The convolutions that the library does not compute, and why; no reason if they are empty.
+std::map<ValueId, std::string> refused_convolutions(const Device& device, const Graph& graph);
+/// The products and convolutions that have an epilogue. Refused convolutions have none.
+std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph, const std::map<ValueId, std::string>& refused);
+/// The chains of element-wise operators, except of those in epilogues.
+Chains plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues);
 
 }  // namespace probust::cuda

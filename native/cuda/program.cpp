@@ -2,7 +2,9 @@
 #include "cuda/program.h"
 
 #include <algorithm>
+#include <set>
 
+#include "cuda/trace.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -10,10 +12,12 @@ namespace {
 
 constexpr int kNoSlot = -1;
 
-constexpr std::int64_t kUnit = 64;  // floats: 256 bytes, the alignment that the libraries prefer
+constexpr std::int64_t kUnit = 256;  // bytes: the alignment that the libraries prefer
 
-// The size of a slot: its floats, and a guard zone of at least one unit.
-std::int64_t fenced(std::int64_t floats) { return (floats + kUnit - 1) / kUnit * kUnit + kUnit; }
+// The size of a slot: its bytes, and a guard zone of at least one unit.
+std::int64_t fenced(std::int64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit + kUnit; }
+
+std::int64_t whole_floats(std::int64_t bytes) { return (bytes + kFloatBytes - 1) / kFloatBytes; }
 
 // Everything that determines the addresses of a run.
 Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
@@ -46,15 +50,15 @@ void DeviceProgram::plan() {
     auto best = unused.end();
     for (auto it = unused.begin(); it != unused.end(); ++it) {
       if (slots_[*it].extent != storage.extent) continue;
-      const auto misfit = [&](int slot) { return std::abs(slots_[slot].elements - storage.elements); };
+      const auto misfit = [&](int slot) { return std::abs(slots_[slot].bytes - storage.bytes()); };
       if (best == unused.end() || misfit(*it) < misfit(*best)) best = it;
     }
     if (best == unused.end()) {
       slot_of_[step.writes] = static_cast<int>(slots_.size());
-      slots_.push_back({storage.extent, storage.elements});
+      slots_.push_back({storage.extent, storage.bytes()});
     } else {
       slot_of_[step.writes] = *best;
-      slots_[*best].elements = std::max(slots_[*best].elements, storage.elements);
+      slots_[*best].bytes = std::max(slots_[*best].bytes, storage.bytes());
       unused.erase(best);
     }
     const auto release = [&](int one) {
@@ -69,51 +73,70 @@ void DeviceProgram::plan() {
 }
 
 std::int64_t DeviceProgram::workspace_bytes(const Batch& batch) const {
-  std::int64_t floats = 0;
-  for (const Slot& slot : slots_) floats += fenced(slot.elements * batch.lanes(slot.extent));
-  return floats * static_cast<std::int64_t>(sizeof(float));
+  std::int64_t bytes = 0;
+  for (const Slot& slot : slots_) bytes += fenced(slot.bytes * batch.lanes(slot.extent));
+  return bytes;
 }
 
-ConvolutionSizes DeviceProgram::narrow_copies(const Batch& batch) const {
-  ConvolutionSizes most{0, 0, 0};
-  if (device_.precision() != Precision::bf16) return most;
-  for (const LibraryConvolution& one : lowered_.convolutions)
-    most = larger(most, narrow_sizes(one.convolution, one.images * batch.lanes(one.extent)));
-  return most;
+std::int64_t DeviceProgram::traffic(const Step& step, const Batch& batch) const {
+  std::int64_t bytes = step.kind.bytes;
+  std::set<int> storages(step.reads.begin(), step.reads.end());
+  storages.insert(step.writes);
+  for (const int one : storages) bytes += lowered_.storages[one].bytes() * batch.lanes(lowered_.storages[one].extent);
+  return bytes;
 }
 
 std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::span<const float* const> inputs,
                                                      Array<float>& arena) const {
-  float* next = arena.grown(device_, workspace_bytes(batch) / static_cast<std::int64_t>(sizeof(float)));
+  float* next = arena.grown(device_, workspace_bytes(batch) / kFloatBytes);
   std::vector<float*> slots;
   std::vector<Zone> zones;
   slots.reserve(slots_.size());
   for (const Slot& slot : slots_) {
-    const std::int64_t floats = slot.elements * batch.lanes(slot.extent), taken = fenced(floats);
+    const std::int64_t bytes = slot.bytes * batch.lanes(slot.extent), floats = whole_floats(bytes),
+                       taken = fenced(bytes) / kFloatBytes;
     slots.push_back(next);
     zones.push_back({next - arena.data() + floats, taken - floats});
     next += taken;
   }
-  std::vector<float*> addresses(lowered_.storages.size(), nullptr);
+  std::vector<void*> addresses(lowered_.storages.size(), nullptr);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Storage& storage = lowered_.storages[i];
     // Inputs and constants are only read.
-    const float* fixed = storage.constant != nullptr ? storage.constant : storage.input >= 0 ? inputs[storage.input] : nullptr;
-    addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<float*>(fixed);
+    const void* fixed = storage.constant != nullptr ? storage.constant : storage.input >= 0 ? inputs[storage.input] : nullptr;
+    addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<void*>(fixed);
   }
   const auto all_steps = [&] {
     device_.fence(arena.data(), zones);
     for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
   };
-  if (on_the_host().empty()) {
+  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // the first one plans
+    device_.fence(arena.data(), zones);
+    trace(batch, addresses);
+  } else if (on_the_host().empty()) {
     replays_.run(device_, key_of(batch, inputs, arena), all_steps);
   } else {
     all_steps();
   }
   std::vector<Value> outputs;
   outputs.reserve(lowered_.outputs.size());
-  for (const int output : lowered_.outputs) outputs.push_back({addresses[output], batch.lanes(lowered_.storages[output].extent)});
+  for (const int output : lowered_.outputs)
+    outputs.push_back({static_cast<const float*>(addresses[output]), batch.lanes(lowered_.storages[output].extent)});
   return outputs;
+}
+
+void DeviceProgram::trace(const Batch& batch, std::span<void* const> addresses) const {
+  Trace trace(batch, device_.precision());
+  for (const Step& step : lowered_.steps) {
+    const std::int64_t before = device_.launches();
+    const double seconds = device_.timed([&] {
+      step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
+    });
+    const std::int64_t lanes = batch.lanes(lowered_.storages[step.writes].extent);
+    trace.add(
+        {step.kind, seconds, step.kind.flops * static_cast<double>(lanes), traffic(step, batch), device_.launches() - before});
+  }
+  trace.print();
 }
 
 }  // namespace probust::cuda

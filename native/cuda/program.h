@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cuda/lowering.h"
-#include "cuda/narrow.h"
 #include "cuda/replays.h"
 
 namespace probust::cuda {
@@ -21,8 +20,6 @@ class DeviceProgram {
 
   /// Device memory in bytes for a run of this size, without inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
-  /// The largest narrow copies of operands that convolutions take. A device keeps one of each kind.
-  ConvolutionSizes narrow_copies(const Batch& batch) const;
 
   /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
   struct Value {
@@ -34,23 +31,32 @@ class DeviceProgram {
   /// the lanes of its own extent.
   std::vector<Value> run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const;
 
+  /// The steps of a run.
+  const std::vector<Step>& steps() const { return lowered_.steps; }
+  /// Bytes of memory that a step reads and writes.
+  std::int64_t traffic(const Step& step, const Batch& batch) const;
+
   /// Nodes that run by slow kernels of our own, by the reason.
   const std::map<std::string, std::vector<std::string>>& slow() const { return lowered_.slow; }
+  /// Convolutions that the library computes without their epilogues, by the reason.
+  const std::map<std::string, std::vector<std::string>>& unfused() const { return lowered_.unfused; }
   /// Operators without a kernel, which run on the host.
   const std::vector<std::string>& on_the_host() const { return lowered_.on_the_host; }
 
  private:
   void plan();
+  void trace(const Batch& batch, std::span<void* const> addresses) const;
 
   Device& device_;
   Lowered lowered_;
   std::vector<int> slot_of_;  // per storage
   struct Slot {
     Extent extent;
-    std::int64_t elements;
+    std::int64_t bytes;  ///< of a lane
   };
   std::vector<Slot> slots_;
-  mutable Replays replays_;  // changes no result
+  mutable Replays replays_;                                                   // changes no result
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, int> traced_runs_;  // of a batch, while tracing
 };
 
 }  // namespace probust::cuda

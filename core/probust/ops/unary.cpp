@@ -43,7 +43,8 @@ ValueId vjp(Graph& g, ValueId y, std::size_t, ValueId c) {
 ValueId vjp_negate(Graph& g, ValueId, std::size_t, ValueId c) { return build::negate(g, c); }
 
 ValueId d_absolute(Graph& g, ValueId a, ValueId) { return append(g, Op::sign, {a}); }
-ValueId d_relu(Graph& g, ValueId a, ValueId) { return append(g, Op::step, {a}); }
+// Of the result, which is positive where the operand is: then only the result must be kept.
+ValueId d_relu(Graph& g, ValueId, ValueId y) { return append(g, Op::step, {y}); }
 ValueId d_exp(Graph&, ValueId, ValueId y) { return y; }
 ValueId d_log(Graph& g, ValueId a, ValueId) { return append(g, Op::reciprocal, {a}); }
 ValueId d_sqrt(Graph& g, ValueId, ValueId y) { return build::divide(g, build::constant(g, 0.5F), y); }

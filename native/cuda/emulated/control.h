@@ -22,6 +22,9 @@ void refuse_recordings(bool refuse);
 /// Sets whether convolutions are refused from now on.
 void refuse_convolutions(bool refuse);
 
+/// Sets whether epilogues of convolutions are refused from now on.
+void refuse_epilogues(bool refuse);
+
 /// Sets what Device::busy_flops returns. Initially 0.
 void be_busy_with(double flops);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,6 @@
 #include "cuda/emulated/control.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
-#include "cuda/narrow.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -81,9 +81,9 @@ struct Device::State {
 
   Precision precision;
   std::uint64_t epoch = 0;
-  Array<float> workspace;                                  // of convolutions: the sums of one image
-  Array<std::uint16_t> narrow_x, narrow_y, narrow_filter;  // takes the memory that a GPU needs for them
-  Recording* recorded = nullptr;                           // while recording
+  std::int64_t launches = 0;
+  Array<float> workspace;           // of convolutions: the sums of one image
+  Recording* recorded = nullptr;    // while recording
   const char* forbidden = nullptr;  // something forbidden that happened while recording and could not throw
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
@@ -102,7 +102,7 @@ struct Device::State {
 namespace {
 
 std::atomic<Stream> g_dawdler{Stream::side};
-std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false};
+std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false}, g_refuses_epilogues{false};
 std::atomic<std::int64_t> g_replays{0};
 std::atomic<double> g_busy{0};
 
@@ -123,10 +123,7 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
     throw Error{ErrorCode::resources, option("device"), "there is no device " + std::to_string(ordinal), "use cuda:0"};
 }
 
-Device::~Device() {
-  state_->workspace = {};
-  for (Array<std::uint16_t>* narrow : {&state_->narrow_x, &state_->narrow_y, &state_->narrow_filter}) *narrow = {};
-}
+Device::~Device() { state_->workspace = {}; }
 
 void Device::use() {}
 
@@ -272,11 +269,29 @@ void submit(Device& device, Work work) {
   if (state.current != g_dawdler) state.wait_for(state.current);
 }
 
+void launch(Device& device, Work work) {
+  ++device.state().launches;
+  submit(device, std::move(work));
+}
+
+std::int64_t Device::launches() const { return state_->launches; }
+
+double Device::timed(const Work& work) {
+  state_->forbid_while_recording("timing");
+  wait();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  wait();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 void refuse_recordings(bool refuse) { g_refuses = refuse; }
 
 void be_busy_with(double flops) { g_busy = flops; }
 
 void refuse_convolutions(bool refuse) { g_refuses_convolutions = refuse; }
+
+void refuse_epilogues(bool refuse) { g_refuses_epilogues = refuse; }
 
 std::int64_t replays_so_far() { return g_replays; }
 
@@ -339,18 +354,20 @@ std::string Device::refusal(const Convolution& convolution) const {
   return convolution.window.pad_low == convolution.window.pad_high ? "" : "padding differs between the sides";
 }
 
+std::string Device::refusal_to_finish(const Convolution&) const { return g_refuses_epilogues ? "the test refuses" : ""; }
+
 namespace {
 
 // One image in cuDNN's layout: images [H, W, C], filters [O, kh, kw, C / groups]. The trilinear form (ops/conv.cpp), with one of
 // its three factors being the sum.
-void convolve_one(const Convolution& convolution, Precision precision, const float* x, float* sums) {
+void convolve_one(const Convolution& convolution, Precision precision, const float* filter, const float* x, float* sums) {
   const Window& w = convolution.window;
   const Shape output = w.output();
   const std::int64_t in = convolution.in_channels, out = convolution.out_channels, in_group = in / w.groups,
                      out_group = out / w.groups;
   const auto term = [&](std::int64_t at_image, std::int64_t at_filter, std::int64_t at_output) {
     const std::int64_t from = convolution.transposed ? at_output : at_image, to = convolution.transposed ? at_image : at_output;
-    sums[to] += rounded(convolution.filter[at_filter], precision) * rounded(x[from], precision);
+    sums[to] += rounded(filter[at_filter], precision) * rounded(x[from], precision);
   };
   for (std::int64_t q = 0; q < output[0] * output[1]; ++q) {
     for (std::int64_t t = 0; t < w.kernel[0] * w.kernel[1]; ++t) {
@@ -367,27 +384,42 @@ void convolve_one(const Convolution& convolution, Precision precision, const flo
   }
 }
 
+std::vector<float> floats(Numbers numbers, std::int64_t first, std::int64_t count) {
+  std::vector<float> result(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) result[i] = numbers[first + i];
+  return result;
+}
+
+// With the whole epilogue in float32, rounded once, as fused algorithms do.
+void convolve_now(const Convolution& c, Precision precision, std::int64_t images, const void* x, const void* residual, void* y,
+                  float* sums) {
+  const std::int64_t size_x = c.elements_read(), size_y = c.elements_written();
+  const std::vector<float> filter = floats({c.filter, c.type}, 0, c.elements_of_filter());
+  const MutableNumbers result{y, c.type};
+  for (std::int64_t n = 0; n < images; ++n) {
+    std::fill_n(sums, size_y, 0.0F);
+    convolve_one(c, precision, filter.data(), floats({x, c.type}, n * size_x, size_x).data(), sums);
+    for (std::int64_t e = 0; e < size_y; ++e) {
+      if (c.bias != nullptr) sums[e] += c.bias[e % c.out_channels];
+      if (c.has_residual) sums[e] += Numbers{residual, c.type}[n * size_y + e];
+      result.set(n * size_y + e, c.activation == Activation::relu ? apply(Op::relu, sums[e], 0, 0) : sums[e]);
+    }
+  }
+}
+
 }  // namespace
 
 // Sums go to a workspace that grows, as in cuDNN; recordings contain its address.
-void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
+void Device::convolve(const Convolution& c, std::int64_t images, const void* x, const void* residual, void* y) {
   state_->forbid_on_the_side("convolution");
-  const std::int64_t size_x = sizes_of(c).read, size_y = sizes_of(c).written;
-  if (state_->precision == Precision::bf16) {
-    const ConvolutionSizes narrow = narrow_sizes(c, images);
-    (void)state_->narrow_x.grown(*this, narrow.read);
-    (void)state_->narrow_y.grown(*this, narrow.written);
-    (void)state_->narrow_filter.grown(*this, narrow.filter);
-  }
-  if (size_y > state_->workspace.size()) ++state_->epoch;
-  submit(*this, [=, precision = state_->precision, sums = state_->workspace.grown(*this, size_y)] {
-    for (std::int64_t n = 0; n < images; ++n) {
-      std::fill_n(sums, size_y, 0.0F);
-      convolve_one(c, precision, x + n * size_x, sums);
-      for (std::int64_t e = 0; e < size_y; ++e)
-        y[n * size_y + e] = rounded(sums[e], precision == Precision::bf16 ? precision : Precision::float32);
-    }
+  if (c.type != image_type(state_->precision)) throw std::logic_error("images of another precision");
+  const bool whole = refusal_to_finish(c).empty();
+  const Convolution part = whole ? c : without_epilogue(c);
+  if (c.elements_written() > state_->workspace.size()) ++state_->epoch;
+  submit(*this, [=, precision = state_->precision, sums = state_->workspace.grown(*this, c.elements_written())] {
+    convolve_now(part, precision, images, x, residual, y, sums);
   });
+  if (!whole) finish(*this, c, images, residual, y);
 }
 
 }  // namespace probust::cuda

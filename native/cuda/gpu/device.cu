@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // An NVIDIA GPU: memory and streams by the CUDA runtime, products by cuBLASLt, convolutions by cuDNN.
-#include <cuda_bf16.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,10 +9,10 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/gpu/convolution.h"
 #include "cuda/gpu/libraries.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
-#include "cuda/narrow.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -26,18 +24,6 @@ constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's re
 constexpr int kOldest = 75, kNarrow = 80;      // compute capabilities 7.5, and 8.0: the first with tf32 and bf16
 constexpr std::int64_t kMostProducts = 32768;  // in one call: cuBLASLt's limit is 65535
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
-
-struct ToBf16 {
-  const float* from;
-  __nv_bfloat16* to;
-  __device__ void operator()(std::int64_t i) const { to[i] = __float2bfloat16_rn(from[i]); }
-};
-
-struct FromBf16 {
-  const __nv_bfloat16* from;
-  float* to;
-  __device__ void operator()(std::int64_t i) const { to[i] = __bfloat162float(from[i]); }
-};
 
 }  // namespace
 
@@ -71,10 +57,10 @@ struct Device::State {
   cublasLtHandle_t products = nullptr;  // created at first use
   cudnnHandle_t convolutions = nullptr;
   std::uint64_t epoch = 0;
-  Array<char> workspace;                                   // of the main stream: the most that an algorithm has needed
-  Array<__nv_bfloat16> narrow_x, narrow_y, narrow_filter;  // inputs and outputs of bf16 convolutions
+  std::int64_t launches = 0;
+  Array<char> workspace;  // of the main stream: the most that an algorithm has needed
   std::map<ProductKey, PlannedProduct> planned_products;
-  std::map<ConvolutionKey, std::optional<PlannedConvolution>> planned_convolutions;  // nullopt if not possible
+  std::map<ConvolutionKey, std::unique_ptr<PlannedConvolution>> planned_convolutions;  // null if not possible
 
   ~State() {
     cudaSetDevice(ordinal);
@@ -182,96 +168,35 @@ struct Device::State {
 
   // Null if cuDNN has no algorithm for this many images within the workspace, or the device lacks memory for it.
   const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
-    const Window& w = c.window;
-    const ConvolutionKey key{precision,     w.image,        w.kernel, w.stride,     w.dilation, w.pad_low,
-                             c.in_channels, c.out_channels, w.groups, c.transposed, images};
+    const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);
     try {
-      if (found == planned_convolutions.end()) found = planned_convolutions.emplace(key, plan(c, images)).first;
-      if (found->second) grown(device, workspace, static_cast<std::int64_t>(found->second->workspace));
+      if (found == planned_convolutions.end())
+        found = planned_convolutions.emplace(key, plan_convolution(convolution_handle(), c, images, precision)).first;
+      if (found->second) grown(device, workspace, static_cast<std::int64_t>(found->second->workspace()));
     } catch (const Error& error) {
       if (images == 1 || !(error.code == ErrorCode::unsupported || is_out_of_memory(error))) throw;
-      found = planned_convolutions.insert_or_assign(key, std::nullopt).first;
+      found = planned_convolutions.insert_or_assign(key, nullptr).first;
     }
-    return found->second ? &*found->second : nullptr;
+    return found->second.get();
   }
 
-  // Splits the images in halves if necessary. T: the type in which images are stored.
-  template <class T>
-  void convolve(Device& device, const Convolution& c, std::int64_t images, const T* x, const T* weights, T* y,
-                std::int64_t size_x, std::int64_t size_y) {
-    const PlannedConvolution* found = planned(device, c, images);
-    if (found == nullptr) {
-      const std::int64_t half = images / 2;
-      convolve(device, c, half, x, weights, y, size_x, size_y);
-      return convolve(device, c, images - half, x + half * size_x, weights, y + half * size_y, size_x, size_y);
+  // Splits the images in halves if necessary. What cuDNN does not include of the epilogue, a kernel of our own adds.
+  void convolve(Device& device, const Convolution& c, std::int64_t images, const char* x, const char* residual, char* y) {
+    const bool aligned = is_aligned(x) && is_aligned(residual) && is_aligned(y);
+    const Convolution asked = aligned ? c : without_epilogue(c);
+    const PlannedConvolution* way = planned(device, asked, images);
+    if (way == nullptr) {
+      const std::int64_t half = images / 2, read = half * c.elements_read() * bytes_of(c.type),
+                         written = half * c.elements_written() * bytes_of(c.type);
+      convolve(device, c, half, x, residual, y);
+      return convolve(device, c, images - half, x + read, residual == nullptr ? nullptr : residual + written, y + written);
     }
-    const PlannedConvolution& way = *found;
-    const float one = 1, zero = 0;
-    if (c.transposed) {
-      check(
-          cudnnConvolutionBackwardData(convolutions, &one, way.filter.get(), weights, way.output.get(), x, way.description.get(),
-                                       way.backward, workspace.data(), way.workspace, &zero, way.image.get(), y),
-          "transposed convolution");
-    } else {
-      check(cudnnConvolutionForward(convolutions, &one, way.image.get(), x, way.filter.get(), weights, way.description.get(),
-                                    way.forward, workspace.data(), way.workspace, &zero, way.output.get(), y),
-            "convolution");
-    }
+    way->run(convolutions, asked, x, residual, y, workspace.data());
+    if (!way->finishes()) finish(device, c, images, residual, y);
   }
 
-  PlannedConvolution plan(const Convolution& c, std::int64_t images) {
-    const Window& w = c.window;
-    PlannedConvolution planned;
-    const cudnnDataType_t type = precision == Precision::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
-    planned.image = images_of(images, c.in_channels, w.image, type);
-    planned.output = images_of(images, c.out_channels, w.output(), type);
-    cudnnFilterDescriptor_t filter = nullptr;
-    check(cudnnCreateFilterDescriptor(&filter), "cuDNN filter");
-    planned.filter.reset(filter);
-    check(cudnnSetFilter4dDescriptor(filter, type, CUDNN_TENSOR_NHWC, static_cast<int>(c.out_channels),
-                                     static_cast<int>(c.in_channels / w.groups), static_cast<int>(w.kernel[0]),
-                                     static_cast<int>(w.kernel[1])),
-          "cuDNN filter");
-    cudnnConvolutionDescriptor_t raw = nullptr;
-    check(cudnnCreateConvolutionDescriptor(&raw), "cuDNN convolution");
-    planned.description.reset(raw);
-    // By default, tensor cores take float32 as tf32; other types only if they are allowed to.
-    const cudnnMathType_t math = precision == Precision::float32 ? CUDNN_FMA_MATH
-                                 : precision == Precision::bf16  ? CUDNN_TENSOR_OP_MATH
-                                                                 : CUDNN_DEFAULT_MATH;
-    check(cudnnSetConvolution2dDescriptor(raw, static_cast<int>(w.pad_low[0]), static_cast<int>(w.pad_low[1]),
-                                          static_cast<int>(w.stride[0]), static_cast<int>(w.stride[1]),
-                                          static_cast<int>(w.dilation[0]), static_cast<int>(w.dilation[1]),
-                                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-          "cuDNN convolution");
-    check(cudnnSetConvolutionMathType(raw, math), "cuDNN precision");
-    check(cudnnSetConvolutionGroupCount(raw, static_cast<int>(w.groups)), "cuDNN groups");
-    int found = 0;
-    if (c.transposed) {
-      std::vector<cudnnConvolutionBwdDataAlgoPerf_t> all(CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT);
-      check(cudnnGetConvolutionBackwardDataAlgorithm_v7(convolution_handle(), filter, planned.output.get(), raw,
-                                                        planned.image.get(), static_cast<int>(all.size()), &found, all.data()),
-            "cuDNN heuristic");
-      all.resize(static_cast<std::size_t>(found));
-      const auto& best = chosen(all, math);
-      planned.backward = best.algo;
-      check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");  // an algorithm requires its math type
-      planned.workspace = best.memory;
-    } else {
-      std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
-      check(cudnnGetConvolutionForwardAlgorithm_v7(convolution_handle(), planned.image.get(), filter, raw, planned.output.get(),
-                                                   static_cast<int>(all.size()), &found, all.data()),
-            "cuDNN heuristic");
-      all.resize(static_cast<std::size_t>(found));
-      const auto& best = chosen(all, math);
-      planned.forward = best.algo;
-      check(cudnnSetConvolutionMathType(raw, best.mathType), "cuDNN precision");
-      planned.workspace = best.memory;
-    }
-    if (tracing()) say_plan(c, images, planned, math);
-    return planned;
-  }
+  static bool is_aligned(const char* images) { return reinterpret_cast<std::uintptr_t>(images) % kGraphAlignment == 0; }
 };
 
 DeviceCount count_devices() {
@@ -310,10 +235,7 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
 }
 
 // Arrays release their memory through the device.
-Device::~Device() {
-  state_->workspace = {};
-  for (Array<__nv_bfloat16>* narrow : {&state_->narrow_x, &state_->narrow_y, &state_->narrow_filter}) *narrow = {};
-}
+Device::~Device() { state_->workspace = {}; }
 
 void Device::use() { check(cudaSetDevice(state_->ordinal), "CUDA device"); }
 
@@ -433,9 +355,8 @@ void Device::multiply(const Product& p) {
 std::string Device::refusal(const Convolution& convolution) const {
   if (convolution.window.image.size() != 2) return "images do not have two axes";
   if (convolution.window.pad_low != convolution.window.pad_high) return "padding differs between the sides";
-  (void)state_->convolution_handle();
   try {
-    (void)state_->plan(convolution, 1);
+    (void)plan_alone(state_->convolution_handle(), convolution, 1, state_->precision);
     return {};
   } catch (const Error& error) {
     if (error.code != ErrorCode::unsupported) throw;
@@ -443,28 +364,51 @@ std::string Device::refusal(const Convolution& convolution) const {
   }
 }
 
-void Device::convolve(const Convolution& c, std::int64_t images, const float* x, float* y) {
-  const ConvolutionSizes sizes = sizes_of(c);
-  const bool narrow = state_->precision == Precision::bf16;
-  const std::int64_t step = images_together(sizes, images, narrow ? std::min(kMostElements, kNarrowElements) : kMostElements);
-  if (narrow) for_each(*this, sizes.filter, ToBf16{c.filter, state_->grown(*this, state_->narrow_filter, sizes.filter)});
-  for (std::int64_t first = 0; first < images; first += step) {
-    const std::int64_t count = std::min(step, images - first);
-    const float* from = x + first * sizes.read;
-    float* to = y + first * sizes.written;
-    if (!narrow) {
-      state_->convolve(*this, c, count, from, c.filter, to, sizes.read, sizes.written);
-      continue;
-    }
-    __nv_bfloat16 *narrow_x = state_->grown(*this, state_->narrow_x, step * sizes.read),
-                  *narrow_y = state_->grown(*this, state_->narrow_y, step * sizes.written);
-    for_each(*this, count * sizes.read, ToBf16{from, narrow_x});
-    state_->convolve(*this, c, count, narrow_x, state_->narrow_filter.data(), narrow_y, sizes.read, sizes.written);
-    for_each(*this, count * sizes.written, FromBf16{narrow_y, to});
+std::string Device::refusal_to_finish(const Convolution& c) const {
+  if (!c.has_epilogue() || state_->precision == Precision::float32) return {};  // only tensor cores have fused algorithms
+  try {
+    (void)plan_whole(state_->convolution_handle(), c, 1);
+    return {};
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::unsupported) throw;
+    return error.problem;
   }
 }
 
-void check_launch() { check(cudaGetLastError(), "kernel"); }
+void Device::convolve(const Convolution& c, std::int64_t images, const void* x, const void* residual, void* y) {
+  const std::int64_t most = std::max<std::int64_t>(1, kMostElements / std::max(c.elements_read(), c.elements_written()));
+  const std::int64_t read = c.elements_read() * bytes_of(c.type), written = c.elements_written() * bytes_of(c.type);
+  const auto *from = static_cast<const char*>(x), *added = static_cast<const char*>(residual);
+  auto* to = static_cast<char*>(y);
+  for (std::int64_t first = 0; first < images; first += most) {
+    state_->convolve(*this, c, std::min(most, images - first), from + first * read,
+                     added == nullptr ? nullptr : added + first * written, to + first * written);
+  }
+}
+
+std::int64_t Device::launches() const { return state_->launches; }
+
+double Device::timed(const std::function<void()>& work) {
+  struct Moment {
+    cudaEvent_t event = nullptr;
+    Moment() { check(cudaEventCreate(&event), "CUDA event"); }
+    Moment(const Moment&) = delete;
+    Moment& operator=(const Moment&) = delete;
+    ~Moment() { cudaEventDestroy(event); }
+  } const start, end;
+  check(cudaEventRecord(start.event, state_->stream), "CUDA event");
+  work();
+  check(cudaEventRecord(end.event, state_->stream), "CUDA event");
+  check(cudaEventSynchronize(end.event), "CUDA event");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, start.event, end.event), "CUDA event");
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
+void check_launch(Device& device) {
+  ++device.state().launches;
+  check(cudaGetLastError(), "kernel");
+}
 
 void* stream_of(Device& device) { return device.state().current; }
 

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,10 +17,8 @@
 #include "cuda/device.h"
 #include "probust/base/error.h"
 
-// CUDA's libraries in C++: statuses as errors, handles with owners, and descriptions of products and convolutions.
+// CUDA's libraries in C++: statuses as errors, handles with owners, and descriptions of products.
 namespace probust::cuda {
-
-inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that need more are skipped
 
 inline void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -74,10 +70,7 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free<Handle, destro
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using ProductDescription = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
-using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
-using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
 using CapturedGraph = Owned<cudaGraph_t, cudaGraphDestroy>;
-using ConvolutionDescription = Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 
 // A column-major matrix [rows, columns], `batch` of them.
 inline Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch) {
@@ -142,66 +135,6 @@ struct PlannedProduct {
   std::size_t workspace = 0;
   bool biased = true;  ///< includes the bias, if any
 };
-
-// Everything that defines a convolution, except its addresses.
-using ConvolutionKey =
-    std::tuple<Precision, Shape, Shape, Shape, Shape, Shape, std::int64_t, std::int64_t, std::int64_t, bool, std::int64_t>;
-
-struct PlannedConvolution {
-  Images image, output;
-  Filter filter;
-  ConvolutionDescription description;
-  cudnnConvolutionFwdAlgo_t forward{};
-  cudnnConvolutionBwdDataAlgo_t backward{};
-  std::size_t workspace = 0;
-};
-
-inline Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents, cudnnDataType_t type) {
-  cudnnTensorDescriptor_t raw = nullptr;
-  check(cudnnCreateTensorDescriptor(&raw), "cuDNN images");
-  Images images(raw);
-  check(cudnnSetTensor4dDescriptor(raw, CUDNN_TENSOR_NHWC, type, static_cast<int>(count), static_cast<int>(channels),
-                                   static_cast<int>(extents[0]), static_cast<int>(extents[1])),
-        "cuDNN images");
-  return images;
-}
-
-// The fastest in cuDNN's ranking that is deterministic, keeps the precision and fits the workspace.
-template <class Performance>
-const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math) {
-  for (const Performance& one : found) {
-    const bool fits = one.status == CUDNN_STATUS_SUCCESS && one.memory <= kConvolutionWorkspace;
-    const bool precise = math != CUDNN_FMA_MATH || one.mathType == CUDNN_FMA_MATH;
-    if (fits && precise && one.determinism == CUDNN_DETERMINISTIC) return one;
-  }
-  throw Error{ErrorCode::unsupported, "device",
-              "none of cuDNN's " + std::to_string(found.size()) +
-                  " algorithms is deterministic, keeps the precision and needs at most " +
-                  std::to_string(kConvolutionWorkspace >> 20) + "M",
-              "use " + option("device") + " cpu"};
-}
-
-/// Whether PROBUST_CUDA_TRACE is set: then the choices of the libraries are printed to stderr.
-inline bool tracing() {
-  static const bool set = std::getenv("PROBUST_CUDA_TRACE") != nullptr;
-  return set;
-}
-
-inline void say_plan(const Convolution& c, std::int64_t images, const PlannedConvolution& planned, cudnnMathType_t asked) {
-  cudnnMathType_t given{};
-  check(cudnnGetConvolutionMathType(planned.description.get(), &given), "cuDNN precision");
-  const Window& w = c.window;
-  std::fprintf(
-      stderr,
-      "convolution%s, %lld to %lld channels, %lld x %lld, kernel %lld x %lld, stride %lld x %lld, %lld groups, %lld images: "
-      "algorithm %d, math type %d (asked for %d), workspace %.1f MiB\n",
-      c.transposed ? " transposed" : "", static_cast<long long>(c.transposed ? c.out_channels : c.in_channels),
-      static_cast<long long>(c.transposed ? c.in_channels : c.out_channels), static_cast<long long>(w.image[0]),
-      static_cast<long long>(w.image[1]), static_cast<long long>(w.kernel[0]), static_cast<long long>(w.kernel[1]),
-      static_cast<long long>(w.stride[0]), static_cast<long long>(w.stride[1]), static_cast<long long>(w.groups),
-      static_cast<long long>(images), c.transposed ? static_cast<int>(planned.backward) : static_cast<int>(planned.forward),
-      static_cast<int>(given), static_cast<int>(asked), static_cast<double>(planned.workspace) / (1 << 20));
-}
 
 struct Captured {
   CapturedGraph graph;  ///< null if something cannot be captured: none of the work has then been done

@@ -13,14 +13,14 @@ struct Move {
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t i) const {
     const std::int32_t at = source[i];
-    to.lane(lane)[target == nullptr ? i : target[i]] = at < 0 ? 0.0F : from.lane(lane)[at];
+    to.lane(lane).set(target == nullptr ? i : target[i], at < 0 ? 0.0F : from.lane(lane)[at]);
   }
 };
 
 struct Repeat {
   Operand from;
   Output to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const { to.lane(lane)[e] = from.lane(lane)[e]; }
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const { to.lane(lane).set(e, from.lane(lane)[e]); }
 };
 
 struct SumRows {
@@ -29,10 +29,10 @@ struct SumRows {
   Output to;
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
-    const float* x = from.lane(lane);
+    const Numbers x = from.lane(lane);
     float sum = 0;
     for (std::int32_t i = begin[e]; i < begin[e + 1]; ++i) sum += x[source[i]];
-    to.lane(lane)[e] = sum;
+    to.lane(lane).set(e, sum);
   }
 };
 

@@ -54,7 +54,8 @@ struct Convolve {
                        in_group = w.in_channels / w.groups;
     const std::int64_t lane = index / y.elements, e = index % y.elements, o = e / outputs % w.out_channels,
                        n = e / (outputs * w.out_channels), first = o / (w.out_channels / w.groups) * in_group;
-    const float *from = x.lane(lane) + (n * w.in_channels + first) * image, *weights = filter.lane(lane) + o * in_group * taps;
+    const float *from = x.floats(lane) + (n * w.in_channels + first) * image,
+                *weights = filter.floats(lane) + o * in_group * taps;
     std::int64_t q[kAxes];
     coordinates(e % outputs, w.output, q);
     float sum = 0;
@@ -63,7 +64,7 @@ struct Convolve {
       if (cell < 0) continue;
       for (std::int64_t i = 0; i < in_group; ++i) sum += weights[i * taps + t] * from[i * image + cell];
     }
-    y.data[index] = sum;
+    y.floats(0)[index] = sum;
   }
 };
 
@@ -77,8 +78,8 @@ struct ConvolveTransposed {
     const std::int64_t in_group = w.in_channels / w.groups, out_group = w.out_channels / w.groups;
     const std::int64_t lane = index / x.elements, e = index % x.elements, channel = e / image % w.in_channels,
                        n = e / (image * w.in_channels), first = channel / in_group * out_group;
-    const float *from = c.lane(lane) + (n * w.out_channels + first) * outputs,
-                *weights = filter.lane(lane) + (first * in_group + channel % in_group) * taps;
+    const float *from = c.floats(lane) + (n * w.out_channels + first) * outputs,
+                *weights = filter.floats(lane) + (first * in_group + channel % in_group) * taps;
     std::int64_t p[kAxes];
     coordinates(e % image, w.image, p);
     float sum = 0;
@@ -87,7 +88,7 @@ struct ConvolveTransposed {
       if (q < 0) continue;
       for (std::int64_t o = 0; o < out_group; ++o) sum += weights[o * in_group * taps + t] * from[o * outputs + q];
     }
-    x.data[index] = sum;
+    x.floats(0)[index] = sum;
   }
 };
 
@@ -103,8 +104,8 @@ struct FilterGradient {
                        o = e / (taps * in_group), channel = o / (w.out_channels / w.groups) * in_group + i;
     float sum = 0;
     for (std::int64_t n = 0; n < w.images; ++n) {
-      const float *from = x.lane(lane) + (n * w.in_channels + channel) * image,
-                  *by = c.lane(lane) + (n * w.out_channels + o) * outputs;
+      const float *from = x.floats(lane) + (n * w.in_channels + channel) * image,
+                  *by = c.floats(lane) + (n * w.out_channels + o) * outputs;
       for (std::int64_t cell = 0; cell < outputs; ++cell) {
         std::int64_t q[kAxes];
         coordinates(cell, w.output, q);
@@ -112,7 +113,7 @@ struct FilterGradient {
         if (at >= 0) sum += by[cell] * from[at];
       }
     }
-    filter.data[index] = sum;
+    filter.floats(0)[index] = sum;
   }
 };
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
 namespace probust::cuda {
 namespace {
 
+// Any chain, one step after the other.
 struct RunChain {
   Chain chain;
   Output to;
@@ -12,7 +16,8 @@ struct RunChain {
   PROBUST_EVERYWHERE float read(std::int8_t operand, float so_far, std::int64_t lane, std::int64_t e) const {
     if (operand == Chain::kSoFar) return so_far;
     const Chain::Read& read = chain.operands[operand];
-    return read.from.lane(lane)[read.source == nullptr ? e : read.source[e]];
+    const float value = read.from.lane(lane)[read.source != nullptr ? read.source[e] : read.period > 0 ? e % read.period : e];
+    return read.positive ? apply(Op::step, value, 0, 0) : value;
   }
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
@@ -21,9 +26,103 @@ struct RunChain {
       const Chain::Step& step = chain.steps[i];
       value = apply(step.op, read(step.a, value, lane, e), read(step.b, value, lane, e), read(step.c, value, lane, e));
     }
-    to.lane(lane)[e] = value;
+    to.lane(lane).set(e, value);
   }
 };
+
+// The chains of convolutional networks and their derivatives: a sum of operands, rectified or not, times a mask or not.
+struct MaskedSum {
+  static constexpr int kTerms = 4;
+  Chain::Read terms[kTerms];
+  int count = 0;
+  bool rectified = false, masked = false;
+  Chain::Read mask;
+};
+
+// The operand that step i of a chain applies to the result of the steps before it; kSoFar if it is not such a step.
+std::int8_t other_operand(const Chain::Step& step) {
+  if (step.a == Chain::kSoFar && step.b != Chain::kSoFar) return step.b;
+  if (step.b == Chain::kSoFar && step.a != Chain::kSoFar) return step.a;
+  return Chain::kSoFar;
+}
+
+std::optional<MaskedSum> as_masked_sum(const Chain& chain) {
+  MaskedSum sum;
+  const auto add = [&](std::int8_t operand) {
+    if (sum.count == MaskedSum::kTerms || sum.rectified || sum.masked || chain.operands[operand].positive) return false;
+    sum.terms[sum.count++] = chain.operands[operand];
+    return true;
+  };
+  const auto multiply = [&](std::int8_t operand) {
+    if (sum.masked || !chain.operands[operand].positive) return false;
+    sum.mask = chain.operands[operand];
+    sum.masked = true;
+    return true;
+  };
+  for (int i = 0; i < chain.step_count; ++i) {
+    const Chain::Step& step = chain.steps[i];
+    std::int8_t other = i == 0 ? step.b : other_operand(step);
+    bool known = false;
+    if (step.op == Op::add) {
+      known = other != Chain::kSoFar && (i > 0 || add(step.a)) && add(other);
+    } else if (step.op == Op::multiply) {
+      if (i == 0 && chain.operands[step.a].positive) {
+        known = add(step.b) && multiply(step.a);
+      } else {
+        known = other != Chain::kSoFar && (i > 0 || add(step.a)) && multiply(other);
+      }
+    } else if (step.op == Op::relu) {
+      known = !sum.rectified && !sum.masked && (i > 0 || add(step.a));
+      sum.rectified = true;
+    }
+    if (!known) return std::nullopt;
+  }
+  return sum;
+}
+
+// Four elements at a time.
+struct SumFours {
+  MaskedSum sum;
+  Output to;
+
+  PROBUST_EVERYWHERE static Four read(const Chain::Read& read, std::int64_t lane, std::int64_t e) {
+    return four(read.from.lane(lane),
+                read.period > 0 ? static_cast<std::uint32_t>(e) % static_cast<std::uint32_t>(read.period) : e);
+  }
+
+  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t quarter) const {
+    const std::int64_t e = 4 * quarter;
+    Four value = read(sum.terms[0], lane, e);
+    for (int k = 1; k < sum.count; ++k) {
+      const Four term = read(sum.terms[k], lane, e);
+      for (int j = 0; j < 4; ++j) value.of[j] += term.of[j];
+    }
+    if (sum.rectified) {
+      for (float& one : value.of) one = apply(Op::relu, one, 0, 0);
+    }
+    if (sum.masked) {
+      const Four by = read(sum.mask, lane, e);
+      for (int j = 0; j < 4; ++j) value.of[j] *= apply(Op::step, by.of[j], 0, 0);
+    }
+    set_four(to.lane(lane), e, value);
+  }
+};
+
+bool fours_align(const void* data, Type type) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(4 * bytes_of(type)) == 0;
+}
+
+// Whether four elements lie side by side in an operand, for each four of a result.
+bool has_fours(const Chain::Read& read) {
+  return read.source == nullptr && read.period % 4 == 0 && (read.from.own == 1 || read.from.elements % 4 == 0) &&
+         fours_align(read.from.data, read.from.type);
+}
+
+bool has_fours(const MaskedSum& sum, const Output& to) {
+  return to.elements % 4 == 0 && fours_align(to.data, to.type) &&
+         std::all_of(sum.terms, sum.terms + sum.count, [](const auto& t) { return has_fours(t); }) &&
+         (!sum.masked || has_fours(sum.mask));
+}
 
 struct Finish {
   Product product;
@@ -37,11 +136,34 @@ struct Finish {
 
 }  // namespace
 
-void run(Device& device, const Chain& chain, Output to) { for_each_element(device, to.lanes, to.elements, RunChain{chain, to}); }
+void run(Device& device, const Chain& chain, Output to) {
+  const std::optional<MaskedSum> sum = as_masked_sum(chain);
+  if (!sum || !has_fours(*sum, to)) return for_each_element(device, to.lanes, to.elements, RunChain{chain, to});
+  for_each_element(device, to.lanes, to.elements / 4, SumFours{*sum, to});
+}
 
 void finish(Device& device, const Product& product) {
   if (product.bias == nullptr && product.activation == Activation::none) return;
   for_each_element(device, product.batch, product.m * product.n, Finish{product});
+}
+
+void finish(Device& device, const Convolution& c, std::int64_t images, const void* residual, void* y) {
+  const std::int64_t elements = c.elements_written();
+  Chain chain;
+  const auto place = [&](const void* data, std::int64_t size, std::int64_t own, Type type, std::int64_t period) {
+    chain.operands[chain.operand_count] = {{data, size, own, type}, nullptr, period, false};
+    return static_cast<std::int8_t>(chain.operand_count++);
+  };
+  const auto then = [&](Op op, std::int8_t operand) {
+    chain.steps[chain.step_count++] = {op, Chain::kSoFar, operand, Chain::kSoFar};
+  };
+  const std::int8_t first = place(y, elements, images, c.type, 0);
+  if (c.bias != nullptr) then(Op::add, place(c.bias, c.out_channels, 1, Type::float32, c.out_channels));
+  if (c.has_residual) then(Op::add, place(residual, elements, images, c.type, 0));
+  if (c.activation == Activation::relu) then(Op::relu, Chain::kSoFar);
+  if (chain.step_count == 0) return;
+  chain.steps[0].a = first;
+  run(device, chain, {y, elements, images, c.type});
 }
 
 }  // namespace probust::cuda

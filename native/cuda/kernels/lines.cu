@@ -15,8 +15,8 @@ struct Softmax {
 
   PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
     const std::int64_t lane = index / lines.count, start = lines.start[index % lines.count];
-    const float* x = from.lane(lane) + start;
-    float* y = to.lane(lane) + start;
+    const float* x = from.floats(lane) + start;
+    float* y = to.floats(lane) + start;
     float largest = x[0], sum = 0;
     for (std::int64_t i = 1; i < lines.extent; ++i) largest = x[i * lines.stride] > largest ? x[i * lines.stride] : largest;
     for (std::int64_t i = 0; i < lines.extent; ++i) sum += std::exp(x[i * lines.stride] - largest);
@@ -44,10 +44,10 @@ struct TopIndex {
   PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
     const std::int64_t i = index % lines.extent, line = index / lines.extent % lines.count,
                        lane = index / (lines.extent * lines.count);
-    const float* x = from.lane(lane) + lines.start[line];
+    const float* x = from.floats(lane) + lines.start[line];
     std::int64_t rank = 0;
     for (std::int64_t j = 0; j < lines.extent && rank < to_lines.extent; ++j) rank += before(x, j, i) ? 1 : 0;
-    if (rank < to_lines.extent) to.lane(lane)[to_lines.start[line] + rank * to_lines.stride] = static_cast<float>(i);
+    if (rank < to_lines.extent) to.floats(lane)[to_lines.start[line] + rank * to_lines.stride] = static_cast<float>(i);
   }
 };
 
@@ -66,8 +66,8 @@ struct Take {
   PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
     const std::int64_t i = index % lines.extent, line = index / lines.extent % lines.count,
                        lane = index / (lines.extent * lines.count);
-    const std::int64_t at = lines.start[line] + i * lines.stride, source = position(index_of.lane(lane)[at], from_lines.extent);
-    to.lane(lane)[at] = source < 0 ? NAN : from.lane(lane)[from_lines.start[line] + source * from_lines.stride];
+    const std::int64_t at = lines.start[line] + i * lines.stride, source = position(index_of.floats(lane)[at], from_lines.extent);
+    to.floats(lane)[at] = source < 0 ? NAN : from.floats(lane)[from_lines.start[line] + source * from_lines.stride];
   }
 };
 
@@ -80,11 +80,11 @@ struct PutAdd {
   PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
     const std::int64_t target = index % to_lines.extent, line = index / to_lines.extent % to_lines.count,
                        lane = index / (to_lines.extent * to_lines.count);
-    const float *x = from.lane(lane) + lines.start[line], *where = index_of.lane(lane) + lines.start[line];
+    const float *x = from.floats(lane) + lines.start[line], *where = index_of.floats(lane) + lines.start[line];
     float sum = 0;
     for (std::int64_t i = 0; i < lines.extent; ++i)
       sum += position(where[i * lines.stride], to_lines.extent) == target ? x[i * lines.stride] : 0.0F;
-    to.lane(lane)[to_lines.start[line] + target * to_lines.stride] = sum;
+    to.floats(lane)[to_lines.start[line] + target * to_lines.stride] = sum;
   }
 };
 

@@ -61,7 +61,7 @@ struct ScaleByDeviation {
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int64_t row = varies ? index_of[lane % examples] * values.elements : 0;
     const float d = deviations == nullptr ? deviation : deviation * deviations[row + e];
-    values.lane(lane)[e] *= d;
+    values.floats(lane)[e] *= d;
   }
 };
 

@@ -12,7 +12,7 @@ struct Choose {
   std::int64_t windows;
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
-    const float* x = image.lane(lane);
+    const Numbers x = image.lane(lane);
     std::int32_t best = begin[q] < begin[q + 1] ? cells[begin[q]] : -1;
     for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
       const float candidate = x[cells[i]], largest = x[best];
@@ -32,7 +32,7 @@ struct TakeChosen {
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
     const std::int32_t chosen = which[lane % own * to.elements + q];
-    to.lane(lane)[q] = chosen < 0 ? none : values.lane(lane)[chosen];
+    to.lane(lane).set(q, chosen < 0 ? none : values.lane(lane)[chosen]);
   }
 };
 
@@ -45,10 +45,10 @@ struct PutChosen {
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int32_t* chosen = which + lane % own * from.elements;
-    const float* c = from.lane(lane);
+    const Numbers c = from.lane(lane);
     float sum = 0;
     for (std::int32_t i = begin[e]; i < begin[e + 1]; ++i) sum += chosen[windows[i]] == e ? c[windows[i]] : 0.0F;
-    to.lane(lane)[e] = sum;
+    to.lane(lane).set(e, sum);
   }
 };
 

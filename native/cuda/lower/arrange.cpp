@@ -16,13 +16,13 @@ bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
 void lower_move(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId input = node.inputs[0];
-  if (node.op == Op::reshape) return l.alias(id, l.plain(input), Order::plain);
+  if (node.op == Op::reshape) return l.alias(id, l.plain(input), {});
   const Shape& from = l.node(input).shape;
-  const Order order = keeps_axes(node.op) ? l.order(input) : Order::plain;
+  const Form form = keeps_axes(node.op) ? l.form(input) : Form{};
   const auto sources = gather_offsets(node.op, node.attributes, from, node.shape);
-  const std::int32_t* where = l.table(DeviceLowering::offsets(sources, from, l.order(input), node.shape, order));
+  const std::int32_t* where = l.table(DeviceLowering::offsets(sources, from, l.order(input), node.shape, form.order));
   const std::int64_t count = element_count(node.shape);
-  l.emit(id, order, {l.as_it_lies(input)},
+  l.emit(id, form, {l.as_it_lies(input)},
          [=](const Call& call) { move(call.device, call.in(0), where, nullptr, count, call.out()); });
 }
 
@@ -49,7 +49,7 @@ void lower_concat(DeviceLowering& l, ValueId id) {
     reads.push_back(l.plain(input));
     parts.push_back({l.table(source), l.table(target), count});
   }
-  l.emit(id, Order::plain, std::move(reads), [parts](const Call& call) {
+  l.emit(id, {}, std::move(reads), [parts](const Call& call) {
     for (std::size_t k = 0; k < parts.size(); ++k)
       move(call.device, call.in(k), parts[k].source, parts[k].target, parts[k].count, call.out());
   });
@@ -69,8 +69,7 @@ void lower_sum(DeviceLowering& l, ValueId id) {
   std::vector<std::int64_t> next(begin.begin(), begin.end() - 1);
   for (std::size_t e = 0; e < targets.size(); ++e) source[next[targets[e]]++] = own[e];
   const std::int32_t *first = l.table(begin), *where = l.table(source);
-  l.emit(id, Order::plain, {l.as_it_lies(input)},
-         [=](const Call& call) { sum_rows(call.device, call.in(0), first, where, call.out()); });
+  l.emit(id, {}, {l.as_it_lies(input)}, [=](const Call& call) { sum_rows(call.device, call.in(0), first, where, call.out()); });
 }
 
 }  // namespace probust::cuda

@@ -6,6 +6,7 @@
 #include "cuda/lowering.h"
 #include "probust/base/error.h"
 #include "probust/exec/gather_offsets.h"
+#include "probust/ops/op.h"
 
 namespace probust::cuda {
 namespace {
@@ -48,10 +49,65 @@ Padded padded(const Window& window, const Shape& image) {
   return result;
 }
 
-void lower_by_library(DeviceLowering& l, ValueId id, const Padded& image, const Convolution& convolution) {
+// The channels of a convolution's image and of its result, for a convolution or either of its derivatives.
+struct Channels {
+  std::int64_t in, out;
+};
+
+Channels channels_of(const Graph& graph, const Node& node) {
+  const Shape &first = graph[node.inputs[0]].shape, &second = graph[node.inputs[1]].shape;
+  if (node.op == Op::conv) return {first[1], node.shape[1]};
+  if (node.op == Op::conv_transpose) return {node.shape[1], first[1]};
+  return {first[1], second[1]};
+}
+
+bool is_empty(const Graph& graph, const Node& node) {
+  return element_count(node.shape) == 0 || element_count(graph[node.inputs[0]].shape) == 0;
+}
+
+Padded image_of(const Graph& graph, const Node& node) {
+  return padded(std::get<Window>(node.attributes), node.op == Op::conv_transpose ? node.shape : graph[node.inputs[0]].shape);
+}
+
+// Without addresses and epilogue.
+Convolution convolution_of(const Device& device, const Graph& graph, const Node& node) {
+  Convolution convolution;
+  convolution.window = with_two_axes(image_of(graph, node).window);
+  convolution.in_channels = channels_of(graph, node).in;
+  convolution.out_channels = channels_of(graph, node).out;
+  convolution.transposed = node.op == Op::conv_transpose;
+  convolution.type = image_type(device.precision());
+  return convolution;
+}
+
+void add_epilogue(DeviceLowering& l, const Epilogue& epilogue, Convolution& convolution) {
+  if (!epilogue.bias.empty()) convolution.bias = l.constant(epilogue.bias);
+  convolution.has_residual = epilogue.residual != kNoValue;
+  convolution.activation = epilogue.activation;
+}
+
+std::string name_of(const Convolution& convolution) {
+  std::string name = convolution.transposed ? "transposed convolution" : "convolution";
+  if (convolution.bias != nullptr) name += ", bias";
+  if (convolution.has_residual) name += ", residual";
+  if (convolution.activation == Activation::relu) name += ", relu";
+  return name;
+}
+
+void lower_by_library(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
+  const Padded image = image_of(l.graph, node);
+  Convolution convolution = convolution_of(l.device, l.graph, node);
+  convolution.filter = l.constant(channels_last(constant_value(l.graph, node.inputs[1])), convolution.type);
   const Shape& unpadded = convolution.transposed ? node.shape : l.node(node.inputs[0]).shape;
-  int from = l.in_order(node.inputs[0], Order::channels_last);
+  const Form form = l.image_form();
+  std::vector<int> reads{l.in_form(node.inputs[0], form)};
+  if (const auto found = l.epilogues.find(id); found != l.epilogues.end()) {
+    add_epilogue(l, found->second, convolution);
+    if (convolution.has_residual) reads.push_back(l.in_form(found->second.residual, form));
+    const std::string reason = l.device.refusal_to_finish(convolution);
+    if (!reason.empty()) l.note_unfused(id, reason);
+  }
   const Extent extent = node.extent;
   const auto move_by = [&](const std::vector<std::int64_t>& sources) {
     const std::int32_t* where = l.table(sources);
@@ -60,22 +116,26 @@ void lower_by_library(DeviceLowering& l, ValueId id, const Padded& image, const 
   };
   if (image.changed && !convolution.transposed) {
     const auto sources = gather_offsets(Op::pad, image.pad, unpadded, image.shape);
-    from = l.emit_extra(
-        l.node(node.inputs[0]).extent, element_count(image.shape), {from},
-        move_by(DeviceLowering::offsets(sources, unpadded, Order::channels_last, image.shape, Order::channels_last)));
+    reads[0] = l.emit_extra(
+        l.node(node.inputs[0]).extent, element_count(image.shape), form.type, {reads[0]},
+        move_by(DeviceLowering::offsets(sources, unpadded, Order::channels_last, image.shape, Order::channels_last)), {"pad"});
   }
   const std::int64_t images = node.shape[0];
-  l.note_convolution({convolution, images, extent});
   const auto run = [=](const Call& call) {
     const Output out = call.out();
-    call.device.convolve(convolution, images * out.lanes, call.in(0).data, out.data);
+    const void* const residual = convolution.has_residual ? call.in(1).data : nullptr;
+    call.device.convolve(convolution, images * out.lanes, call.in(0).data, residual, out.data);
   };
-  if (!image.changed || !convolution.transposed) return l.emit(id, Order::channels_last, {from}, run);
-  const int whole = l.emit_extra(extent, element_count(image.shape), {from}, run);
+  StepKind kind{
+      name_of(convolution), StepKind::By::library,
+      definition(node.op).flops(node.attributes, {{l.node(node.inputs[0]).shape, l.node(node.inputs[1]).shape}}, node.shape),
+      convolution.elements_of_filter() * bytes_of(form.type)};
+  if (!image.changed || !convolution.transposed) return l.emit(id, form, std::move(reads), run, std::move(kind));
+  const int whole = l.emit_extra(extent, element_count(image.shape), form.type, std::move(reads), run, std::move(kind));
   const SliceAttributes inner{image.pad.low, unpadded, Shape(unpadded.size(), 1)};
   const auto sources = gather_offsets(Op::slice, inner, image.shape, unpadded);
-  l.emit(id, Order::channels_last, {whole},
-         move_by(DeviceLowering::offsets(sources, image.shape, Order::channels_last, unpadded, Order::channels_last)));
+  l.emit(id, form, {whole},
+         move_by(DeviceLowering::offsets(sources, image.shape, Order::channels_last, unpadded, Order::channels_last)), {"slice"});
 }
 
 DirectWindow direct(const Window& window, std::int64_t images, std::int64_t in_channels, std::int64_t out_channels) {
@@ -100,12 +160,13 @@ DirectWindow direct(const Window& window, std::int64_t images, std::int64_t in_c
   return w;
 }
 
-void lower_directly(DeviceLowering& l, ValueId id, std::int64_t in_channels, std::int64_t out_channels) {
+void lower_directly(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const auto& window = std::get<Window>(node.attributes);
   if (window.image.size() > DirectWindow::kAxes) return lower_on_the_host(l, id);
-  const DirectWindow w = direct(window, l.node(node.inputs[0]).shape[0], in_channels, out_channels);
-  l.emit(id, Order::plain, {l.plain(node.inputs[0]), l.plain(node.inputs[1])}, [w, op = node.op](const Call& call) {
+  const Channels channels = channels_of(l.graph, node);
+  const DirectWindow w = direct(window, l.node(node.inputs[0]).shape[0], channels.in, channels.out);
+  l.emit(id, {}, {l.plain(node.inputs[0]), l.plain(node.inputs[1])}, [w, op = node.op](const Call& call) {
     const auto run = op == Op::conv             ? convolve_directly
                      : op == Op::conv_transpose ? convolve_transposed_directly
                                                 : filter_gradient;
@@ -114,34 +175,34 @@ void lower_directly(DeviceLowering& l, ValueId id, std::int64_t in_channels, std
 }
 
 // Why the library has no call for a convolution, whatever the device; empty if it has.
-std::string misfit(const DeviceLowering& l, const Node& node) {
+std::string misfit(const Graph& graph, const Node& node) {
   const std::size_t axes = std::get<Window>(node.attributes).image.size();
-  if (node.op == Op::conv_filter_grad || l.node(node.inputs[1]).op != Op::constant) return "the filter is not a constant";
+  if (node.op == Op::conv_filter_grad || graph[node.inputs[1]].op != Op::constant) return "the filter is not a constant";
   if (axes == 0 || axes > 2) return "images have " + std::to_string(axes) + " axes";
-  if (l.node(node.inputs[0]).extent != node.extent) return "the image is the same for all lanes";
+  if (graph[node.inputs[0]].extent != node.extent) return "the image is the same for all lanes";
   return {};
 }
 
 }  // namespace
 
+std::map<ValueId, std::string> refused_convolutions(const Device& device, const Graph& graph) {
+  std::map<ValueId, std::string> refused;
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    const Node& node = graph[id];
+    if (lower_function(node.op) != lower_conv) continue;
+    std::string reason = misfit(graph, node);
+    const bool empty = is_empty(graph, node);
+    if (reason.empty() && !empty) reason = device.refusal(convolution_of(device, graph, node));
+    if (empty || !reason.empty()) refused[id] = empty ? "" : std::move(reason);
+  }
+  return refused;
+}
+
 void lower_conv(DeviceLowering& l, ValueId id) {
-  const Node& node = l.node(id);
-  const auto& window = std::get<Window>(node.attributes);
-  const Shape &first = l.node(node.inputs[0]).shape, &second = l.node(node.inputs[1]).shape;
-  const bool transposed = node.op == Op::conv_transpose;
-  const std::int64_t in_channels = transposed ? node.shape[1] : first[1];
-  const std::int64_t out_channels = node.op == Op::conv ? node.shape[1] : transposed ? first[1] : second[1];
-  if (element_count(node.shape) == 0 || element_count(first) == 0) return lower_directly(l, id, in_channels, out_channels);
-  const auto run_directly = [&](const std::string& reason) {
-    l.note_slow(id, reason);
-    lower_directly(l, id, in_channels, out_channels);
-  };
-  if (const std::string reason = misfit(l, node); !reason.empty()) return run_directly(reason);
-  const Padded image = padded(window, transposed ? node.shape : first);
-  Convolution convolution{with_two_axes(image.window), in_channels, out_channels, transposed, nullptr};
-  if (const std::string reason = l.device.refusal(convolution); !reason.empty()) return run_directly(reason);
-  convolution.filter = l.constant(channels_last(constant_value(l.graph, node.inputs[1])));
-  lower_by_library(l, id, image, convolution);
+  const auto refused = l.refused.find(id);
+  if (refused == l.refused.end()) return lower_by_library(l, id);
+  if (!refused->second.empty()) l.note_slow(id, refused->second);
+  lower_directly(l, id);
 }
 
 }  // namespace probust::cuda

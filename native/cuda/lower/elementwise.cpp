@@ -4,6 +4,7 @@
 
 #include "cuda/lowering.h"
 #include "probust/exec/gather_offsets.h"
+#include "probust/ops/op.h"
 
 namespace probust::cuda {
 namespace {
@@ -24,10 +25,28 @@ struct Size {
   int steps = 1, operands = 0;
 };
 
+// The steps that their readers compute from the operand: then the masks of rectifiers are never stored, only their results, which
+// are needed anyway. Not those that can join the chain of their operand.
+std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, const std::vector<int>& reads) {
+  std::vector<bool> masks(graph.nodes.size());
+  std::vector<int> elementwise_reads(graph.nodes.size(), 0);
+  for (std::size_t id = 0; id < free.size(); ++id) {
+    if (!free[id]) continue;
+    for (const ValueId input : graph.nodes[id].inputs) ++elementwise_reads[input];
+  }
+  for (std::size_t id = 0; id < free.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (!free[id] || node.op != Op::step || elementwise_reads[id] != reads[id]) continue;
+    const ValueId operand = node.inputs[0];
+    masks[id] = !masks[operand] && (reads[operand] > 1 || !free[operand]);
+  }
+  return masks;
+}
+
 // The position of a value among the operands, added if it is new.
-std::int8_t position_of(std::vector<ValueId>& operands, ValueId id) {
-  auto found = std::find(operands.begin(), operands.end(), id);
-  if (found == operands.end()) found = operands.insert(operands.end(), id);
+std::int8_t position_of(std::vector<ChainPlan::Operand>& operands, const ChainPlan::Operand& operand) {
+  auto found = std::find(operands.begin(), operands.end(), operand);
+  if (found == operands.end()) found = operands.insert(operands.end(), operand);
   return static_cast<std::int8_t>(found - operands.begin());
 }
 
@@ -36,37 +55,69 @@ ChainPlan chain_of(DeviceLowering& l, ValueId id) {
   ChainPlan chain;
   ValueId before = kNoValue;
   for (const ValueId input : node.inputs) {
-    if (l.absorbed_by[input] == id) before = input;
+    if (l.chains.absorbed_by[input] == id) before = input;
   }
   if (before != kNoValue) chain = l.pending.at(before);
   Chain::Step step;
   step.op = node.op;
   std::int8_t* const slots[] = {&step.a, &step.b, &step.c};
-  for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    *slots[k] = node.inputs[k] == before ? Chain::kSoFar : position_of(chain.operands, node.inputs[k]);
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const ValueId input = node.inputs[k];
+    const bool mask = l.chains.masks[input];
+    *slots[k] = input == before ? Chain::kSoFar : position_of(chain.operands, {mask ? l.node(input).inputs[0] : input, mask});
+  }
   chain.steps.push_back(step);
   return chain;
 }
 
-// Channels-last if any full-size operand that is not constant is stored that way.
-Order order_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
-  for (const ValueId operand : chain.operands) {
-    if (l.node(operand).shape == shape && l.node(operand).op != Op::constant && l.order(operand) != Order::plain)
-      return l.order(operand);
+// Channels-last if any full-size operand that is not constant is stored that way, and narrow if one of these is.
+Form form_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
+  Form form;
+  for (const auto& [id, positive] : chain.operands) {
+    const Form own = l.form(id);
+    if (l.node(id).shape == shape && l.node(id).op != Op::constant && own.order != Order::plain) form = std::max(form, own);
   }
-  return Order::plain;
+  return form;
+}
+
+// The period of offsets 0, 1, ..., period - 1, 0, 1, ...; 0 if they are not of this kind.
+std::int64_t period_of(const std::vector<std::int64_t>& offsets, std::int64_t period) {
+  for (std::size_t e = 0; e < offsets.size(); ++e) {
+    if (offsets[e] != static_cast<std::int64_t>(e) % period) return 0;
+  }
+  return period;
+}
+
+// How a chain of this form reads an operand.
+Chain::Read read_of(DeviceLowering& l, const ChainPlan::Operand& operand, const Shape& shape, Form form) {
+  const Shape& own = l.node(operand.id).shape;
+  const std::int64_t elements = element_count(own);
+  const auto offsets = DeviceLowering::offsets(broadcast_offsets(own, shape), own, l.order(operand.id), shape, form.order);
+  Chain::Read read;
+  read.positive = operand.positive;
+  read.period = elements == element_count(shape) ? 0 : period_of(offsets, elements);
+  if (read.period == 0) read.source = l.table(offsets, elements);
+  return read;
+}
+
+std::string name_of(const ChainPlan& plan) {
+  std::string name;
+  for (const Chain::Step& step : plan.steps) name.append(name.empty() ? "" : ", ").append(definition(step.op).name);
+  return name;
 }
 
 }  // namespace
 
-std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues) {
-  std::vector<ValueId> absorbed_by(graph.nodes.size(), kNoValue);
+Chains plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues) {
+  Chains chains{std::vector<ValueId>(graph.nodes.size(), kNoValue), {}};
   std::vector<bool> free(graph.nodes.size());
   for (std::size_t id = 0; id < free.size(); ++id) free[id] = is_elementwise(graph.nodes[id]);
   for (const auto& [product, epilogue] : epilogues) {
     for (const ValueId id : epilogue.operators) free[id] = false;
   }
   const std::vector<int> reads = reads_of(graph);
+  chains.masks = plan_masks(graph, free, reads);
+  for (std::size_t id = 0; id < free.size(); ++id) free[id] = free[id] && !chains.masks[id];
   std::vector<Size> sizes(graph.nodes.size());
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     const Node& node = graph[id];
@@ -79,38 +130,37 @@ std::vector<ValueId> plan_chains(const Graph& graph, const std::map<ValueId, Epi
       const bool fits = free[input] && reads[input] == own && before.shape == node.shape && before.extent == node.extent &&
                         joined.steps <= Chain::kSteps && joined.operands <= Chain::kOperands;
       if (!fits) continue;
-      absorbed_by[input] = id;
+      chains.absorbed_by[input] = id;
       sizes[id] = joined;
       break;
     }
   }
-  return absorbed_by;
+  return chains;
 }
 
 void lower_elementwise(DeviceLowering& l, ValueId id) {
+  if (l.chains.masks[id]) return;
   ChainPlan plan = chain_of(l, id);
-  if (l.absorbed_by[id] != kNoValue) {
+  if (l.chains.absorbed_by[id] != kNoValue) {
     l.pending[id] = std::move(plan);
     return;
   }
   const Node& node = l.node(id);
-  const Order order = order_of(l, plan, node.shape);
+  const Form form = form_of(l, plan, node.shape);
   Chain chain;
   std::vector<int> reads;
-  for (const ValueId operand : plan.operands) {
-    const Shape& shape = l.node(operand).shape;
-    reads.push_back(l.as_it_lies(operand));
-    const auto sources =
-        DeviceLowering::offsets(broadcast_offsets(shape, node.shape), shape, l.order(operand), node.shape, order);
-    chain.operands[chain.operand_count++].source = l.table(sources, element_count(shape));
+  for (const ChainPlan::Operand& operand : plan.operands) {
+    reads.push_back(l.as_it_lies(operand.id));
+    chain.operands[chain.operand_count++] = read_of(l, operand, node.shape, form);
   }
   std::copy(plan.steps.begin(), plan.steps.end(), chain.steps);
   chain.step_count = static_cast<int>(plan.steps.size());
-  l.emit(id, order, std::move(reads), [chain](const Call& call) {
+  const auto run_chain = [chain](const Call& call) {
     Chain placed = chain;
     for (int k = 0; k < placed.operand_count; ++k) placed.operands[k].from = call.in(static_cast<std::size_t>(k));
     run(call.device, placed, call.out());
-  });
+  };
+  l.emit(id, form, std::move(reads), run_chain, {name_of(plan)});
 }
 
 }  // namespace probust::cuda

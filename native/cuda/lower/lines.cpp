@@ -31,7 +31,7 @@ void lower_lines(DeviceLowering& l, ValueId id) {
     lines.push_back(lines_of(l, l.node(input).shape, axis_of(node)));
   }
   const Lines to = lines_of(l, node.shape, axis_of(node));
-  l.emit(id, Order::plain, std::move(reads), [op = node.op, lines, to](const Call& call) {
+  l.emit(id, {}, std::move(reads), [op = node.op, lines, to](const Call& call) {
     switch (op) {
       case Op::top_index:
         return top_index(call.device, call.in(0), lines[0], to, call.out());

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Matrix products: one library call for all lanes if the operands' matrices are evenly spaced; otherwise one call for each matrix
-// of an example, and for each seed if one operand repeats for all seeds. A bias and a rectifier after a product are fused with
-// it. cuBLASLt's GELU is not used: it is the tanh approximation, while most models use the exact one, and graphs contain both as
-// elementary operators.
+// of an example, and for each seed if one operand repeats for all seeds. A bias and a rectifier after a product or convolution
+// are fused with it, and a residual sum with a convolution. cuBLASLt's GELU is not used: it is the tanh approximation, while most
+// models use the exact one, and graphs contain both as elementary operators.
 #include <algorithm>
+#include <numeric>
 
 #include "cuda/lowering.h"
 #include "probust/exec/gather_offsets.h"
+#include "probust/ops/op.h"
 
 namespace probust::cuda {
 namespace {
@@ -40,7 +42,15 @@ Side side_of(const Shape& operand, const Shape& result) {
 // The distance between an operand's matrices of neighbouring lanes, and the start of those of seed s.
 std::int64_t lane_stride(const Operand& operand) { return operand.own == 1 ? 0 : operand.elements; }
 const float* at_seed(const Operand& operand, const Batch& batch, std::int64_t s) {
-  return operand.data + (operand.own == batch.examples * batch.seeds ? s * batch.examples * lane_stride(operand) : 0);
+  return static_cast<const float*>(operand.data) +
+         (operand.own == batch.examples * batch.seeds ? s * batch.examples * lane_stride(operand) : 0);
+}
+
+std::string name_of(const Product& product) {
+  std::string name = "matrix product";
+  if (product.bias != nullptr) name += ", bias";
+  if (product.activation == Activation::relu) name += ", relu";
+  return name;
 }
 
 // For each value, the only operator that reads it; kNoValue if there are several or it is an output of the graph.
@@ -56,47 +66,84 @@ std::vector<ValueId> only_readers(const Graph& graph) {
   return reader;
 }
 
-// The bias that a constant adds to each of n columns; empty if it differs between rows.
-std::vector<float> bias_of_columns(const Tensor& constant, const Shape& shape, std::int64_t n) {
+// The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if it varies otherwise.
+std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int64_t n, std::int64_t inner) {
   const auto sources = broadcast_offsets(constant.shape, shape);
-  std::vector<float> bias;
+  std::vector<float> bias(static_cast<std::size_t>(n));
   for (std::size_t e = 0; e < sources.size(); ++e) {
-    if (sources[e] != sources[e % n]) return {};
-    if (bias.size() < static_cast<std::size_t>(n)) bias.push_back(constant.data[sources[e]]);
+    const std::size_t channel = e / inner % n;
+    if (sources[e] != sources[channel * inner]) return {};
+    bias[channel] = constant.data[sources[e]];
   }
   return bias;
 }
 
-// Adds operator `id` to the epilogue of a product with n columns, if possible; `so_far` is its current result.
-bool extend(Epilogue& epilogue, const Graph& graph, ValueId so_far, ValueId id, std::int64_t n) {
-  const Node& node = graph[id];
-  if (node.extent != graph[so_far].extent || element_count(node.shape) != element_count(graph[so_far].shape)) return false;
-  const bool first = epilogue.bias.empty() && epilogue.activation == Activation::none;
-  if (node.op == Op::add && first) {
-    const ValueId other = node.inputs[0] == so_far ? node.inputs[1] : node.inputs[0];
-    if (graph[other].op == Op::constant) epilogue.bias = bias_of_columns(constant_value(graph, other), node.shape, n);
-    return !epilogue.bias.empty();
+// Follows the operators after a product or convolution for as long as its epilogue can include them. `known` has, for each value,
+// the node with which it becomes known: only what is known before can be a residual.
+class EpilogueOf {
+ public:
+  EpilogueOf(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
+      : graph_(graph), product_(product), readers_(readers), known_(known), so_far_(product) {}
+
+  Epilogue follow() {
+    while (readers_[so_far_] != kNoValue && take(readers_[so_far_])) {
+      so_far_ = readers_[so_far_];
+      epilogue_.operators.push_back(so_far_);
+    }
+    return std::move(epilogue_);
   }
-  if (node.op == Op::relu && epilogue.activation == Activation::none) {
-    epilogue.activation = Activation::relu;
-    return true;
+
+ private:
+  bool convolves() const { return graph_[product_].op == Op::conv; }
+
+  bool take(ValueId id) {
+    const Node &node = graph_[id], &before = graph_[so_far_];
+    if (node.extent != before.extent || element_count(node.shape) != element_count(before.shape)) return false;
+    if (convolves() && node.shape != before.shape) return false;
+    if (epilogue_.activation != Activation::none) return !convolves() && node.op == Op::reshape;
+    if (node.op == Op::relu) {
+      epilogue_.activation = Activation::relu;
+      return true;
+    }
+    if (node.op != Op::add) return !convolves() && node.op == Op::reshape;
+    const ValueId other = node.inputs[0] == so_far_ ? node.inputs[1] : node.inputs[0];
+    return graph_[other].op == Op::constant ? take_bias(other, node.shape) : take_residual(other);
   }
-  return node.op == Op::reshape;
-}
+
+  bool take_bias(ValueId other, const Shape& shape) {
+    if (!epilogue_.bias.empty() || epilogue_.residual != kNoValue) return false;
+    const std::int64_t cells = convolves() ? element_count({shape.begin() + 2, shape.end()}) : 1;
+    epilogue_.bias = bias_of(constant_value(graph_, other), shape, convolves() ? shape[1] : graph_[product_].shape.back(), cells);
+    return !epilogue_.bias.empty();
+  }
+
+  bool take_residual(ValueId other) {
+    const Node &product = graph_[product_], &residual = graph_[other];
+    const bool fits = convolves() && epilogue_.residual == kNoValue && residual.shape == product.shape &&
+                      residual.extent == product.extent && known_[other] < product_;
+    if (fits) epilogue_.residual = other;
+    return fits;
+  }
+
+  const Graph& graph_;
+  ValueId product_;
+  const std::vector<ValueId>&readers_, &known_;
+  ValueId so_far_;
+  Epilogue epilogue_;
+};
 
 }  // namespace
 
-std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph) {
+std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph, const std::map<ValueId, std::string>& refused) {
   std::map<ValueId, Epilogue> epilogues;
-  const std::vector<ValueId> reader = only_readers(graph);
+  const std::vector<ValueId> readers = only_readers(graph);
+  std::vector<ValueId> known(graph.nodes.size());
+  std::iota(known.begin(), known.end(), ValueId{0});
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-    if (graph[id].op != Op::matmul || element_count(graph[id].shape) == 0) continue;
-    Epilogue epilogue;
-    ValueId so_far = id;
-    while (reader[so_far] != kNoValue && extend(epilogue, graph, so_far, reader[so_far], graph[id].shape.back())) {
-      so_far = reader[so_far];
-      epilogue.operators.push_back(so_far);
-    }
+    const Node& node = graph[id];
+    if ((node.op != Op::matmul && node.op != Op::conv) || element_count(node.shape) == 0 || refused.contains(id)) continue;
+    Epilogue epilogue = EpilogueOf(graph, id, readers, known).follow();
+    for (const ValueId absorbed : epilogue.operators) known[absorbed] = id;
     if (!epilogue.operators.empty()) epilogues.emplace(id, std::move(epilogue));
   }
   return epilogues;
@@ -119,25 +166,27 @@ void lower_matmul(DeviceLowering& l, ValueId id) {
   const Side a = side_of(a_shape, node.shape), b = side_of(b_shape, node.shape);
   const auto count = static_cast<std::int64_t>(a.which.size());
   const bool one_b = element_count({b_shape.begin(), b_shape.end() - 2}) == 1;
-  l.emit(id, Order::plain, {l.plain(node.inputs[0]), l.plain(node.inputs[1])}, [=](const Call& call) {
+  const auto run = [=](const Call& call) {
     const Operand left = call.in(0), right = call.in(1);
     const Output out = call.out();
+    const auto *const of_left = static_cast<const float*>(left.data), *const of_right = static_cast<const float*>(right.data);
+    auto* const result = static_cast<float*>(out.data);
     Product p = shared;
     // The rows of all lanes times one matrix.
     if (right.own == 1 && one_b && !p.transpose_a && a.aligned && left.own == out.lanes) {
       p.m *= count * out.lanes;
-      p.a = left.data;
-      p.b = right.data;
-      p.c = out.data;
+      p.a = of_left;
+      p.b = of_right;
+      p.c = result;
       return call.device.multiply(p);
     }
     const bool whole = (left.own == 1 || left.own == out.lanes) && (right.own == 1 || right.own == out.lanes);
     const std::int64_t seeds = whole ? 1 : call.batch.seeds, lanes = out.lanes / seeds;
     const bool merged = a.aligned && b.aligned && left.own != 1 && right.own != 1;
     for (std::int64_t s = 0; s < seeds; ++s) {
-      const float* from_a = whole ? left.data : at_seed(left, call.batch, s);
-      const float* from_b = whole ? right.data : at_seed(right, call.batch, s);
-      float* to = out.data + s * lanes * out.elements;
+      const float* from_a = whole ? of_left : at_seed(left, call.batch, s);
+      const float* from_b = whole ? of_right : at_seed(right, call.batch, s);
+      float* to = result + s * lanes * out.elements;
       p.batch = merged ? lanes * count : lanes;
       p.stride_a = merged ? a.size : lane_stride(left);
       p.stride_b = merged ? b.size : lane_stride(right);
@@ -149,7 +198,9 @@ void lower_matmul(DeviceLowering& l, ValueId id) {
         call.device.multiply(p);
       }
     }
-  });
+  };
+  l.emit(id, {}, {l.plain(node.inputs[0]), l.plain(node.inputs[1])}, run,
+         {name_of(shared), StepKind::By::library, definition(node.op).flops(node.attributes, {{a_shape, b_shape}}, node.shape)});
 }
 
 }  // namespace probust::cuda

@@ -52,41 +52,42 @@ int chosen(DeviceLowering& l, int image, Extent extent, const Rows& cells) {
   if (known != l.made_once.end()) return known->second;
   const auto windows = static_cast<std::int64_t>(cells.begin.size()) - 1;
   static_assert(sizeof(std::int32_t) == sizeof(float), "choices lie in the arena");
-  const int which = l.emit_extra(extent, windows, {image}, [=](const Call& call) {
-    choose(call.device, call.in(0), begin, where, reinterpret_cast<std::int32_t*>(call.out().data), windows);
-  });
+  const auto run = [=](const Call& call) {
+    choose(call.device, call.in(0), begin, where, static_cast<std::int32_t*>(call.out().data), windows);
+  };
+  const int which = l.emit_extra(extent, windows, Type::float32, {image}, run, {"largest of windows"});
   l.made_once[key] = which;
   return which;
 }
 
-const std::int32_t* as_choices(const Operand& operand) { return reinterpret_cast<const std::int32_t*>(operand.data); }
+const std::int32_t* as_choices(const Operand& operand) { return static_cast<const std::int32_t*>(operand.data); }
 
 }  // namespace
 
 void lower_pool(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId first = node.inputs[0];
-  const Order order = l.order(first);
+  const Form form = l.form(first);
   const int from = l.as_it_lies(first);
   const bool grows = node.op == Op::max_scatter || node.op == Op::sum_unpool;  // from windows to an image
   const Shape& image = grows ? node.shape : l.node(first).shape;
   const Shape& output = node.op == Op::sum_unpool ? l.node(first).shape : grows ? l.node(node.inputs[1]).shape : node.shape;
-  const Tables tables = tables_of(std::get<Window>(node.attributes), image, output, order);
+  const Tables tables = tables_of(std::get<Window>(node.attributes), image, output, form.order);
   if (node.op == Op::sum_pool || node.op == Op::sum_unpool) {
     const Rows& rows = grows ? tables.windows : tables.cells;
     const std::int32_t *begin = l.table(rows.begin), *items = l.table(rows.items);
-    return l.emit(id, order, {from}, [=](const Call& call) { sum_rows(call.device, call.in(0), begin, items, call.out()); });
+    return l.emit(id, form, {from}, [=](const Call& call) { sum_rows(call.device, call.in(0), begin, items, call.out()); });
   }
   const int which = chosen(l, from, l.node(first).extent, tables.cells);
   if (node.op == Op::max_scatter) {
     const std::int32_t *begin = l.table(tables.windows.begin), *windows = l.table(tables.windows.items);
-    return l.emit(id, order, {which, l.in_order(node.inputs[1], order)}, [=](const Call& call) {
+    return l.emit(id, form, {which, l.in_form(node.inputs[1], form)}, [=](const Call& call) {
       put_chosen(call.device, call.in(1), as_choices(call.in(0)), call.in(0).own, begin, windows, call.out());
     });
   }
-  const int values = node.op == Op::max_pool ? from : l.in_order(node.inputs[1], order);
+  const int values = node.op == Op::max_pool ? from : l.in_form(node.inputs[1], form);
   const float none = node.op == Op::max_pool ? kLargestOfNone : 0.0F;
-  l.emit(id, order, {which, values}, [none](const Call& call) {
+  l.emit(id, form, {which, values}, [none](const Call& call) {
     take_chosen(call.device, call.in(1), as_choices(call.in(0)), call.in(0).own, none, call.out());
   });
 }

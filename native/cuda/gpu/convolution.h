@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cudnn.h>
+
+#include <memory>
+#include <tuple>
+
+#include "cuda/device.h"
+#include "cuda/gpu/libraries.h"
+
+// Convolutions by cuDNN. There are two ways: its calls for single operations, and graphs of operations, which compute the
+// epilogue as well and have algorithms only for some convolutions.
+namespace probust::cuda {
+
+inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that need more are skipped
+
+/// Everything that defines a convolution, except its addresses.
+using ConvolutionKey = std::tuple<Precision, Shape, Shape, Shape, Shape, Shape, std::int64_t, std::int64_t, std::int64_t, bool,
+                                  bool, bool, Activation, std::int64_t>;
+
+inline ConvolutionKey key_of(const Convolution& c, std::int64_t images, Precision precision) {
+  const Window& w = c.window;
+  return {precision,      w.image,  w.kernel,     w.stride,          w.dilation,     w.pad_low,    c.in_channels,
+          c.out_channels, w.groups, c.transposed, c.bias != nullptr, c.has_residual, c.activation, images};
+}
+
+/// How cuDNN runs a convolution for a number of images.
+class PlannedConvolution {
+ public:
+  PlannedConvolution(std::size_t workspace, bool finishes) : workspace_(workspace), finishes_(finishes) {}
+  virtual ~PlannedConvolution() = default;
+  PlannedConvolution(const PlannedConvolution&) = delete;
+  PlannedConvolution& operator=(const PlannedConvolution&) = delete;
+
+  std::size_t workspace() const { return workspace_; }  ///< in bytes
+  bool finishes() const { return finishes_; }           ///< whether it includes the epilogue
+
+  virtual void run(cudnnHandle_t handle, const Convolution& c, const void* x, const void* residual, void* y,
+                   void* workspace) const = 0;
+
+ private:
+  std::size_t workspace_;
+  bool finishes_;
+};
+
+/// Without the epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that keeps the precision and fits the
+/// workspace.
+std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convolution& c, std::int64_t images,
+                                               Precision precision);
+/// With the epilogue, in tf32 or bf16, as the images are stored. Throws Error{unsupported} if cuDNN cannot. Images must be
+/// aligned to kGraphAlignment bytes.
+std::unique_ptr<PlannedConvolution> plan_whole(cudnnHandle_t handle, const Convolution& c, std::int64_t images);
+inline constexpr std::int64_t kGraphAlignment = 16;
+/// With the epilogue if possible.
+std::unique_ptr<PlannedConvolution> plan_convolution(cudnnHandle_t handle, const Convolution& c, std::int64_t images, Precision precision);
+
+/// For a trace: what convolution was planned, in words, and how.
+void say_plan(const Convolution& c, std::int64_t images, const std::string& how, std::size_t workspace);
+
+}  // namespace probust::cuda

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Convolutions with their epilogue, as graphs of operations that cuDNN compiles into one kernel.
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "cuda/gpu/convolution.h"
+#include "cuda/trace.h"
+
+namespace probust::cuda {
+namespace {
+
+// An object of cuDNN's graph interface: attributes are set, then it is finished.
+class Described {
+ public:
+  explicit Described(cudnnBackendDescriptorType_t type) {
+    cudnnBackendDescriptor_t raw = nullptr;
+    check(cudnnBackendCreateDescriptor(type, &raw), "cuDNN graph");
+    raw_.reset(raw);
+  }
+
+  Described& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
+    check(cudnnBackendSetAttribute(raw_.get(), name, type, count, values), "cuDNN graph");
+    return *this;
+  }
+  template <class T>
+  Described& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
+    return set(name, type, 1, &value);
+  }
+  Described& set(cudnnBackendAttributeName_t name, const Shape& values) {
+    return set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
+  }
+  Described& set(cudnnBackendAttributeName_t name, std::int64_t value) { return set(name, CUDNN_TYPE_INT64, 1, &value); }
+  Described& set(cudnnBackendAttributeName_t name, const Described& value) {
+    const cudnnBackendDescriptor_t raw = value.get();
+    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+  }
+  Described finished() && {
+    check(cudnnBackendFinalize(raw_.get()), "cuDNN graph");
+    return std::move(*this);
+  }
+
+  cudnnBackendDescriptor_t get() const { return raw_.get(); }
+
+ private:
+  // The owner of an opaque pointer.
+  struct Destroy {
+    using pointer = cudnnBackendDescriptor_t;
+    void operator()(cudnnBackendDescriptor_t raw) const { cudnnBackendDestroyDescriptor(raw); }
+  };
+  std::unique_ptr<void, Destroy> raw_;
+};
+
+// The values of a graph, by the number under which cuDNN finds their addresses.
+enum Value : std::int64_t { kX = 1, kFilter, kBias, kResidual, kY, kFirstVirtual };
+
+cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+
+// [count, channels, rows, columns], stored channels-last. Values between operations are float32 and never stored.
+Described tensor(std::int64_t number, const Shape& extents, Type type, bool is_virtual) {
+  const Shape strides{extents[1] * extents[2] * extents[3], 1, extents[1] * extents[3], extents[1]};
+  Described tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, data_type(type))
+      .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
+      .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
+      .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, number)
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kGraphAlignment)
+      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual);
+  return std::move(tensor).finished();
+}
+
+// Collects the operations of a convolution and its epilogue, each of which reads what the one before wrote.
+class GraphOf {
+ public:
+  GraphOf(const Convolution& c, std::int64_t images) : c_(c), result_{images, c.out_channels} {
+    const Window& w = c.window;
+    const Shape output = w.output();
+    result_.insert(result_.end(), output.begin(), output.end());
+    left_ = (c.bias != nullptr ? 1 : 0) + (c.has_residual ? 1 : 0) + (c.activation != Activation::none ? 1 : 0);
+    convolve(keep(tensor(kX, {images, c.in_channels, w.image[0], w.image[1]}, c.type, false)),
+             keep(tensor(kFilter, {c.out_channels, c.in_channels / w.groups, w.kernel[0], w.kernel[1]}, c.type, false)));
+    if (c.bias != nullptr) add(keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
+    if (c.has_residual) add(keep(tensor(kResidual, result_, c.type, false)));
+    if (c.activation == Activation::relu) rectify();
+  }
+
+  Described graph(cudnnHandle_t handle) const {
+    std::vector<cudnnBackendDescriptor_t> operations;
+    for (const Described& one : operations_) operations.push_back(one.get());
+    Described graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle)
+        .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<std::int64_t>(operations.size()),
+             operations.data());
+    return std::move(graph).finished();
+  }
+
+ private:
+  // Operations refer to what they are made of.
+  const Described& keep(Described one) { return *kept_.emplace_back(std::make_unique<Described>(std::move(one))); }
+
+  // What the next operation writes: the result if it is the last.
+  const Described& next() {
+    const bool last = left_-- == 0;
+    const std::int64_t number = last ? static_cast<std::int64_t>(kY) : kFirstVirtual + left_;
+    so_far_ = &keep(tensor(number, result_, last ? c_.type : Type::float32, !last));
+    return *so_far_;
+  }
+
+  void convolve(const Described& x, const Described& filter) {
+    const Window& w = c_.window;
+    Described convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+        .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION)
+        .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::int64_t{2})
+        .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, w.pad_low)
+        .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, w.pad_high)
+        .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, w.stride)
+        .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, w.dilation);
+    Described operation(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, keep(std::move(convolution).finished()))
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, filter)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, next())
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1.0F)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 0.0F);
+    operations_.push_back(std::move(operation).finished());
+  }
+
+  void add(const Described& other) {
+    Described sum(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    sum.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_ADD)
+        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+    const Described& before = *so_far_;
+    Described operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(sum).finished()))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, before)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, other)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next());
+    operations_.push_back(std::move(operation).finished());
+  }
+
+  // NaN stays NaN.
+  void rectify() {
+    Described rectifier(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    rectifier.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_RELU_FWD)
+        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+        .set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, CUDNN_PROPAGATE_NAN);
+    const Described& before = *so_far_;
+    Described operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(rectifier).finished()))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, before)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next());
+    operations_.push_back(std::move(operation).finished());
+  }
+
+  const Convolution& c_;
+  Shape result_;
+  int left_ = 0;  // operations after the current one
+  const Described* so_far_ = nullptr;
+  std::vector<std::unique_ptr<Described>> kept_;
+  std::vector<Described> operations_;
+};
+
+// cuDNN's ranking, fastest first.
+std::vector<Described> engines_for(const Described& graph) {
+  Described heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
+  const Described ranking = std::move(heuristic).finished();
+  std::int64_t count = 0;
+  check(cudnnBackendGetAttribute(ranking.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+        "cuDNN heuristic");
+  std::vector<Described> engines;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (std::int64_t i = 0; i < count; ++i) raw.push_back(engines.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
+  if (count == 0) return engines;
+  check(cudnnBackendGetAttribute(ranking.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
+                                 raw.data()),
+        "cuDNN heuristic");
+  while (static_cast<std::int64_t>(engines.size()) > count) engines.pop_back();
+  return engines;
+}
+
+bool is_deterministic(const Described& configured) {
+  Described engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t raw = engine.get();
+  std::int64_t count = 0;
+  check(cudnnBackendGetAttribute(configured.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &raw),
+        "cuDNN engine");
+  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
+  check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                 static_cast<std::int64_t>(notes.size()), &count, notes.data()),
+        "cuDNN engine");
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
+  }
+  return true;
+}
+
+class Whole final : public PlannedConvolution {
+ public:
+  Whole(Described plan, std::size_t workspace) : PlannedConvolution(workspace, true), plan_(std::move(plan)) {}
+
+  void run(cudnnHandle_t handle, const Convolution& c, const void* x, const void* residual, void* y,
+           void* workspace) const override {
+    std::vector<std::int64_t> numbers{kX, kFilter, kY};
+    std::vector<const void*> addresses{x, c.filter, y};
+    if (c.bias != nullptr) {
+      numbers.push_back(kBias);
+      addresses.push_back(c.bias);
+    }
+    if (c.has_residual) {
+      numbers.push_back(kResidual);
+      addresses.push_back(residual);
+    }
+    const auto count = static_cast<std::int64_t>(numbers.size());
+    Described pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, numbers.data())
+        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, addresses.data())
+        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
+    check(cudnnBackendExecute(handle, plan_.get(), std::move(pack).finished().get()), "convolution");
+  }
+
+ private:
+  Described plan_;
+};
+
+// Null if cuDNN cannot build a plan with this engine after all, or if it takes too much memory.
+std::unique_ptr<PlannedConvolution> plan_with(cudnnHandle_t handle, const Described& engine) {
+  Described unfinished(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  unfinished.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle)
+      .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine);
+  const cudnnStatus_t status = cudnnBackendFinalize(unfinished.get());
+  if (is_unsupported(status)) return nullptr;
+  check(status, "cuDNN plan");
+  std::int64_t count = 0, workspace = 0;
+  check(cudnnBackendGetAttribute(unfinished.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                                 &workspace),
+        "cuDNN plan");
+  if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace)) return nullptr;
+  return std::make_unique<Whole>(std::move(unfinished), static_cast<std::size_t>(workspace));
+}
+
+}  // namespace
+
+std::unique_ptr<PlannedConvolution> plan_whole(cudnnHandle_t handle, const Convolution& c, std::int64_t images) {
+  const GraphOf operations(c, images);
+  const std::vector<Described> engines = engines_for(operations.graph(handle));
+  for (std::size_t i = 0; i < engines.size(); ++i) {
+    if (!is_deterministic(engines[i])) continue;
+    auto plan = plan_with(handle, engines[i]);
+    if (!plan) continue;
+    if (tracing())
+      say_plan(c, images, "with its epilogue, engine " + std::to_string(i + 1) + " of " + std::to_string(engines.size()),
+               plan->workspace());
+    return plan;
+  }
+  throw Error{ErrorCode::unsupported, "device",
+              "none of cuDNN's " + std::to_string(engines.size()) + " fused algorithms is deterministic and needs at most " +
+                  std::to_string(kConvolutionWorkspace >> 20) + "M",
+              ""};
+}
+
+}  // namespace probust::cuda
