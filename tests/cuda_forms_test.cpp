@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "cuda/cuda_executor.h"
 #include "cuda/kernels.h"
 #include "cuda/program.h"
 #include "probust/exec/gradient_graphs.h"
@@ -188,6 +189,14 @@ TEST(CudaProgram, StepsThatAreNotMasksAreRight) {
   }
 }
 
+TEST(CudaProgram, AStepThatCanJoinTheChainOfItsOperandIsNoMask) {
+  Graph g;
+  const ValueId x = append_input(g, {6}, Extent::example, "x"), c = append_input(g, {6}, Extent::seeded, "c");
+  const ValueId of_sum = append(g, Op::step, {build::add(g, x, build::constant(g, 1))});
+  g.outputs = {build::multiply(g, c, of_sum)};
+  EXPECT_EQ(names_of(DeviceProgram(test::shared_device(), g)), (std::vector<std::string>{"add, step", "multiply"}));
+}
+
 // ---- epilogues of convolutions
 
 struct Layers {
@@ -320,7 +329,32 @@ TEST(CudaProgram, EpiloguesThatTheLibraryRefusesAreNamedAndRight) {
   EXPECT_EQ(program.unfused().begin()->second.size(), 2U);
   EXPECT_TRUE(DeviceProgram(test::shared_device(), l.graph).unfused().empty());
 }
+
+TEST(CudaExecutor, RefusedEpiloguesAreTold) {
+  refuse_epilogues(true);
+  CudaOptions options;
+  std::vector<std::string> told;
+  options.warn = [&](const std::string& text) { told.push_back(text); };
+  (void)make_cuda_executor(resnet18({0.125, 0.5, 8}), {}, options).value();
+  refuse_epilogues(false);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("more add their bias, residual and rectifier in a kernel of our own: the test refuses"),
+            std::string::npos)
+      << told[0];
+}
 #endif
+
+// Forwards of gradients fuse what forwards do: a rectifier's derivative needs only its result.
+TEST(CudaProgram, AResidualBlockTakesTheSameStepsInItsGradient) {
+  const Graph forward = resnet18({0.125, 0.5, 8});
+  const auto convolutions = [](const Graph& graph) {
+    std::vector<std::string> names = names_of(DeviceProgram(test::shared_device(), graph));
+    names.erase(std::remove_if(names.begin(), names.end(), [](const auto& name) { return !name.starts_with("convolution"); }),
+                names.end());
+    return names;
+  };
+  EXPECT_EQ(convolutions(gradient_graph(forward)), convolutions(forward));
+}
 
 // ---- narrow images
 
