@@ -655,7 +655,8 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
   const Graph cnn = test::small_cnn();
   for (const auto& [graph, precision] :
        {std::pair(cnn, Precision::float32), {cnn, Precision::bf16}, {wide, Precision::float32}}) {
-    const Points points = some_points(6, graph[graph.inputs()[0]].shape, 4);
+    const Points points = some_points(6, graph[graph.inputs()[0]].shape, 4),
+                 many = some_points(60, graph[graph.inputs()[0]].shape, 4);
     CudaOptions options;
     options.precision = precision;
     for (std::int64_t given = std::int64_t{1} << 19; given <= std::int64_t{3} << 20; given += std::int64_t{3} << 16) {
@@ -666,6 +667,7 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
       (void)device->sample(points, noise, 500).value();
       (void)device->project(points, rivals, noise, 200, 2, Around::point).value();
       (void)device->linearize(points, *noise.shape).value();
+      (void)device->linearize_averaged(many, noise, 4).value();
       EXPECT_LT(most_memory_held() - before, given + kBeside) << given << ", " << name_of(precision);
     }
   }
