@@ -10,6 +10,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/module.h"
+#include "modules/find_module.h"
 #include "probust/base/error.h"
 
 namespace probust::cluster {
@@ -30,9 +31,8 @@ std::string reason() {
 
 std::unique_ptr<Cluster> join() {
   if (!started_by_mpirun()) return nullptr;
-  std::error_code problem;
-  const std::filesystem::path module = std::filesystem::read_symlink("/proc/self/exe", problem).parent_path() / kModule;
-  if (!std::filesystem::exists(module)) {
+  const std::filesystem::path module = find_module(kModule);
+  if (module.empty()) {
     throw Error{ErrorCode::resources, "mpirun", "this build has no MPI",
                 "build where Open MPI is, or divide the data with " + option("shard")};
   }

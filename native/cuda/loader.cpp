@@ -4,21 +4,15 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
-
 #include "cuda/module.h"
+#include "modules/find_module.h"
 
 namespace probust::cuda {
 namespace {
 
-std::filesystem::path module_path() {
-  std::error_code problem;
-  return std::filesystem::read_symlink("/proc/self/exe", problem).parent_path() / kModule;
-}
-
 // Stays loaded until the program ends.
 struct Module {
-  void* handle = dlopen(module_path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(find_module(kModule).c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string reason = handle == nullptr ? last_problem() : "";  // dlerror() gives it only once
 
   static std::string last_problem() {
@@ -49,7 +43,7 @@ Function function_of_module(const char* name) {
 
 }  // namespace
 
-bool module_exists() { return std::filesystem::exists(module_path()); }
+bool module_exists() { return !find_module(kModule).empty(); }
 
 DeviceCount find_devices() {
   DeviceCount found;

@@ -6,7 +6,7 @@
 
 namespace probust::cuda {
 
-/// Whether the backend's module is in the program's folder.
+/// Whether this program has the backend's module.
 bool module_exists();
 
 /// count_devices of the module. Without a module, the reason is why there is none.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "modules/find_module.h"
+
+#include <sys/auxv.h>
+
+#include <system_error>
+
+namespace probust {
+namespace {
+
+// Empty if the program's path is unknown. Never relative: a module must not come from the working directory.
+std::filesystem::path folder_of_program() {
+  std::error_code problem;
+  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
+  if (problem) {  // /proc is not mounted, as in a bare chroot: what the kernel was told to start
+    const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    program = started == nullptr ? "" : std::filesystem::canonical(started, problem);
+  }
+  return program.is_absolute() ? program.parent_path() : std::filesystem::path();
+}
+
+}  // namespace
+
+std::filesystem::path find_module(const std::string& name) {
+  const std::filesystem::path folder = folder_of_program();
+  if (folder.empty()) return {};
+  std::error_code problem;
+  for (const std::filesystem::path& candidate : {folder / name, (folder / PROBUST_INSTALLED_MODULES / name).lexically_normal()}) {
+    if (std::filesystem::exists(candidate, problem)) return candidate;
+  }
+  return {};
+}
+
+}  // namespace probust

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# install_test.sh CMAKE BUILD FOLDER MODULE...: installs BUILD into an empty folder under FOLDER, moves it, and runs the installed
+# program, which must find its modules (those of MODULE... that this build has). As a subproject, probust must install nothing.
+set -euo pipefail
+cmake=$1 build=$2 folder=$3
+shift 3
+source=$(cd "$(dirname "$0")/.." && pwd)
+
+fail() {
+  echo "install_test.sh: $*" >&2
+  exit 1
+}
+
+# refused STATUS TEXT COMMAND...: the command must end with STATUS and one line on stderr that contains TEXT.
+refused() {
+  local status=0
+  "${@:3}" >out.txt 2>err.txt || status=$?
+  [ "$status" -eq "$1" ] || fail "'${*:3}' ended with status $status instead of $1: $(cat err.txt)"
+  [ "$(wc -l <err.txt)" -eq 1 ] || fail "'${*:3}' printed more than one line: $(cat err.txt)"
+  grep -qF -- "$2" err.txt || fail "'${*:3}' did not say '$2': $(cat err.txt)"
+}
+
+rm -rf "$folder"
+mkdir -p "$folder"
+cd "$folder"
+"$cmake" --install "$build" --prefix "$PWD/here" >install.txt
+mv here there  # an installation can be moved
+printf '%s\n' bin/probust share/doc/probust/LICENSE "${@/#/lib/probust/}" | sort >expected.txt
+(cd there && find . -type f -printf '%P\n') | sort >installed.txt
+diff expected.txt installed.txt || fail "these files are missing (<) or too many (>)"
+
+there/bin/probust version >version.txt
+ln -s there/bin/probust linked
+digits=("$source/demos/digits/digits.onnx" "$source/demos/digits/points.npz" --sigma 0.2 --estimator mc:100 --limit 1 --quiet)
+./linked estimate "${digits[@]}" --format csv >rows.csv
+[ "$(wc -l <rows.csv)" -eq 2 ] || fail "estimate printed $(wc -l <rows.csv) lines instead of a header and a row"
+
+on_gpu=(./linked estimate "${digits[@]}" --device cuda)
+if [ ! -e there/lib/probust/probust_cuda.so ]; then
+  refused 5 "this build has no CUDA" "${on_gpu[@]}"
+else
+  if ! grep -q 'cuda:0' version.txt; then
+    refused 5 "no CUDA device was found (" "${on_gpu[@]}"
+  else
+    "${on_gpu[@]}" >rows.csv
+  fi
+  # So it was this module. One in the working directory must not be loaded.
+  mv there/lib/probust/probust_cuda.so .
+  refused 5 "this build has no CUDA" "${on_gpu[@]}"
+fi
+if [ -e there/lib/probust/probust_mpi.so ]; then
+  mv there/lib/probust/probust_mpi.so .
+  OMPI_COMM_WORLD_SIZE=1 refused 5 "this build has no MPI" ./linked estimate "${digits[@]}"
+  mv probust_mpi.so there/lib/probust
+  # A process alone, as mpirun would start it.
+  OMPI_COMM_WORLD_SIZE=1 ./linked estimate "${digits[@]}" >rows.csv 2>err.txt || fail "the MPI module cannot be used: $(cat err.txt)"
+fi
+
+"$cmake" -S "$source/tests/consumer" -B consumer -DPROBUST="$source" >consumer.txt
+"$cmake" --install consumer --prefix "$PWD/nothing" >>consumer.txt
+[ ! -e nothing ] || fail "as a subproject, probust installs $(find nothing -type f)"
