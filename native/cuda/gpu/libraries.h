@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime.h>
-#include <cudnn.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/gpu/lazy.h"
 #include "probust/base/error.h"
 
 // CUDA's libraries in C++: statuses as errors, handles with owners, and descriptions of products.
@@ -60,11 +59,11 @@ inline void check(cudnnStatus_t status, const char* what) {
 }
 
 // Library handles that are freed with their owner.
-template <class Handle, auto destroy>
+template <class Handle, auto& destroy>
 struct Free {
   void operator()(Handle handle) const { destroy(handle); }
 };
-template <class Handle, auto destroy>
+template <class Handle, auto& destroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free<Handle, destroy>>;
 
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
