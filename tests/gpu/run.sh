@@ -14,7 +14,7 @@ step() {
   if timeout "$limit" "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $*"; fi
 }
 
-# CUDA's libraries may be in a toolkit's folder or in Python packages. Our copies of other libraries come last.
+# CUDA's libraries may be in a toolkit's folder or in Python packages. Where /proc is not mounted, the loader does not find lib itself.
 for folder in /usr/local/cuda/lib64 /usr/local/cuda/targets/*/lib $(python3 -c 'import glob, site
 for root in site.getsitepackages(): print(*glob.glob(root + "/nvidia/*/lib"))' 2>/dev/null) "$PWD/lib"; do
   LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
