@@ -99,7 +99,8 @@ Result<std::invoke_result_t<Way>> attempt(const Way& way) {
 std::string open_input(const ModelProto& proto) {
   const Result<std::string> name = attempt([&] {
     require_opset(proto);
-    const ValueInfo& input = find_input(proto, {});
+    const ImportOptions options;  // a temporary would look as if the input referred to it
+    const ValueInfo& input = find_input(proto, options);
     return needs_data_shape(input) ? input.name : std::string();
   });
   return name ? *name : "";
