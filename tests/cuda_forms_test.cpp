@@ -132,7 +132,9 @@ TEST(CudaKernels, SumsWithRectifierAndMaskAreRightInEveryTypeAndSize) {
         then(Op::add, Chain::kSoFar, 2);
         if (rectified) then(Op::relu, Chain::kSoFar, Chain::kSoFar);
         if (masked) then(Op::multiply, Chain::kSoFar, 3);
-        run(device, chain, {result.data(), elements, kLanes, type(5)});
+        const Output to{result.data(), elements, kLanes, type(5)};
+        EXPECT_EQ(runs_in_fours(chain, to), channels % 4 == 0);
+        run(device, chain, to);
         const std::vector<float> actual = result.downloaded(device);
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
           for (std::int64_t e = 0; e < elements; ++e) {
@@ -154,6 +156,21 @@ std::vector<std::string> names_of(const DeviceProgram& program) {
   std::vector<std::string> names;
   for (const Step& step : program.steps()) names.push_back(step.kind.name);
   return names;
+}
+
+// A bias of each channel is read by a period, for which no table is needed.
+TEST(CudaProgram, BiasesOfChannelsNeedNoTable) {
+  const auto tables = [](bool with_bias) {
+    Graph g;
+    const ValueId x = append_input(g, {1, 4, 3, 5}, Extent::example, "x");
+    const Window window{{3, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+    ValueId y = append(g, Op::conv, {x, append_constant(g, Tensor({4, 4, 1, 1}))}, window);
+    y = append(g, Op::tanh, {y});
+    if (with_bias) y = build::add(g, y, append_constant(g, {{4, 1, 1}, {1, 2, 3, 4}}));
+    g.outputs = {y};
+    return DeviceLowering(test::shared_device(), g).finish().tables.size();
+  };
+  EXPECT_EQ(tables(true), tables(false));
 }
 
 // The mask of a rectifier is read off its result, so it is never stored.
@@ -281,16 +298,24 @@ void expect_all_layers() {
 
 TEST(CudaProgram, ConvolutionsEndWithBiasResidualAndRectifier) { expect_all_layers(); }
 
+// Algorithms differ by size and epilogue.
 TEST(CudaProgram, RectifiersOfConvolutionsKeepWhatIsNotANumber) {
   for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
     Device device(0, precision);
-    Layers l(8);
-    l.graph.outputs = {l.relu(l.bias(l.conv(l.x)))};
-    std::vector<float> x(static_cast<std::size_t>(element_count(l.graph[l.x].shape)), 1.0F);
-    x[0] = NAN;
-    const std::vector<float> y = run_on_device(l.graph, {1, 1}, {x}, device)[0];
-    EXPECT_TRUE(std::isnan(y[0])) << name_of(precision);
-    EXPECT_FALSE(std::isnan(y[3])) << name_of(precision);
+    for (const std::int64_t channels : {3, 8, 64}) {
+      for (const std::int64_t images : {1, 64}) {
+        for (const bool residual : {false, true}) {
+          Layers l(channels);
+          const ValueId y = l.bias(l.conv(l.x));
+          l.graph.outputs = {l.relu(residual ? build::add(l.graph, y, l.x) : y)};
+          std::vector<float> x(static_cast<std::size_t>(element_count(l.graph[l.x].shape) * images), 1.0F);
+          x[0] = NAN;  // of the first image
+          const std::vector<float> result = run_on_device(l.graph, {images, 1}, {x}, device)[0];
+          EXPECT_TRUE(std::isnan(result[0])) << name_of(precision) << ", " << channels << " channels, " << images << " images";
+          EXPECT_FALSE(std::isnan(result.back())) << name_of(precision);
+        }
+      }
+    }
   }
 }
 
@@ -303,6 +328,7 @@ TEST(CudaProgram, NarrowConvolutionsRoundTheirResultsOnce) {
   };
   const ValueId first = l.conv(l.x);
   l.graph.outputs = {l.relu(build::add(l.graph, l.bias(first), l.x))};
+  if (!DeviceProgram(device, l.graph).unfused().empty()) GTEST_SKIP() << "this device rounds before the epilogue, too";
   std::vector<float> x = test::random_tensor({element_count(l.graph[l.x].shape)}, l.random).data;
   narrow(x);
   Graph rounded = l.graph;
@@ -375,6 +401,10 @@ TEST(CudaProgram, NarrowImagesHalveWhatAResidualNetworkMoves) {
   EXPECT_LT(of_forward, 0.55);
   EXPECT_LT(of_gradient, 0.55);
   EXPECT_GT(of_forward, 0.45);
+  // Concatenations keep images narrow, too.
+  const Graph dense = simplify(test::import_bytes(test::make_onnx(test::architecture("densenet121"), {0.25, 0.1, 32}))->graph);
+  EXPECT_LT(ratio(dense, {4096, 1}), 0.56);
+  EXPECT_LT(ratio(gradient_graph(dense), {455, 9}), 0.55);
 }
 
 TEST(CudaProgram, AResidualNetworkTakesFewKernelsOfOurOwn) {
@@ -387,12 +417,9 @@ TEST(CudaProgram, AResidualNetworkTakesFewKernelsOfOurOwn) {
     Array<float> arena;
     (void)program.run({1, 1}, std::span(&from, 1), arena);
     EXPECT_LE(device.launches(), 25) << name_of(precision);
-#ifdef PROBUST_CUDA_EMULATED
-    EXPECT_LE(device.launches(), 6) << name_of(precision);  // every epilogue is the library's
+#ifdef PROBUST_CUDA_EMULATED  // where every epilogue is the library's, except in float32: a copy, a sum and a bias are left
+    EXPECT_EQ(device.launches(), precision == Precision::float32 ? 23 : 3) << name_of(precision);
 #endif
-    const auto kernels = std::count_if(program.steps().begin(), program.steps().end(),
-                                       [](const Step& step) { return step.kind.by == StepKind::By::kernel; });
-    EXPECT_LE(kernels, device.launches()) << name_of(precision);
   }
 }
 

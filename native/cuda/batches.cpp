@@ -88,7 +88,8 @@ std::vector<float> Batches::exact_logits(const float* points, std::int64_t most_
   } const exactly(device_);
   const DeviceProgram program(device_, graph_);
   std::int64_t lanes = most_lanes;
-  while (lanes > 1 && program.workspace_bytes({lanes, 1}) > buffers.arena.size() * kFloatBytes) lanes /= 2;
+  while (lanes > 0 && program.workspace_bytes({lanes, 1}) > buffers.arena.size() * kFloatBytes) lanes /= 2;
+  if (lanes == 0) return {};
   const DeviceProgram::Value value = program.run({lanes, 1}, std::span(&points, 1), buffers.arena)[0];
   std::vector<float> own(static_cast<std::size_t>(value.lanes * classes_)), all;
   device_.download(own.data(), value.data, value.lanes * classes_ * kFloatBytes);
@@ -124,13 +125,11 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
 // Leaves room for the gradients of a sweep, which reuses the memory of forwards and needs a few more values of a point's size.
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
-  // Once, to measure a lower precision, an example runs in float32, which takes at most twice the memory.
-  const std::int64_t exactly = device_.precision() == Precision::float32 ? 0 : 2 * forward_->workspace_bytes({1, 1});
-  const auto workspace = [&] { return std::max(forward_->workspace_bytes(batch), exactly); };
   const auto bytes = [&] {
-    return workspace() + ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
+    return forward_->workspace_bytes(batch) +
+           ((Buffers::kInputs + kSweepValues) * elements_ + classes_) * batch.examples * kFloatBytes;
   };
-  while (bytes() > options_.memory || !reserve(workspace(), batch, 0)) {
+  while (bytes() > options_.memory || !reserve(forward_->workspace_bytes(batch), batch, 0)) {
     if (batch.examples == 1) too_little_memory(bytes());
     batch.examples /= 2;
   }

@@ -38,7 +38,7 @@ class Batches {
   const DeviceProgram& gradient(Around around) const { return around == Around::point ? *gradient_ : *smoothed_; }
 
   /// The logits [lanes][classes] of points [lanes][elements] in float32, whatever the device's precision: of at most this many,
-  /// and of as many as fit the memory of forwards. By a program that does not stay.
+  /// and of as many as fit the memory of forwards, perhaps none. By a program that does not stay.
   std::vector<float> exact_logits(const float* points, std::int64_t most_lanes);
 
   Buffers buffers;

@@ -25,7 +25,7 @@ enum class Precision : std::uint8_t {
   bf16,     ///< 8 bits, sums in float32; images between convolutions are stored in 16 bits
 };
 
-/// In which convolutions of a precision read and write images.
+/// The type in which convolutions store images.
 inline Type image_type(Precision precision) { return precision == Precision::bf16 ? Type::bf16 : Type::float32; }
 
 /// "float32", "tf32" or "bf16".
@@ -170,7 +170,7 @@ class Device {
   /// Why `convolve` does not support it; empty if it does. If not, use a kernel of our own.
   std::string refusal(const Convolution& convolution) const;
   /// Why `convolve` computes an epilogue in a kernel of our own although the device might do better; empty if it does not.
-  std::string refusal_to_finish(const Convolution& convolution) const;
+  std::string refusal_to_finish(const Convolution& convolution);
   /// `residual` [images] as the result, if the convolution has one.
   void convolve(const Convolution& convolution, std::int64_t images, const void* x, const void* residual, void* y);
 

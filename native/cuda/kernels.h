@@ -79,6 +79,9 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
+/// Whether `run` takes four elements at a time: a sum of full operands and biases of channels, rectified or not, times the mask
+/// of a rectifier or not.
+bool runs_in_fours(const Chain& chain, const Output& to);
 /// Applies the bias and activation of a product to its result, for products that the library cannot finish itself.
 void finish(Device& device, const Product& product);
 /// The same for a convolution, with its residual.

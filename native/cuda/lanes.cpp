@@ -287,7 +287,7 @@ class CudaLanes final : public Lanes {
   // The first forward in a lower precision: reports its error, measured on the first points.
   void forward_and_tell_error(std::int64_t lanes) {
     error_told_ = true;
-    const std::vector<float> exact = batches_->exact_logits(input().data(), std::min<std::int64_t>(16, lanes));
+    const std::vector<float> exact = exact_logits(std::min<std::int64_t>(16, lanes));
     const std::int64_t n = static_cast<std::int64_t>(exact.size()) / classes_;
     run_forward(lanes);
     const std::vector<float> rounded = downloaded(on_device_.data, n * classes_);
@@ -296,10 +296,22 @@ class CudaLanes final : public Lanes {
       largest = std::max(largest, std::fabs(exact[i]));
       worst = std::max(worst, std::fabs(exact[i] - rounded[i]));
     }
+    if (n == 0)
+      return warn_(std::string("there is too little memory to tell how much ") + name_of(precision_) + " changes logits");
     std::ostringstream text;
     text << name_of(precision_) << " changes the logits of the first " << n << " points by up to " << worst << " (the largest is "
          << largest << ")";
     warn_(text.str());
+  }
+
+  // Of the points in the lanes; none if there is too little memory, because a report should not end a run.
+  std::vector<float> exact_logits(std::int64_t most_lanes) {
+    try {
+      return batches_->exact_logits(input().data(), most_lanes);
+    } catch (const Error& error) {
+      if (!is_out_of_memory(error)) throw;
+      return {};
+    }
   }
 
   // The targets and rivals of margins; nothing for logits.

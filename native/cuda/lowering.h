@@ -135,7 +135,7 @@ class DeviceLowering {
   int in_form(ValueId id, Form form);
   int plain(ValueId id) { return in_form(id, {}); }
   int as_it_lies(ValueId id) { return in_form(id, form(id)); }
-  /// In which the library's convolutions read and write images.
+  /// How the library's convolutions store images.
   Form image_form() const { return {Order::channels_last, image_type(device.precision())}; }
 
   /// Adds a step that writes value `id`. Its kind is a kernel named like the operator, if nothing else is said.
@@ -149,7 +149,7 @@ class DeviceLowering {
   /// Offsets on the device. Null if they are 0, 1, 2, ... up to `identity`: then no table is needed.
   const std::int32_t* table(const std::vector<std::int64_t>& offsets, std::int64_t identity = -1);
   const float* constant(std::span<const float> values);
-  /// In a type.
+  /// The same, stored in a type.
   const void* constant(std::span<const float> values, Type type);
 
   /// Converts sources of elements (exec/gather_offsets.h) to offsets in the given orders.
@@ -158,9 +158,9 @@ class DeviceLowering {
 
   /// Storages made once per key, such as the choices of pooling windows.
   std::map<std::vector<std::int64_t>, int> made_once;
-  /// As refused_convolutions.
+  /// The convolutions that the library does not compute, and why.
   std::map<ValueId, std::string> refused;
-  /// By product or convolution.
+  /// The epilogues of products and convolutions.
   std::map<ValueId, Epilogue> epilogues;
   Chains chains;
   /// The chains of absorbed operators, which emit nothing themselves.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "cuda/device.h"
@@ -10,10 +11,10 @@
 
 namespace probust::cuda {
 
-/// Whether PROBUST_CUDA_TRACE is set: then the choices of libraries and the time of every step are printed to stderr.
+/// Whether PROBUST_CUDA_TRACE is set, and not 0: then the choices of libraries and the time of every step are printed to stderr.
 inline bool tracing() {
-  static const bool set = std::getenv("PROBUST_CUDA_TRACE") != nullptr;
-  return set;
+  static const char* const set = std::getenv("PROBUST_CUDA_TRACE");
+  return set != nullptr && std::strcmp(set, "0") != 0;
 }
 
 /// A step of a run, measured. Steps are measured one by one, so that together they take longer than a recorded run.

@@ -14,8 +14,6 @@ using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
 using ConvolutionDescription = Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 
-cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
-
 Images images_of(std::int64_t count, std::int64_t channels, const Shape& extents, Type type) {
   cudnnTensorDescriptor_t raw = nullptr;
   check(cudnnCreateTensorDescriptor(&raw), "cuDNN images");
@@ -157,17 +155,6 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
   check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType), "cuDNN precision");
   say(c, images, best, math);
   return std::make_unique<Forward>(std::move(of), best.algo, best.memory);
-}
-
-std::unique_ptr<PlannedConvolution> plan_convolution(cudnnHandle_t handle, const Convolution& c, std::int64_t images, Precision precision) {
-  if (c.has_epilogue() && precision != Precision::float32) {
-    try {
-      return plan_whole(handle, c, images);
-    } catch (const Error& error) {  // Device::refusal_to_finish says why
-      if (error.code != ErrorCode::unsupported) throw;
-    }
-  }
-  return plan_alone(handle, c, images, precision);
 }
 
 void say_plan(const Convolution& c, std::int64_t images, const std::string& how, std::size_t workspace) {

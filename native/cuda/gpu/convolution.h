@@ -15,6 +15,9 @@ namespace probust::cuda {
 
 inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that need more are skipped
 
+/// The lower precision in which images are stored like this.
+inline Precision lower_precision(Type type) { return type == Type::bf16 ? Precision::bf16 : Precision::tf32; }
+
 /// Everything that defines a convolution, except its addresses.
 using ConvolutionKey = std::tuple<Precision, Shape, Shape, Shape, Shape, Shape, std::int64_t, std::int64_t, std::int64_t, bool,
                                   bool, bool, Activation, std::int64_t>;
@@ -24,6 +27,8 @@ inline ConvolutionKey key_of(const Convolution& c, std::int64_t images, Precisio
   return {precision,      w.image,  w.kernel,     w.stride,          w.dilation,     w.pad_low,    c.in_channels,
           c.out_channels, w.groups, c.transposed, c.bias != nullptr, c.has_residual, c.activation, images};
 }
+
+inline cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
 
 /// How cuDNN runs a convolution for a number of images.
 class PlannedConvolution {
@@ -44,17 +49,10 @@ class PlannedConvolution {
   bool finishes_;
 };
 
-/// Without the epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that keeps the precision and fits the
-/// workspace.
+/// A convolution without its epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that keeps the precision
+/// and fits the workspace.
 std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convolution& c, std::int64_t images,
                                                Precision precision);
-/// With the epilogue, in tf32 or bf16, as the images are stored. Throws Error{unsupported} if cuDNN cannot. Images must be
-/// aligned to kGraphAlignment bytes.
-std::unique_ptr<PlannedConvolution> plan_whole(cudnnHandle_t handle, const Convolution& c, std::int64_t images);
-inline constexpr std::int64_t kGraphAlignment = 16;
-/// With the epilogue if possible.
-std::unique_ptr<PlannedConvolution> plan_convolution(cudnnHandle_t handle, const Convolution& c, std::int64_t images, Precision precision);
-
 /// For a trace: what convolution was planned, in words, and how.
 void say_plan(const Convolution& c, std::int64_t images, const std::string& how, std::size_t workspace);
 

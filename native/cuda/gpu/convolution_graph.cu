@@ -1,60 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with their epilogue, as graphs of operations that cuDNN compiles into one kernel.
+// Convolutions with their epilogue, as graphs of operations that cuDNN compiles into one kernel. Compiling takes about a second,
+// so the shape of the images is left open where cuDNN can do that, and kernels are kept for all numbers of images.
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "cuda/gpu/convolution.h"
+#include "cuda/gpu/convolution_graph.h"
 #include "cuda/trace.h"
 
 namespace probust::cuda {
 namespace {
 
-// An object of cuDNN's graph interface: attributes are set, then it is finished.
-class Described {
- public:
-  explicit Described(cudnnBackendDescriptorType_t type) {
-    cudnnBackendDescriptor_t raw = nullptr;
-    check(cudnnBackendCreateDescriptor(type, &raw), "cuDNN graph");
-    raw_.reset(raw);
-  }
-
-  Described& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
-    check(cudnnBackendSetAttribute(raw_.get(), name, type, count, values), "cuDNN graph");
-    return *this;
-  }
-  template <class T>
-  Described& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
-    return set(name, type, 1, &value);
-  }
-  Described& set(cudnnBackendAttributeName_t name, const Shape& values) {
-    return set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
-  }
-  Described& set(cudnnBackendAttributeName_t name, std::int64_t value) { return set(name, CUDNN_TYPE_INT64, 1, &value); }
-  Described& set(cudnnBackendAttributeName_t name, const Described& value) {
-    const cudnnBackendDescriptor_t raw = value.get();
-    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
-  }
-  Described finished() && {
-    check(cudnnBackendFinalize(raw_.get()), "cuDNN graph");
-    return std::move(*this);
-  }
-
-  cudnnBackendDescriptor_t get() const { return raw_.get(); }
-
- private:
-  // The owner of an opaque pointer.
-  struct Destroy {
-    using pointer = cudnnBackendDescriptor_t;
-    void operator()(cudnnBackendDescriptor_t raw) const { cudnnBackendDestroyDescriptor(raw); }
-  };
-  std::unique_ptr<void, Destroy> raw_;
-};
-
 // The values of a graph, by the number under which cuDNN finds their addresses.
-enum Value : std::int64_t { kX = 1, kFilter, kBias, kResidual, kY, kFirstVirtual };
-
-cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+enum Number : std::int64_t { kX = 1, kFilter, kBias, kResidual, kY, kFirstVirtual };
 
 // [count, channels, rows, columns], stored channels-last. Values between operations are float32 and never stored.
 Described tensor(std::int64_t number, const Shape& extents, Type type, bool is_virtual) {
@@ -69,18 +28,19 @@ Described tensor(std::int64_t number, const Shape& extents, Type type, bool is_v
   return std::move(tensor).finished();
 }
 
-// Collects the operations of a convolution and its epilogue, each of which reads what the one before wrote.
-class GraphOf {
+// The operations of a convolution and its epilogue, each of which reads what the one before wrote.
+class Operations {
  public:
-  GraphOf(const Convolution& c, std::int64_t images) : c_(c), result_{images, c.out_channels} {
+  Operations(const Convolution& c, std::int64_t images) : c_(c), result_{images, c.out_channels} {
     const Window& w = c.window;
     const Shape output = w.output();
     result_.insert(result_.end(), output.begin(), output.end());
     left_ = (c.bias != nullptr ? 1 : 0) + (c.has_residual ? 1 : 0) + (c.activation != Activation::none ? 1 : 0);
     convolve(keep(tensor(kX, {images, c.in_channels, w.image[0], w.image[1]}, c.type, false)),
              keep(tensor(kFilter, {c.out_channels, c.in_channels / w.groups, w.kernel[0], w.kernel[1]}, c.type, false)));
-    if (c.bias != nullptr) add(keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
+    // In this order, cuDNN has the most algorithms.
     if (c.has_residual) add(keep(tensor(kResidual, result_, c.type, false)));
+    if (c.bias != nullptr) add(keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
     if (c.activation == Activation::relu) rectify();
   }
 
@@ -91,6 +51,9 @@ class GraphOf {
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle)
         .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<std::int64_t>(operations.size()),
              operations.data());
+#if PROBUST_CUDNN_KEEPS_KERNELS
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, CUDNN_TYPE_BOOLEAN, true);
+#endif
     return std::move(graph).finished();
   }
 
@@ -139,12 +102,10 @@ class GraphOf {
     operations_.push_back(std::move(operation).finished());
   }
 
-  // NaN stays NaN.
   void rectify() {
     Described rectifier(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     rectifier.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_RELU_FWD)
-        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
-        .set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, CUDNN_PROPAGATE_NAN);
+        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
     const Described& before = *so_far_;
     Described operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(rectifier).finished()))
@@ -162,10 +123,9 @@ class GraphOf {
 };
 
 // cuDNN's ranking, fastest first.
-std::vector<Described> engines_for(const Described& graph) {
+std::vector<Described> engines_for(const Described& graph, cudnnBackendHeurMode_t mode) {
   Described heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
-      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
   const Described ranking = std::move(heuristic).finished();
   std::int64_t count = 0;
   check(cudnnBackendGetAttribute(ranking.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
@@ -181,21 +141,47 @@ std::vector<Described> engines_for(const Described& graph) {
   return engines;
 }
 
-bool is_deterministic(const Described& configured) {
-  Described engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  cudnnBackendDescriptor_t raw = engine.get();
-  std::int64_t count = 0;
-  check(cudnnBackendGetAttribute(configured.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &raw),
-        "cuDNN engine");
-  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
-  check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                 static_cast<std::int64_t>(notes.size()), &count, notes.data()),
-        "cuDNN engine");
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
+// What cuDNN says of an engine. A newer library may have more notes than we know.
+struct Notes {
+  std::int64_t index = -1;
+  bool nondeterministic = false, narrow_sums = false, keeps_nan = false;
+
+  explicit Notes(const Described& configured) {
+    const Described engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cudnnBackendDescriptor_t raw = engine.get();
+    std::int64_t count = 0;
+    check(cudnnBackendGetAttribute(configured.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &raw),
+          "cuDNN engine");
+    check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &index),
+          "cuDNN engine");
+    for (const auto note :
+         read<cudnnBackendNumericalNote_t>(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE)) {
+      nondeterministic |= note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+      narrow_sums |= note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
+#if CUDNN_VERSION >= 90100
+      keeps_nan |= note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
+#endif
+    }
+    // Code that is compiled at run time rectifies by a comparison, which keeps NaN; refusal_to_finish tries it.
+    for (const auto note : read<cudnnBackendBehaviorNote_t>(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE))
+      keeps_nan |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
   }
-  return true;
-}
+
+  bool fits(const Convolution& c) const {
+    return !nondeterministic && !narrow_sums && (keeps_nan || c.activation == Activation::none);
+  }
+
+ private:
+  template <class Note>
+  static std::vector<Note> read(const Described& engine, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) {
+    std::vector<Note> notes(64);
+    std::int64_t count = 0;
+    check(cudnnBackendGetAttribute(engine.get(), name, type, static_cast<std::int64_t>(notes.size()), &count, notes.data()),
+          "cuDNN engine");
+    notes.resize(static_cast<std::size_t>(std::min<std::int64_t>(count, static_cast<std::int64_t>(notes.size()))));
+    return notes;
+  }
+};
 
 class Whole final : public PlannedConvolution {
  public:
@@ -225,40 +211,85 @@ class Whole final : public PlannedConvolution {
   Described plan_;
 };
 
-// Null if cuDNN cannot build a plan with this engine after all, or if it takes too much memory.
-std::unique_ptr<PlannedConvolution> plan_with(cudnnHandle_t handle, const Described& engine) {
-  Described unfinished(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  unfinished.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle)
-      .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine);
-  const cudnnStatus_t status = cudnnBackendFinalize(unfinished.get());
-  if (is_unsupported(status)) return nullptr;
-  check(status, "cuDNN plan");
-  std::int64_t count = 0, workspace = 0;
-  check(cudnnBackendGetAttribute(unfinished.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
-                                 &workspace),
-        "cuDNN plan");
-  if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace)) return nullptr;
-  return std::make_unique<Whole>(std::move(unfinished), static_cast<std::size_t>(workspace));
+#if PROBUST_CUDNN_KEEPS_KERNELS
+Described new_kernels(const Described& graph) {
+  Described kernels(CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR);
+  kernels.set(CUDNN_ATTR_KERNEL_CACHE_OPERATION_GRAPH, graph);
+  return std::move(kernels).finished();
 }
+#endif
 
 }  // namespace
 
-std::unique_ptr<PlannedConvolution> plan_whole(cudnnHandle_t handle, const Convolution& c, std::int64_t images) {
-  const GraphOf operations(c, images);
-  const std::vector<Described> engines = engines_for(operations.graph(handle));
-  for (std::size_t i = 0; i < engines.size(); ++i) {
-    if (!is_deterministic(engines[i])) continue;
-    auto plan = plan_with(handle, engines[i]);
-    if (!plan) continue;
-    if (tracing())
-      say_plan(c, images, "with its epilogue, engine " + std::to_string(i + 1) + " of " + std::to_string(engines.size()),
-               plan->workspace());
-    return plan;
+Described::Described(cudnnBackendDescriptorType_t type) {
+  cudnnBackendDescriptor_t raw = nullptr;
+  check(cudnnBackendCreateDescriptor(type, &raw), "cuDNN graph");
+  raw_.reset(raw);
+}
+
+Described& Described::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+                          const void* values) {
+  check(cudnnBackendSetAttribute(raw_.get(), name, type, count, values), "cuDNN graph");
+  return *this;
+}
+
+Described& Described::set(cudnnBackendAttributeName_t name, const Described& value) {
+  const cudnnBackendDescriptor_t raw = value.get();
+  return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+}
+
+Described Described::finished() && {
+  check(cudnnBackendFinalize(raw_.get()), "cuDNN graph");
+  return std::move(*this);
+}
+
+void Described::Destroy::operator()(cudnnBackendDescriptor_t raw) const { cudnnBackendDestroyDescriptor(raw); }
+
+std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described& engine, [[maybe_unused]] const Described& graph,
+                                                                 [[maybe_unused]] const ConvolutionKey& key) {
+  Described plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine);
+#if PROBUST_CUDNN_KEEPS_KERNELS
+  auto kept = kernels_.find(key);
+  if (kept == kernels_.end()) kept = kernels_.emplace(key, new_kernels(graph)).first;
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_KERNEL_CACHE, kept->second);
+#endif
+  Described finished = std::move(plan).finished();
+  std::int64_t count = 0, workspace = 0;
+  check(
+      cudnnBackendGetAttribute(finished.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &workspace),
+      "cuDNN plan");
+  if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace))
+    throw Error{ErrorCode::unsupported, "device", "an algorithm needs " + std::to_string(workspace >> 20) + "M", ""};
+  return std::make_unique<Whole>(std::move(finished), static_cast<std::size_t>(workspace));
+}
+
+// Whatever fails here, there is another way: the convolution alone and a kernel of our own.
+std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c, std::int64_t images) {
+  std::string problem = "cuDNN has no fused algorithm";
+  try {
+    const Described graph = Operations(c, images).graph(handle_);
+    for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+      for (const Described& engine : engines_for(graph, mode)) {
+        const Notes notes(engine);
+        if (!notes.fits(c)) {
+          problem = "cuDNN's fused algorithms are not deterministic, or lose NaN or precision";
+          continue;
+        }
+        try {
+          auto plan = plan_with(engine, graph, key_of(c, 0, lower_precision(c.type)));
+          if (tracing()) say_plan(c, images, "with its epilogue, engine " + std::to_string(notes.index), plan->workspace());
+          return plan;
+        } catch (const Error& error) {
+          problem = error.problem;
+        }
+      }
+    }
+  } catch (const Error& error) {
+    problem = error.problem;
   }
-  throw Error{ErrorCode::unsupported, "device",
-              "none of cuDNN's " + std::to_string(engines.size()) + " fused algorithms is deterministic and needs at most " +
-                  std::to_string(kConvolutionWorkspace >> 20) + "M",
-              ""};
+  (void)cudaGetLastError();  // otherwise the next launch would report it
+  throw Error{ErrorCode::unsupported, "device", problem, ""};
 }
 
 }  // namespace probust::cuda

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "cuda/gpu/convolution.h"
+#include "cuda/gpu/convolution_graph.h"
 #include "cuda/gpu/libraries.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
@@ -60,12 +60,15 @@ struct Device::State {
   std::int64_t launches = 0;
   Array<char> workspace;  // of the main stream: the most that an algorithm has needed
   std::map<ProductKey, PlannedProduct> planned_products;
+  std::optional<ConvolutionGraphs> graphs;
   std::map<ConvolutionKey, std::unique_ptr<PlannedConvolution>> planned_convolutions;  // null if not possible
+  std::map<ConvolutionKey, std::string> refusals;                                      // of epilogues, for any number of images
 
   ~State() {
     cudaSetDevice(ordinal);
     planned_products.clear();
     planned_convolutions.clear();
+    graphs.reset();
     if (convolutions != nullptr) cudnnDestroy(convolutions);
     if (products != nullptr) cublasLtDestroy(products);
     for (cudaStream_t one : {stream, side}) {
@@ -171,8 +174,7 @@ struct Device::State {
     const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);
     try {
-      if (found == planned_convolutions.end())
-        found = planned_convolutions.emplace(key, plan_convolution(convolution_handle(), c, images, precision)).first;
+      if (found == planned_convolutions.end()) found = planned_convolutions.emplace(key, plan(c, images)).first;
       if (found->second) grown(device, workspace, static_cast<std::int64_t>(found->second->workspace()));
     } catch (const Error& error) {
       if (images == 1 || !(error.code == ErrorCode::unsupported || is_out_of_memory(error))) throw;
@@ -181,19 +183,79 @@ struct Device::State {
     return found->second.get();
   }
 
+  // With its epilogue if cuDNN can.
+  std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images) {
+    if (c.has_epilogue() && precision != Precision::float32) {
+      try {
+        return convolution_graphs().plan(c, images);
+      } catch (const Error& error) {  // refusal_to_finish says why
+        if (error.code != ErrorCode::unsupported) throw;
+      }
+    }
+    return plan_alone(convolution_handle(), c, images, precision);
+  }
+
+  ConvolutionGraphs& convolution_graphs() {
+    if (!graphs) graphs.emplace(convolution_handle());
+    return *graphs;
+  }
+
+  // Plans and runs it for an image of NaN. Empty if that works, and the rectifier keeps NaN.
+  std::string try_whole(Device& device, const Convolution& c) {
+    try {
+      const auto planned = convolution_graphs().plan(c, 1);
+      const auto bytes = [&](std::int64_t elements) { return elements * bytes_of(c.type); };
+      const Array<char> x(device, bytes(c.elements_read())), y(device, bytes(c.elements_written())),
+          filter(device, bytes(c.elements_of_filter())), bias(device, c.out_channels * kFloatBytes),
+          work(device, static_cast<std::int64_t>(planned->workspace()));
+      check(cudaMemsetAsync(x.data(), 0xff, static_cast<std::size_t>(x.size()), stream), "CUDA memory");  // NaN in either type
+      for (const Array<char>* zero : {&y, &filter, &bias}) device.clear(zero->data(), zero->size());
+      Convolution tried = c;
+      tried.filter = filter.data();
+      if (c.bias != nullptr) tried.bias = reinterpret_cast<const float*>(bias.data());
+      planned->run(convolution_handle(), tried, x.data(), c.has_residual ? x.data() : nullptr, y.data(), work.data());
+      return keeps_nan(device, y, c.type) ? "" : "cuDNN's fused algorithm turns NaN into numbers";
+    } catch (const Error& error) {
+      (void)cudaGetLastError();  // otherwise the next launch would report it
+      return error.problem;
+    }
+  }
+
+  static bool keeps_nan(Device& device, const Array<char>& result, Type type) {
+    std::vector<char> here(static_cast<std::size_t>(result.size()));
+    device.download(here.data(), result.data(), result.size());
+    const Numbers numbers{here.data(), type};
+    for (std::int64_t i = 0; i < result.size() / bytes_of(type); ++i) {
+      if (numbers[i] != numbers[i]) return true;
+    }
+    return false;
+  }
+
   // Splits the images in halves if necessary. What cuDNN does not include of the epilogue, a kernel of our own adds.
   void convolve(Device& device, const Convolution& c, std::int64_t images, const char* x, const char* residual, char* y) {
     const bool aligned = is_aligned(x) && is_aligned(residual) && is_aligned(y);
-    const Convolution asked = aligned ? c : without_epilogue(c);
-    const PlannedConvolution* way = planned(device, asked, images);
-    if (way == nullptr) {
-      const std::int64_t half = images / 2, read = half * c.elements_read() * bytes_of(c.type),
+    const Convolution asked = aligned && refusal_to_finish(device, c).empty() ? c : without_epilogue(c);
+    const PlannedConvolution* plan = planned(device, asked, images);
+    if (plan == nullptr) {
+      const std::int64_t half = first_part(images / 2), read = half * c.elements_read() * bytes_of(c.type),
                          written = half * c.elements_written() * bytes_of(c.type);
       convolve(device, c, half, x, residual, y);
       return convolve(device, c, images - half, x + read, residual == nullptr ? nullptr : residual + written, y + written);
     }
-    way->run(convolutions, asked, x, residual, y, workspace.data());
-    if (!way->finishes()) finish(device, c, images, residual, y);
+    plan->run(convolutions, asked, x, residual, y, workspace.data());
+    if (!plan->finishes()) finish(device, c, images, residual, y);
+  }
+
+  // Images of the first part of several: with a multiple of eight, the next part is aligned as well.
+  static std::int64_t first_part(std::int64_t images) { return images < 8 ? images : images / 8 * 8; }
+
+  // Why a convolution runs without its epilogue, found out once.
+  const std::string& refusal_to_finish(Device& device, const Convolution& c) {
+    const bool fuses = c.has_epilogue() && precision != Precision::float32;  // only tensor cores have fused algorithms
+    const ConvolutionKey key = key_of(c, 0, precision);
+    auto found = refusals.find(key);
+    if (found == refusals.end()) found = refusals.emplace(key, fuses ? try_whole(device, c) : "").first;
+    return found->second;
   }
 
   static bool is_aligned(const char* images) { return reinterpret_cast<std::uintptr_t>(images) % kGraphAlignment == 0; }
@@ -204,6 +266,9 @@ DeviceCount count_devices() {
   const cudaError_t status = cudaGetDeviceCount(&count);
   (void)cudaGetLastError();
   if (status == cudaSuccess && count > 0) return {count, ""};
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    return {0, "no CUDA device was found (no NVIDIA driver is installed)"};
   return {0, std::string("no CUDA device was found (") + cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status) +
                  ")"};
 }
@@ -364,19 +429,11 @@ std::string Device::refusal(const Convolution& convolution) const {
   }
 }
 
-std::string Device::refusal_to_finish(const Convolution& c) const {
-  if (!c.has_epilogue() || state_->precision == Precision::float32) return {};  // only tensor cores have fused algorithms
-  try {
-    (void)plan_whole(state_->convolution_handle(), c, 1);
-    return {};
-  } catch (const Error& error) {
-    if (error.code != ErrorCode::unsupported) throw;
-    return error.problem;
-  }
-}
+std::string Device::refusal_to_finish(const Convolution& c) { return state_->refusal_to_finish(*this, c); }
 
 void Device::convolve(const Convolution& c, std::int64_t images, const void* x, const void* residual, void* y) {
-  const std::int64_t most = std::max<std::int64_t>(1, kMostElements / std::max(c.elements_read(), c.elements_written()));
+  const std::int64_t most =
+      State::first_part(std::max<std::int64_t>(1, kMostElements / std::max(c.elements_read(), c.elements_written())));
   const std::int64_t read = c.elements_read() * bytes_of(c.type), written = c.elements_written() * bytes_of(c.type);
   const auto *from = static_cast<const char*>(x), *added = static_cast<const char*>(residual);
   auto* to = static_cast<char*>(y);

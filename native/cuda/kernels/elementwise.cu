@@ -124,6 +124,11 @@ bool has_fours(const MaskedSum& sum, const Output& to) {
          (!sum.masked || has_fours(sum.mask));
 }
 
+std::optional<MaskedSum> sum_of_fours(const Chain& chain, const Output& to) {
+  std::optional<MaskedSum> sum = as_masked_sum(chain);
+  return sum && has_fours(*sum, to) ? sum : std::nullopt;
+}
+
 struct Finish {
   Product product;
 
@@ -137,10 +142,12 @@ struct Finish {
 }  // namespace
 
 void run(Device& device, const Chain& chain, Output to) {
-  const std::optional<MaskedSum> sum = as_masked_sum(chain);
-  if (!sum || !has_fours(*sum, to)) return for_each_element(device, to.lanes, to.elements, RunChain{chain, to});
+  const std::optional<MaskedSum> sum = sum_of_fours(chain, to);
+  if (!sum) return for_each_element(device, to.lanes, to.elements, RunChain{chain, to});
   for_each_element(device, to.lanes, to.elements / 4, SumFours{*sum, to});
 }
+
+bool runs_in_fours(const Chain& chain, const Output& to) { return sum_of_fours(chain, to).has_value(); }
 
 void finish(Device& device, const Product& product) {
   if (product.bias == nullptr && product.activation == Activation::none) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Operators that move or sum elements, by tables of source offsets.
+#include <algorithm>
 #include <numeric>
 
 #include "cuda/lowering.h"
@@ -10,6 +11,16 @@ namespace {
 
 // Whether an image may stay channels-last.
 bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
+
+// Channels-last if all operands are stored that way, and narrow if one of these is.
+Form form_of_all(const DeviceLowering& l, const std::vector<ValueId>& operands) {
+  Form form = l.form(operands[0]);
+  for (const ValueId operand : operands) {
+    if (l.order(operand) != form.order) return {};
+    form = std::max(form, l.form(operand));
+  }
+  return form;
+}
 
 }  // namespace
 
@@ -37,19 +48,22 @@ void lower_concat(DeviceLowering& l, ValueId id) {
   std::vector<int> reads;
   std::int64_t before = 0;
   const Shape strides = row_major_strides(node.shape);
+  const Form form = form_of_all(l, node.inputs);
+  const auto at = positions(node.shape, form.order);
   for (const ValueId input : node.inputs) {
     const Shape& from = l.node(input).shape;
     const std::int64_t count = element_count(from), row = from[axis] * strides[axis];
     std::vector<std::int64_t> target(static_cast<std::size_t>(count)), source(static_cast<std::size_t>(count));
     std::iota(source.begin(), source.end(), 0);
+    const auto own = positions(from, form.order);
     for (std::int64_t e = 0; e < count; ++e)
-      target[e] = e / row * node.shape[axis] * strides[axis] + before * strides[axis] + e % row;
+      target[own[e]] = at[e / row * node.shape[axis] * strides[axis] + before * strides[axis] + e % row];
     before += from[axis];
     if (count == 0) continue;
-    reads.push_back(l.plain(input));
+    reads.push_back(l.as_it_lies(input));
     parts.push_back({l.table(source), l.table(target), count});
   }
-  l.emit(id, {}, std::move(reads), [parts](const Call& call) {
+  l.emit(id, form, std::move(reads), [parts](const Call& call) {
     for (std::size_t k = 0; k < parts.size(); ++k)
       move(call.device, call.in(k), parts[k].source, parts[k].target, parts[k].count, call.out());
   });

@@ -80,9 +80,9 @@ std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int6
 
 // Follows the operators after a product or convolution for as long as its epilogue can include them. `known` has, for each value,
 // the node with which it becomes known: only what is known before can be a residual.
-class EpilogueOf {
+class EpilogueSearch {
  public:
-  EpilogueOf(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
+  EpilogueSearch(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
       : graph_(graph), product_(product), readers_(readers), known_(known), so_far_(product) {}
 
   Epilogue follow() {
@@ -142,7 +142,7 @@ std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph, const std::map<Va
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     const Node& node = graph[id];
     if ((node.op != Op::matmul && node.op != Op::conv) || element_count(node.shape) == 0 || refused.contains(id)) continue;
-    Epilogue epilogue = EpilogueOf(graph, id, readers, known).follow();
+    Epilogue epilogue = EpilogueSearch(graph, id, readers, known).follow();
     for (const ValueId absorbed : epilogue.operators) known[absorbed] = id;
     if (!epilogue.operators.empty()) epilogues.emplace(id, std::move(epilogue));
   }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "cuda/gpu/convolution.h"
+
+// With these versions, a compiled kernel serves images of every number.
+#define PROBUST_CUDNN_KEEPS_KERNELS (CUDNN_VERSION >= 90500)
+
+namespace probust::cuda {
+
+/// An object of cuDNN's graph interface: attributes are set, then it is finished. All functions throw Error.
+class Described {
+ public:
+  explicit Described(cudnnBackendDescriptorType_t type);
+
+  Described& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values);
+  template <class T>
+  Described& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
+    return set(name, type, 1, &value);
+  }
+  Described& set(cudnnBackendAttributeName_t name, const Shape& values) {
+    return set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
+  }
+  Described& set(cudnnBackendAttributeName_t name, std::int64_t value) { return set(name, CUDNN_TYPE_INT64, 1, &value); }
+  Described& set(cudnnBackendAttributeName_t name, const Described& value);
+  Described finished() &&;
+
+  cudnnBackendDescriptor_t get() const { return raw_.get(); }
+
+ private:
+  // The owner of an opaque pointer.
+  struct Destroy {
+    using pointer = cudnnBackendDescriptor_t;
+    void operator()(cudnnBackendDescriptor_t raw) const;
+  };
+  std::unique_ptr<void, Destroy> raw_;
+};
+
+/// Plans of convolutions with their epilogue, in tf32 or bf16, as the images are stored.
+class ConvolutionGraphs {
+ public:
+  explicit ConvolutionGraphs(cudnnHandle_t handle) : handle_(handle) {}
+
+  /// Images must be aligned to kGraphAlignment bytes. Throws Error{unsupported} if cuDNN cannot compile it.
+  std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images);
+
+ private:
+  std::unique_ptr<PlannedConvolution> plan_with(const Described& engine, const Described& graph, const ConvolutionKey& key);
+
+  cudnnHandle_t handle_;
+  std::map<ConvolutionKey, Described> kernels_;  // compiled, of a convolution with any number of images
+};
+
+inline constexpr std::int64_t kGraphAlignment = 16;
+
+}  // namespace probust::cuda
