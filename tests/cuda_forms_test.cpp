@@ -102,12 +102,11 @@ class Value {
   Array<float> wide_;
 };
 
-// (x + bias + y), rectified or not, times a mask or not, for x of every lane, y of every second, and a bias of each channel. The
-// order of operands does not matter.
-TEST(CudaKernels, SumsWithRectifierAndMaskAreRightInEveryTypeAndSize) {
+// (x + bias + y), rectified or not, times a mask or not, for x of every lane, y of each of its own lanes, and a bias of each
+// channel. The order of operands does not matter.
+void expect_right_sums(std::int64_t lanes, std::int64_t own_lanes) {
   Device& device = test::shared_device();
   std::mt19937 random(2);
-  constexpr std::int64_t kLanes = 6, kOwn = 3;
   for (const std::int64_t channels : {1, 3, 4, 8}) {
     for (const std::int64_t cells : {1, 3, 4}) {
       for (int choice = 0; choice < 64; ++choice) {
@@ -115,15 +114,15 @@ TEST(CudaKernels, SumsWithRectifierAndMaskAreRightInEveryTypeAndSize) {
         const auto type = [&](int bit) { return is(bit) ? Type::bf16 : Type::float32; };
         const bool rectified = is(0), masked = is(1), swapped = is(2);
         const std::int64_t elements = channels * cells;
-        const Value x(device, kLanes, elements, type(3), random), y(device, kOwn, elements, type(4), random),
-            bias(device, 1, channels, Type::float32, random), mask(device, kOwn, elements, type(4), random);
-        Value result(device, kLanes, elements, type(5), random);
+        const Value x(device, lanes, elements, type(3), random), y(device, own_lanes, elements, type(4), random),
+            bias(device, 1, channels, Type::float32, random), mask(device, own_lanes, elements, type(4), random);
+        Value result(device, lanes, elements, type(5), random);
         Chain chain;
         chain.operand_count = 4;
-        chain.operands[0] = {{x.data(), elements, kLanes, type(3)}};
-        chain.operands[1] = {{bias.data(), channels, 1, Type::float32}, nullptr, channels, false};
-        chain.operands[2] = {{y.data(), elements, kOwn, type(4)}};
-        chain.operands[3] = {{mask.data(), elements, kOwn, type(4)}, nullptr, 0, true};
+        chain.operands[0] = {{x.data(), elements, lanes, type(3)}};
+        chain.operands[1] = {{bias.data(), channels, 1, Type::float32}, nullptr, cells == 1 ? 0 : channels, false};
+        chain.operands[2] = {{y.data(), elements, own_lanes, type(4)}};
+        chain.operands[3] = {{mask.data(), elements, own_lanes, type(4)}, nullptr, 0, true};
         const auto then = [&](Op op, std::int8_t a, std::int8_t b) {
           if (swapped && op != Op::relu) std::swap(a, b);
           chain.steps[chain.step_count++] = {op, a, b, Chain::kSoFar};
@@ -132,24 +131,30 @@ TEST(CudaKernels, SumsWithRectifierAndMaskAreRightInEveryTypeAndSize) {
         then(Op::add, Chain::kSoFar, 2);
         if (rectified) then(Op::relu, Chain::kSoFar, Chain::kSoFar);
         if (masked) then(Op::multiply, Chain::kSoFar, 3);
-        const Output to{result.data(), elements, kLanes, type(5)};
+        const Output to{result.data(), elements, lanes, type(5)};
         EXPECT_EQ(runs_in_fours(chain, to), channels % 4 == 0);
         run(device, chain, to);
         const std::vector<float> actual = result.downloaded(device);
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        for (std::int64_t lane = 0; lane < lanes; ++lane) {
           for (std::int64_t e = 0; e < elements; ++e) {
-            const std::int64_t own = lane % kOwn * elements + e;
+            const std::int64_t own = lane % own_lanes * elements + e;
             float expected = x.here[lane * elements + e] + bias.here[e % channels] + y.here[own];
             if (rectified) expected = std::max(expected, 0.0F);
             if (masked) expected *= mask.here[own] > 0 ? 1.0F : 0.0F;
             if (type(5) == Type::bf16) expected = widened(narrowed(expected));
             ASSERT_EQ(actual[lane * elements + e], expected)
-                << channels << " channels, " << cells << " cells, choice " << choice << ", lane " << lane << ", element " << e;
+                << lanes << " lanes, " << channels << " channels, " << cells << " cells, choice " << choice << ", lane " << lane
+                << ", element " << e;
           }
         }
       }
     }
   }
+}
+
+TEST(CudaKernels, SumsWithRectifierAndMaskAreRightInEveryTypeAndSize) {
+  expect_right_sums(6, 3);
+  expect_right_sums(1, 1);  // then every operand has one lane, as constants do
 }
 
 std::vector<std::string> names_of(const DeviceProgram& program) {

@@ -12,7 +12,7 @@ namespace probust::cuda {
 
 struct CudaOptions {
   static constexpr int kAll = -1;
-  int ordinal = 0;  ///< which device; kAll: points are shared among all of them
+  int ordinal = 0;  ///< which device; kAll: all of them (multi_gpu.h)
   Precision precision = Precision::float32;
   std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< told what runs slower than it could
   Progress* progress = nullptr;  ///< counts progress and holds stop requests; null: the executor's own

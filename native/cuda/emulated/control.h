@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 // Controls of emulated devices, for tests.
@@ -8,6 +9,18 @@ namespace probust::cuda {
 
 /// Limits the memory of all devices together from now on, to test what happens when it runs out.
 void limit_memory(std::int64_t bytes);
+
+/// Sets the number of devices, at most 8. Initially 2.
+void have_devices(int count);
+
+/// Leaves this much of one device's memory free, within the limit of all devices together.
+void leave_memory(int ordinal, std::int64_t bytes);
+
+/// Delays each piece of work of a device. Initially 0.
+void slow_down(int ordinal, std::chrono::microseconds delay);
+
+/// How many pieces of work, such as kernels, a device was given so far.
+std::int64_t work_of(int ordinal);
 
 /// The peak memory held by all devices together since the last call.
 std::int64_t most_memory_held();

@@ -4,6 +4,7 @@
 #include "cuda/device.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "cuda/emulated/control.h"
@@ -77,8 +79,9 @@ struct Recording {
 };
 
 struct Device::State {
-  explicit State(Precision of) : precision(of) {}
+  State(int number, Precision of) : ordinal(number), precision(of) {}
 
+  int ordinal;
   Precision precision;
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
@@ -101,6 +104,20 @@ struct Device::State {
 
 namespace {
 
+constexpr std::int64_t kPlenty = std::int64_t{1} << 32;
+
+// What tests set and measure of a device.
+struct Emulation {
+  std::atomic<std::int64_t> in_use{0}, limit{kPlenty}, work{0};
+  std::atomic<std::chrono::microseconds> delay{};
+};
+
+Emulation& emulation_of(int ordinal) {
+  static std::array<Emulation, 8> each;
+  return each.at(static_cast<std::size_t>(ordinal));
+}
+
+std::atomic<int> g_devices{2};
 std::atomic<Stream> g_dawdler{Stream::side};
 std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false}, g_refuses_epilogues{false};
 std::atomic<std::int64_t> g_replays{0};
@@ -117,9 +134,11 @@ float rounded(float value, Precision precision) {
 
 }  // namespace
 
-DeviceCount count_devices() { return {2, ""}; }
+DeviceCount count_devices() { return {g_devices, ""}; }
 
-Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(precision)) {
+void have_devices(int count) { g_devices = count; }
+
+Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(ordinal, precision)) {
   if (ordinal < 0 || ordinal >= count_devices().count)
     throw Error{ErrorCode::resources, option("device"), "there is no device " + std::to_string(ordinal), "use cuda:0"};
 }
@@ -143,13 +162,21 @@ std::string Device::name() const { return "emulated"; }
 constexpr std::size_t kHeader = 128, kTrailer = 64;
 constexpr std::int64_t kFrontZone = 16, kBackZone = kTrailer / sizeof(float);  // floats
 constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;                   // bytes
-std::atomic<std::int64_t> g_in_use{0}, g_most_in_use{0}, g_limit{std::int64_t{1} << 32};
+std::atomic<std::int64_t> g_in_use{0}, g_most_in_use{0}, g_limit{kPlenty};
 
 void limit_memory(std::int64_t bytes) { g_limit = bytes; }
 
 std::int64_t most_memory_held() { return g_most_in_use.exchange(g_in_use); }
 
-std::int64_t Device::free_bytes() const { return g_limit - g_in_use; }
+void leave_memory(int ordinal, std::int64_t bytes) {
+  Emulation& own = emulation_of(ordinal);
+  own.limit = own.in_use + bytes;
+}
+
+std::int64_t Device::free_bytes() const {
+  const Emulation& own = emulation_of(state_->ordinal);
+  return std::min(g_limit - g_in_use, own.limit - own.in_use);
+}
 
 namespace {
 
@@ -173,11 +200,12 @@ void quarantine(char* block, std::int64_t bytes) {
 // Every float is NaN, so that reads of uninitialized memory show.
 void* Device::allocate(std::int64_t bytes) {
   state_->forbid_while_recording("allocation");
-  if (g_in_use + bytes > g_limit) throw out_of_memory("out of memory");
+  if (bytes > free_bytes()) throw out_of_memory("out of memory");
   auto* const block =
       static_cast<char*>(std::aligned_alloc(64, (kHeader + static_cast<std::size_t>(bytes) + kTrailer + 63) / 64 * 64));
   if (block == nullptr) throw out_of_memory("out of memory");
   g_in_use += bytes;
+  emulation_of(state_->ordinal).in_use += bytes;
   g_most_in_use = std::max<std::int64_t>(g_most_in_use, g_in_use);
   std::memcpy(block, &bytes, sizeof(bytes));
   std::memset(block + kHeader, 0xff, static_cast<std::size_t>(bytes));
@@ -194,6 +222,7 @@ void Device::release(void* memory) noexcept {
   std::int64_t bytes = 0;
   std::memcpy(&bytes, block, sizeof(bytes));
   g_in_use -= bytes;
+  emulation_of(state_->ordinal).in_use -= bytes;
   state_->fences.of.erase(static_cast<float*>(memory));
   check_zone(static_cast<const float*>(memory) - kFrontZone, kFrontZone);  // an exception here ends the program, so tests fail
   check_zone(reinterpret_cast<const float*>(static_cast<const char*>(memory) + bytes), kBackZone);
@@ -261,9 +290,16 @@ void Device::await(const Event& event) {
 
 void let_dawdle(Stream stream) { g_dawdler = stream; }
 
+void slow_down(int ordinal, std::chrono::microseconds delay) { emulation_of(ordinal).delay = delay; }
+
+std::int64_t work_of(int ordinal) { return emulation_of(ordinal).work; }
+
 void submit(Device& device, Work work) {
   Device::State& state = device.state();
   if (state.recorded != nullptr) return state.recorded->work.push_back(std::move(work));
+  Emulation& own = emulation_of(state.ordinal);
+  ++own.work;
+  std::this_thread::sleep_for(own.delay.load());
   Asked& stream = state.streams[state.current];
   stream.left.push_back(std::move(work));
   ++stream.asked;
