@@ -181,6 +181,8 @@ class Device {
   void replay(const Recording& recording);
   /// How long `work` takes on the main stream, in seconds, without waiting for its start. Not while recording.
   double timed(const std::function<void()>& work);
+  /// How the last product or convolution was computed, in the library's terms.
+  std::string algorithm() const;
   /// Kernels (launch.h) started so far.
   std::int64_t launches() const;
   /// Changes with device state that recordings contain (precision, workspaces): recordings of an older epoch must not be

@@ -133,8 +133,8 @@ void DeviceProgram::trace(const Batch& batch, std::span<void* const> addresses) 
       step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
     });
     const std::int64_t lanes = batch.lanes(lowered_.storages[step.writes].extent);
-    trace.add(
-        {step.kind, seconds, step.kind.flops * static_cast<double>(lanes), traffic(step, batch), device_.launches() - before});
+    trace.add({step.kind, seconds, step.kind.flops * static_cast<double>(lanes), traffic(step, batch),
+               device_.launches() - before, step.kind.by == StepKind::By::library ? device_.algorithm() : ""});
   }
   trace.print();
 }

@@ -23,7 +23,8 @@ void Trace::print() const {
   MeasuredStep sum;
   std::int64_t by_libraries = 0;
   for (const MeasuredStep& step : steps_) {
-    text += row(step.seconds, step.bytes, step.flops, step.launches) + step.kind.name + "\n";
+    text += row(step.seconds, step.bytes, step.flops, step.launches) + step.kind.name +
+            (step.algorithm.empty() ? "\n" : ": " + step.algorithm + "\n");
     sum.seconds += step.seconds;
     sum.flops += step.flops;
     sum.bytes += step.bytes;

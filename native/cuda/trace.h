@@ -23,6 +23,7 @@ struct MeasuredStep {
   double seconds = 0, flops = 0;
   std::int64_t bytes = 0;     ///< of memory, read and written
   std::int64_t launches = 0;  ///< of kernels of our own
+  std::string algorithm;      ///< of the library, if the step is its
 };
 
 /// A table of the steps of a run: microseconds, gigabytes and teraflops per second.

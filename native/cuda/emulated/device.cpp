@@ -311,6 +311,8 @@ void launch(Device& device, Work work) {
   submit(device, std::move(work));
 }
 
+std::string Device::algorithm() const { return "loops"; }
+
 std::int64_t Device::launches() const { return state_->launches; }
 
 double Device::timed(const Work& work) {

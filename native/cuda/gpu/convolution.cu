@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cuda/gpu/convolution.h"
-#include "cuda/trace.h"
 
 namespace probust::cuda {
 namespace {
@@ -84,10 +83,16 @@ struct Descriptions {
   ConvolutionDescription convolution;
 };
 
+template <class Performance>
+std::string name_of(const Performance& best, cudnnMathType_t asked) {
+  return "algorithm " + std::to_string(best.algo) + ", math type " + std::to_string(best.mathType) + " (asked for " +
+         std::to_string(asked) + ")";
+}
+
 class Forward final : public PlannedConvolution {
  public:
-  Forward(Descriptions of, cudnnConvolutionFwdAlgo_t algorithm, std::size_t workspace)
-      : PlannedConvolution(workspace, false), of_(std::move(of)), algorithm_(algorithm) {}
+  Forward(Descriptions of, const cudnnConvolutionFwdAlgoPerf_t& best, cudnnMathType_t asked)
+      : PlannedConvolution(name_of(best, asked), best.memory, false), of_(std::move(of)), algorithm_(best.algo) {}
 
   void run(cudnnHandle_t handle, const Convolution& c, const void* x, const void*, void* y, void* workspace) const override {
     const float one = 1, zero = 0;
@@ -103,8 +108,8 @@ class Forward final : public PlannedConvolution {
 
 class Backward final : public PlannedConvolution {
  public:
-  Backward(Descriptions of, cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t workspace)
-      : PlannedConvolution(workspace, false), of_(std::move(of)), algorithm_(algorithm) {}
+  Backward(Descriptions of, const cudnnConvolutionBwdDataAlgoPerf_t& best, cudnnMathType_t asked)
+      : PlannedConvolution(name_of(best, asked), best.memory, false), of_(std::move(of)), algorithm_(best.algo) {}
 
   void run(cudnnHandle_t handle, const Convolution& c, const void* x, const void*, void* y, void* workspace) const override {
     const float one = 1, zero = 0;
@@ -117,15 +122,6 @@ class Backward final : public PlannedConvolution {
   Descriptions of_;
   cudnnConvolutionBwdDataAlgo_t algorithm_;
 };
-
-template <class Performance>
-void say(const Convolution& c, std::int64_t images, const Performance& best, cudnnMathType_t asked) {
-  if (!tracing()) return;
-  say_plan(c, images,
-           "algorithm " + std::to_string(best.algo) + ", math type " + std::to_string(best.mathType) + " (asked for " +
-               std::to_string(asked) + ")",
-           best.memory);
-}
 
 }  // namespace
 
@@ -143,8 +139,7 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
     all.resize(static_cast<std::size_t>(found));
     const auto& best = chosen(all, math);
     check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType), "cuDNN precision");  // an algorithm requires its own
-    say(c, images, best, math);
-    return std::make_unique<Backward>(std::move(of), best.algo, best.memory);
+    return std::make_unique<Backward>(std::move(of), best, math);
   }
   std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
   check(cudnnGetConvolutionForwardAlgorithm_v7(handle, of.image.get(), of.filter.get(), of.convolution.get(), of.output.get(),
@@ -153,11 +148,10 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
   all.resize(static_cast<std::size_t>(found));
   const auto& best = chosen(all, math);
   check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType), "cuDNN precision");
-  say(c, images, best, math);
-  return std::make_unique<Forward>(std::move(of), best.algo, best.memory);
+  return std::make_unique<Forward>(std::move(of), best, math);
 }
 
-void say_plan(const Convolution& c, std::int64_t images, const std::string& how, std::size_t workspace) {
+void say_plan(const Convolution& c, std::int64_t images, const PlannedConvolution& planned) {
   const Window& w = c.window;
   const auto number = [](std::int64_t one) { return static_cast<long long>(one); };
   std::fprintf(
@@ -166,8 +160,8 @@ void say_plan(const Convolution& c, std::int64_t images, const std::string& how,
       "%s, workspace %.1f MiB\n",
       c.transposed ? " transposed" : "", number(c.transposed ? c.out_channels : c.in_channels),
       number(c.transposed ? c.in_channels : c.out_channels), number(w.image[0]), number(w.image[1]), number(w.kernel[0]),
-      number(w.kernel[1]), number(w.stride[0]), number(w.stride[1]), number(w.groups), number(images), how.c_str(),
-      static_cast<double>(workspace) / (1 << 20));
+      number(w.kernel[1]), number(w.stride[0]), number(w.stride[1]), number(w.groups), number(images),
+      planned.algorithm().c_str(), static_cast<double>(planned.workspace()) / (1 << 20));
 }
 
 }  // namespace probust::cuda

@@ -4,7 +4,9 @@
 #include <cudnn.h>
 
 #include <memory>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "cuda/device.h"
 #include "cuda/gpu/libraries.h"
@@ -33,11 +35,13 @@ inline cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_
 /// How cuDNN runs a convolution for a number of images.
 class PlannedConvolution {
  public:
-  PlannedConvolution(std::size_t workspace, bool finishes) : workspace_(workspace), finishes_(finishes) {}
+  PlannedConvolution(std::string algorithm, std::size_t workspace, bool finishes)
+      : algorithm_(std::move(algorithm)), workspace_(workspace), finishes_(finishes) {}
   virtual ~PlannedConvolution() = default;
   PlannedConvolution(const PlannedConvolution&) = delete;
   PlannedConvolution& operator=(const PlannedConvolution&) = delete;
 
+  const std::string& algorithm() const { return algorithm_; }
   std::size_t workspace() const { return workspace_; }  ///< in bytes
   bool finishes() const { return finishes_; }           ///< whether it includes the epilogue
 
@@ -45,6 +49,7 @@ class PlannedConvolution {
                    void* workspace) const = 0;
 
  private:
+  std::string algorithm_;
   std::size_t workspace_;
   bool finishes_;
 };
@@ -54,6 +59,6 @@ class PlannedConvolution {
 std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convolution& c, std::int64_t images,
                                                Precision precision);
 /// For a trace: what convolution was planned, in words, and how.
-void say_plan(const Convolution& c, std::int64_t images, const std::string& how, std::size_t workspace);
+void say_plan(const Convolution& c, std::int64_t images, const PlannedConvolution& planned);
 
 }  // namespace probust::cuda

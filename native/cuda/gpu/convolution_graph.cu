@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cuda/gpu/convolution_graph.h"
-#include "cuda/trace.h"
 
 namespace probust::cuda {
 namespace {
@@ -185,7 +184,8 @@ struct Notes {
 
 class Whole final : public PlannedConvolution {
  public:
-  Whole(Described plan, std::size_t workspace) : PlannedConvolution(workspace, true), plan_(std::move(plan)) {}
+  Whole(Described plan, std::int64_t engine, std::size_t workspace)
+      : PlannedConvolution("with its epilogue, engine " + std::to_string(engine), workspace, true), plan_(std::move(plan)) {}
 
   void run(cudnnHandle_t handle, const Convolution& c, const void* x, const void* residual, void* y,
            void* workspace) const override {
@@ -245,7 +245,8 @@ Described Described::finished() && {
 
 void Described::Destroy::operator()(cudnnBackendDescriptor_t raw) const { cudnnBackendDestroyDescriptor(raw); }
 
-std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described& engine, [[maybe_unused]] const Described& graph,
+std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described& engine, std::int64_t index,
+                                                                 [[maybe_unused]] const Described& graph,
                                                                  [[maybe_unused]] const ConvolutionKey& key) {
   Described plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine);
@@ -261,7 +262,7 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
       "cuDNN plan");
   if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace))
     throw Error{ErrorCode::unsupported, "device", "an algorithm needs " + std::to_string(workspace >> 20) + "M", ""};
-  return std::make_unique<Whole>(std::move(finished), static_cast<std::size_t>(workspace));
+  return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 
 // Whatever fails here, there is another way: the convolution alone and a kernel of our own.
@@ -277,9 +278,7 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c
           continue;
         }
         try {
-          auto plan = plan_with(engine, graph, key_of(c, 0, lower_precision(c.type)));
-          if (tracing()) say_plan(c, images, "with its epilogue, engine " + std::to_string(notes.index), plan->workspace());
-          return plan;
+          return plan_with(engine, notes.index, graph, key_of(c, 0, lower_precision(c.type)));
         } catch (const Error& error) {
           problem = error.problem;
         }

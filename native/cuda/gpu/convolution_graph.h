@@ -48,7 +48,8 @@ class ConvolutionGraphs {
   std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images);
 
  private:
-  std::unique_ptr<PlannedConvolution> plan_with(const Described& engine, const Described& graph, const ConvolutionKey& key);
+  std::unique_ptr<PlannedConvolution> plan_with(const Described& engine, std::int64_t index, const Described& graph,
+                                                const ConvolutionKey& key);
 
   cudnnHandle_t handle_;
   std::map<ConvolutionKey, Described> kernels_;  // compiled, of a convolution with any number of images

@@ -13,6 +13,7 @@
 #include "cuda/gpu/libraries.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
+#include "cuda/trace.h"
 #include "probust/base/error.h"
 
 namespace probust::cuda {
@@ -58,6 +59,7 @@ struct Device::State {
   cudnnHandle_t convolutions = nullptr;
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
+  std::string algorithm;  // of the last product or convolution
   Array<char> workspace;  // of the main stream: the most that an algorithm has needed
   std::map<ProductKey, PlannedProduct> planned_products;
   std::optional<ConvolutionGraphs> graphs;
@@ -103,6 +105,7 @@ struct Device::State {
     auto found = planned_products.find(key);
     if (found == planned_products.end()) found = planned_products.emplace(key, plan(p)).first;
     const PlannedProduct& planned = found->second;
+    algorithm = planned.name;
     if (planned.biased) set_bias(planned, p);
     const float one = 1, zero = 0;
     void* const work = grown(device, workspace, static_cast<std::int64_t>(planned.workspace));
@@ -131,7 +134,7 @@ struct Device::State {
   std::optional<PlannedProduct> planned_as(const Product& p) {
     cublasLtMatmulDesc_t raw = nullptr;
     check(cublasLtMatmulDescCreate(&raw, compute_type(precision), CUDA_R_32F), "cuBLASLt product");
-    PlannedProduct planned{ProductDescription(raw), nullptr, nullptr, nullptr, {}, 0, true};
+    PlannedProduct planned{ProductDescription(raw), nullptr, nullptr, nullptr, {}, 0, true, {}};
     // Row-major C = A B is column-major C' = B' A', and a row-major matrix is a column-major transposed one.
     const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     check(cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)), "cuBLASLt product");
@@ -166,6 +169,7 @@ struct Device::State {
     check(status, "cuBLASLt heuristic");
     planned.algorithm = best.algo;
     planned.workspace = best.workspaceSize;
+    planned.name = name_of(best.algo);
     return planned;
   }
 
@@ -174,13 +178,19 @@ struct Device::State {
     const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);
     try {
-      if (found == planned_convolutions.end()) found = planned_convolutions.emplace(key, plan(c, images)).first;
+      if (found == planned_convolutions.end()) found = planned_convolutions.emplace(key, plan_and_say(c, images)).first;
       if (found->second) grown(device, workspace, static_cast<std::int64_t>(found->second->workspace()));
     } catch (const Error& error) {
       if (images == 1 || !(error.code == ErrorCode::unsupported || is_out_of_memory(error))) throw;
       found = planned_convolutions.insert_or_assign(key, nullptr).first;
     }
     return found->second.get();
+  }
+
+  std::unique_ptr<PlannedConvolution> plan_and_say(const Convolution& c, std::int64_t images) {
+    auto planned = plan(c, images);
+    if (tracing()) say_plan(c, images, *planned);
+    return planned;
   }
 
   // With its epilogue if cuDNN can.
@@ -242,6 +252,7 @@ struct Device::State {
       convolve(device, c, half, x, residual, y);
       return convolve(device, c, images - half, x + read, residual == nullptr ? nullptr : residual + written, y + written);
     }
+    algorithm = plan->algorithm();
     plan->run(convolutions, asked, x, residual, y, workspace.data());
     if (!plan->finishes()) finish(device, c, images, residual, y);
   }
@@ -442,6 +453,8 @@ void Device::convolve(const Convolution& c, std::int64_t images, const void* x, 
                      added == nullptr ? nullptr : added + first * written, to + first * written);
   }
 }
+
+std::string Device::algorithm() const { return state_->algorithm; }
 
 std::int64_t Device::launches() const { return state_->launches; }
 

@@ -41,6 +41,7 @@ inline void* find_in_cudnn(const char* function) {
   DO(cublaslt, cublasLtDestroy)                      \
   DO(cublaslt, cublasLtGetStatusString)              \
   DO(cublaslt, cublasLtMatmul)                       \
+  DO(cublaslt, cublasLtMatmulAlgoConfigGetAttribute) \
   DO(cublaslt, cublasLtMatmulAlgoGetHeuristic)       \
   DO(cublaslt, cublasLtMatmulDescCreate)             \
   DO(cublaslt, cublasLtMatmulDescDestroy)            \

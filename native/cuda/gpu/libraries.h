@@ -129,12 +129,22 @@ inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
+inline std::string name_of(const cublasLtMatmulAlgo_t& algorithm) {
+  std::int32_t number = 0, tile = 0;
+  check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_ID, &number, sizeof(number), nullptr),
+        "cuBLASLt algorithm");
+  check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, sizeof(tile), nullptr),
+        "cuBLASLt algorithm");
+  return "algorithm " + std::to_string(number) + ", tile " + std::to_string(tile);
+}
+
 struct PlannedProduct {
   ProductDescription description;
   Layout a, b, c;
   cublasLtMatmulAlgo_t algorithm;
   std::size_t workspace = 0;
   bool biased = true;  ///< includes the bias, if any
+  std::string name;    ///< of the algorithm
 };
 
 struct Captured {
