@@ -8,7 +8,7 @@
 #include "probust/onnx/export.h"
 #include "probust/onnx/import.h"
 #include "probust/ops/append.h"
-#include "probust/train/mlp.h"
+#include "probust/train/models.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -30,9 +30,9 @@ TEST(OnnxExport, NetworksComeBackAsTheyWere) {
   std::mt19937 random(3);
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
     for (const std::vector<std::int64_t>& hidden : {std::vector<std::int64_t>{}, {7}, {5, 6, 7}}) {
-      Mlp mlp = initial_mlp({4}, hidden, 3, activation, 2);
-      for (Tensor& weight : mlp.weights) weight = test::random_tensor(weight.shape, random);
-      const Graph graph = classifier_of(mlp);
+      Network network = mlp({4}, hidden, 3, activation);
+      for (Parameter& weight : network.weights) weight.value = test::random_tensor(weight.value.shape, random);
+      const Graph graph = classifier_of(network);
       const Model model = read_back(graph);
       EXPECT_EQ(model.classes, 3);
       EXPECT_EQ(model.input_shape, Shape({1, 4}));
@@ -48,7 +48,7 @@ TEST(OnnxExport, NetworksComeBackAsTheyWere) {
 
 TEST(OnnxExport, ImagesKeepTheirShape) {
   std::mt19937 random(4);
-  const Graph graph = classifier_of(initial_mlp({1, 3, 3}, {6}, 4, Activation::relu, 2));
+  const Graph graph = classifier_of(mlp({1, 3, 3}, {6}, 4));
   const Model model = read_back(graph);
   EXPECT_EQ(model.input_shape, Shape({1, 1, 3, 3}));
   const Tensor x = test::random_tensor({5, 1, 3, 3}, random);

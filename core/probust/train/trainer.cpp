@@ -12,8 +12,10 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kOrder = 0x5011, kNoise = 0x2015;         ///< streams of the generator
-constexpr double kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8;  // Adam's constants, as its authors recommend
+constexpr std::uint32_t kOrder = 0x5011;  ///< stream of the generator
+// How far running statistics move towards those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
+constexpr float kFollow = 0.1F;
+constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) {
   throw Error{ErrorCode::usage, where, what, hint};
@@ -35,27 +37,44 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
   }
 }
 
-// Bytes for a weight, its gradient and Adam's moments.
-constexpr std::int64_t kBytesAWeight = 2 * sizeof(float) + 2 * sizeof(double);
-
 void require_memory(std::int64_t bytes, std::int64_t allowed) {
   if (bytes <= allowed) return;
   throw Error{ErrorCode::resources, "train", "takes " + std::to_string(bytes >> 20) + " MiB, more than the memory allowed",
               "give fewer or narrower layers, or a smaller batch"};
 }
 
+std::int64_t count_weights(const Network& network) {
+  std::int64_t count = 0;
+  for (const Parameter& weight : network.weights) count += weight.value.size();
+  return count;
+}
+
+Shape with_rows(std::int64_t rows, const Shape& point) {
+  Shape shape = point;
+  shape.insert(shape.begin(), rows);
+  return shape;
+}
+
 // Checks the arguments and returns the number of rows of a batch.
-std::int64_t checked_rows(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes,
+std::int64_t checked_rows(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels,
                           const TrainerOptions& options) {
   require_points(x);
-  require_labels(labels, x.shape[0], classes);
+  require_labels(labels, x.shape[0], network.classes);
+  if (x.shape != with_rows(x.shape[0], network.point))
+    refuse("x", "has points of another shape than the network's " + to_string(network.point), "give " + to_string(x.shape));
   if (options.batch < 1) refuse("batch", "is " + std::to_string(options.batch), "give 1 or more");
   const std::int64_t rows = std::min(options.batch, x.shape[0]);
-  const Shape point(x.shape.begin() + 1, x.shape.end());
-  const std::int64_t weights = count_weights(point, options.hidden, classes);
-  require_memory(kBytesAWeight * weights + static_cast<std::int64_t>(sizeof(float)) * rows * (element_count(point) + classes),
+  require_memory(kBytesAWeight * count_weights(network) +
+                     static_cast<std::int64_t>(sizeof(float)) * rows * (element_count(network.point) + network.classes),
                  options.memory);
   return rows;
+}
+
+std::vector<Tensor> shaped_like(const std::vector<Parameter>& parameters) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(parameters.size());
+  for (const Parameter& each : parameters) tensors.emplace_back(each.value.shape);
+  return tensors;
 }
 
 void require_number(const char* name, double value, bool positive) {
@@ -78,36 +97,29 @@ void check(const TrainingOptions& options) {
   require_number("sigma", options.sigma, false);
   require_number("lambda", options.lambda, false);
   require_number("decay", options.decay, false);
+  require_number("momentum", options.momentum, false);
+  if (options.momentum >= 1) refuse("momentum", "is " + std::to_string(options.momentum), "give less than 1");
+  if (options.crop < 0) refuse("crop", "is " + std::to_string(options.crop), "give 0 or more pixels");
 }
 
-Optimizer parse_optimizer(const std::string& text) {
-  if (text == "adam") return Optimizer::adam;
-  if (text == "sgd") return Optimizer::sgd;
-  refuse("optimizer", "'" + text + "' is not known", "give adam or sgd");
-}
-
-Trainer::Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classes, TrainerOptions options)
-    : x_(std::move(x)),
+Trainer::Trainer(Network network, Tensor x, std::vector<std::int64_t> labels, const TrainerOptions& options)
+    : network_(std::move(network)),
+      x_(std::move(x)),
       labels_(std::move(labels)),
-      options_(std::move(options)),
-      rows_(checked_rows(x_, labels_, classes, options_)),
-      mlp_(initial_mlp({x_.shape.begin() + 1, x_.shape.end()}, options_.hidden, classes, options_.activation, options_.seed)),
-      logits_(mlp_, rows_, &stop),
-      batch_{Tensor({rows_, mlp_.weights[0].shape[0]}), Tensor({rows_, classes})},
-      batch_logits_({rows_, classes}),
-      order_(labels_.size()) {
-  for (const Tensor& weight : mlp_.weights) {
-    gradients_.emplace_back(weight.shape);
-    if (options_.optimizer != Optimizer::adam) continue;
-    first_.emplace_back(weight.data.size(), 0.0);
-    second_.emplace_back(weight.data.size(), 0.0);
-  }
-}
+      options_(options),
+      rows_(checked_rows(network_, x_, labels_, options_)),
+      logits_(network_, rows_, &stop),
+      batch_{Tensor(with_rows(rows_, network_.point)), Tensor({rows_, network_.classes})},
+      batch_logits_({rows_, network_.classes}),
+      gradients_(shaped_like(network_.weights)),
+      observed_(shaped_like(network_.statistics)),
+      moments_(no_moments(options_.optimizer, network_.weights)),
+      order_(labels_.size()) {}
 
 Objective& Trainer::objective(bool regularised) {
   std::unique_ptr<Objective>& wanted = regularised ? regularised_ : plain_;
   if (wanted == nullptr) {
-    auto made = std::make_unique<Objective>(mlp_, rows_, regularised, &stop);
+    auto made = std::make_unique<Objective>(network_, rows_, regularised, &stop);
     require_memory(made->workspace_bytes(), options_.memory);
     wanted = std::move(made);
   }
@@ -120,6 +132,7 @@ void Trainer::begin_epoch() {
   NoiseStream shuffle(options_.seed, static_cast<std::uint32_t>(steps_ / steps_an_epoch()), 0, kOrder);
   for (std::int64_t i = points() - 1; i > 0; --i)
     std::swap(order_[i], order_[static_cast<std::int64_t>(shuffle.uniform() * static_cast<double>(i + 1))]);
+  order_is_old_ = false;
 }
 
 // Fills the next batch: rows with noise, and labels.
@@ -131,47 +144,56 @@ void Trainer::fill(const TrainingOptions& options) {
     const std::int64_t i = order_[first + k];
     const std::span<float> row = batch_.x.row(k);
     std::copy_n(x_.row(i).begin(), row.size(), row.begin());
-    if (options.sigma > 0) {
-      const auto point = static_cast<std::uint32_t>(i);
-      isotropic_gaussian()->add({options_.seed, {&point, 1}, {&epoch, 1}, kNoise}, static_cast<std::int64_t>(row.size()),
-                                static_cast<float>(options.sigma), row.data());
-    }
+    augment({options.sigma, options.flip, options.crop}, options_.seed, static_cast<std::uint32_t>(i), epoch, network_.point,
+            row);
     batch_.wanted.row(k)[labels_[i]] = 1;
   }
 }
 
-void Trainer::move(const TrainingOptions& options) {
-  const bool adam = options_.optimizer == Optimizer::adam;
-  first_power_ *= kFirst;
-  second_power_ *= kSecond;
-  const double scale1 = 1 / (1 - first_power_), scale2 = 1 / (1 - second_power_);
-  for (std::size_t k = 0; k < mlp_.weights.size(); ++k) {
-    std::vector<float>& weights = mlp_.weights[k].data;
-    const double decay = k % 2 == 0 ? options.decay : 0.0;  // biases do not decay
-    for (std::size_t e = 0; e < weights.size(); ++e) {
-      double direction = gradients_[k].data[e];
-      if (adam) {
-        double &m = first_[k][e], &v = second_[k][e];
-        m += (1 - kFirst) * (direction - m);
-        v += (1 - kSecond) * (direction * direction - v);
-        direction = m * scale1 / (std::sqrt(v * scale2) + kEpsilon);
-      }
-      weights[e] -= static_cast<float>(options.rate * (direction + decay * weights[e]));
-    }
+// Running statistics move towards those of the batch.
+void Trainer::follow_batch() {
+  for (std::size_t k = 0; k < observed_.size(); ++k) {
+    std::vector<float>& running = network_.statistics[k].value.data;
+    for (std::size_t e = 0; e < running.size(); ++e) running[e] += kFollow * (observed_[k].data[e] - running[e]);
   }
+}
+
+bool Trainer::gradients_are_finite() const {
+  return std::all_of(gradients_.begin(), gradients_.end(), [](const Tensor& gradient) {
+    return std::all_of(gradient.data.begin(), gradient.data.end(), [](float slope) { return std::isfinite(slope); });
+  });
 }
 
 double Trainer::step(const TrainingOptions& options) {
   check(options);
+  if ((options.flip || options.crop > 0) && network_.point.size() != 3)
+    refuse(options.flip ? "flip" : "crop", "needs images [C, H, W], not points " + to_string(network_.point), "leave it out");
   Objective& minimised = objective(options.lambda > 0);
-  if (steps_ % steps_an_epoch() == 0) begin_epoch();
+  if (steps_ % steps_an_epoch() == 0 || order_is_old_) begin_epoch();
   fill(options);
-  const double loss = minimised.run(batch_, mlp_.weights, options.lambda, gradients_);
-  if (!std::isfinite(loss))
+  const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
+  if (!std::isfinite(loss) || !gradients_are_finite())
     throw Error{ErrorCode::numerical, "train", "the loss is no longer finite", "begin again with a smaller rate or lambda"};
-  move(options);
+  move(options_.optimizer, {options.rate, options.decay, options.momentum}, gradients_, moments_, network_.weights);
+  follow_batch();
   ++steps_;
   return loss;
+}
+
+void Trainer::resume(State state) {
+  const auto fits = [](const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Parameter& one, const Parameter& other) {
+      return one.name == other.name && one.value.shape == other.value.shape;
+    });
+  };
+  if (!fits(state.weights, network_.weights) || !fits(state.statistics, network_.statistics) ||
+      state.moments.second.size() != moments_.second.size())
+    refuse("checkpoint", "is of another network or optimizer", "give the model and optimizer with which it was begun");
+  network_.weights = std::move(state.weights);
+  network_.statistics = std::move(state.statistics);
+  moments_ = std::move(state.moments);
+  steps_ = state.steps;
+  order_is_old_ = true;
 }
 
 std::vector<double> Trainer::epochs(std::int64_t count, const TrainingOptions& options) {
@@ -190,8 +212,8 @@ Score Trainer::sums(std::int64_t first, std::int64_t count) {
   Score sum;
   for (; first < last; first += rows_) {
     const std::int64_t rows = std::min(rows_, last - first);  // further rows keep old values, which are ignored
-    std::copy_n(x_.row(first).begin(), rows * batch_.x.shape[1], batch_.x.data.begin());
-    logits_.run(batch_.x, mlp_.weights, batch_logits_);
+    std::copy_n(x_.row(first).begin(), rows * element_count(network_.point), batch_.x.data.begin());
+    logits_.run(batch_.x, network_, batch_logits_);
     for (std::int64_t k = 0; k < rows; ++k) {
       sum.loss += cross_entropy(batch_logits_.row(k), labels_[first + k]);
       sum.accuracy += argmax(batch_logits_.row(k)) == labels_[first + k] ? 1 : 0;
@@ -215,11 +237,14 @@ TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOp
   check(options);
   if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
   steps_ = epochs * trainer.steps_an_epoch();
+  last_ = trainer.steps() + steps_;
 }
 
 bool TrainingRun::advance() {
   if (done_ < steps_) {
-    trainer_.step(options_);
+    TrainingOptions now = options_;
+    now.rate *= std::max(schedule_factor(options_.schedule, trainer_.steps(), last_), kLeastFactor);
+    loss_ = trainer_.step(now);
   } else {
     const Score part = trainer_.sums((done_ - steps_) * trainer_.batch(), trainer_.batch());
     sums_.loss += part.loss;

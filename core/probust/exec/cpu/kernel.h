@@ -112,7 +112,6 @@ Kernel make_matmul(const Graph&, const Node&);
 Product make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
 Product make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_variable_conv(const Graph&, const Node&);
-Kernel make_filter_grad(const Graph&, const Node&);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);

@@ -56,42 +56,149 @@ struct Planes {
   std::int64_t step, pixels, channels;
 };
 
-// Gathers patches as columns [count] of a matrix: column of(tap, channel) has what the tap reads for rows begin .. end - 1.
-template <class ColumnOf>
-void gather_patches(const Cells& cells, const Planes& planes, std::int64_t begin, std::int64_t end, float* columns,
-                    ColumnOf column_of) {
-  const auto size = static_cast<std::int64_t>(cells.pixels.size());
+// Gathers patches as columns of a matrix: column (channel, tap) has what the tap reads for rows begin .. end - 1.
+void gather_patches(const Cells& cells, const Planes& planes, std::int64_t begin, std::int64_t end, float* columns) {
+  const auto size = static_cast<std::int64_t>(cells.pixels.size()), taps = static_cast<std::int64_t>(cells.taps.size());
   each_image(size, begin, end, [&](std::int64_t image, std::int64_t first, std::int64_t last, std::int64_t row) {
-    for (std::int64_t t = 0; t < static_cast<std::int64_t>(cells.taps.size()); ++t) {
-      for (std::int64_t c = 0; c < planes.channels; ++c) {
+    for (std::int64_t c = 0; c < planes.channels; ++c) {
+      for (std::int64_t t = 0; t < taps; ++t) {
         copy_rows(cells.sources[t], planes.data + image * planes.step + c * planes.pixels, 1, first, last,
-                  columns + column_of(t, c) * (end - begin) + row);
+                  columns + (c * taps + t) * (end - begin) + row);
       }
     }
   });
 }
 
-// One group of a convolution, or of one phase of a transposed one, for all images. Of `out`, only `step` and `pixels` are used.
-struct Group {
-  const Cells& cells;
-  const Weights& w;
-  Planes in, out;
+// Adds rows first .. last - 1 of a column to the pixels from which copy_rows would copy them.
+void add_rows(const std::vector<CopyRange>& ranges, const float* column, std::int64_t first, std::int64_t last, float* plane) {
+  auto range =
+      std::partition_point(ranges.begin(), ranges.end(), [&](const CopyRange& r) { return r.first + r.length <= first; });
+  for (std::int64_t row = first; row < last; ++range) {
+    const std::int64_t stop = std::min(last, range->first + range->length);
+    if (range->source >= 0) {
+      float* const to = plane + range->source + (row - range->first);
+      for (std::int64_t i = 0; i < stop - row; ++i) to[i] += column[row - first + i];
+    }
+    row = stop;
+  }
+}
 
-  std::int64_t rows(std::int64_t images) const { return images * static_cast<std::int64_t>(cells.pixels.size()); }
+// The transpose of gather_patches: adds every column to the pixels that the tap reads.
+void scatter_patches(const Cells& cells, const float* columns, std::int64_t begin, std::int64_t end, const Planes& planes,
+                     float* out) {
+  const auto size = static_cast<std::int64_t>(cells.pixels.size()), taps = static_cast<std::int64_t>(cells.taps.size());
+  each_image(size, begin, end, [&](std::int64_t image, std::int64_t first, std::int64_t last, std::int64_t row) {
+    for (std::int64_t c = 0; c < planes.channels; ++c) {
+      for (std::int64_t t = 0; t < taps; ++t)
+        add_rows(cells.sources[t], columns + (c * taps + t) * (end - begin) + row, first, last,
+                 out + image * planes.step + c * planes.pixels);
+    }
+  });
+}
+
+// Copies rows begin .. end - 1 of the planes as columns.
+void gather_planes(const Planes& planes, std::int64_t begin, std::int64_t end, float* columns) {
+  each_image(planes.pixels, begin, end, [&](std::int64_t image, std::int64_t first, std::int64_t last, std::int64_t row) {
+    for (std::int64_t c = 0; c < planes.channels; ++c)
+      std::copy_n(planes.data + image * planes.step + c * planes.pixels + first, last - first, columns + c * (end - begin) + row);
+  });
+}
+
+// The extents that the three operators share: a filter [O, C / groups, taps], images and output pixels.
+struct Sizes {
+  Sizes(const Cells& cells, const Shape& image, const Shape& output, std::int64_t group_count)
+      : images(image[0]),
+        groups(group_count),
+        channels(image[1] / groups),
+        filters(output[1] / groups),
+        image_pixels(pixels_of(image)),
+        pixels(static_cast<std::int64_t>(cells.pixels.size())),
+        taps(static_cast<std::int64_t>(cells.taps.size())),
+        k(channels * taps),
+        rows(images * pixels),
+        block(rows_together(k, rows)) {}
+
+  std::int64_t images, groups, channels, filters;  // of a group
+  std::int64_t image_pixels, pixels, taps, k, rows, block;
+
+  Planes image_planes(const float* image, std::int64_t group) const {
+    return {image + group * channels * image_pixels, groups * channels * image_pixels, image_pixels, channels};
+  }
+  Planes output_planes(const float* output, std::int64_t group) const {
+    return {output + group * filters * pixels, groups * filters * pixels, pixels, filters};
+  }
+
+  // Calls visit(begin, end) for blocks of output pixels.
+  template <class Visit>
+  void each_block(const Call& call, Visit visit) const {
+    for (std::int64_t begin = 0; begin < rows; begin += block) {
+      call.stop_if_asked();
+      visit(begin, std::min(rows, begin + block));
+    }
+  }
 };
 
-void run_group_of_images(const Call& call, const Group& group, std::int64_t images, float* out, float* columns, float* product) {
-  const std::int64_t rows = group.rows(images), block = rows_together(group.w.rows(), rows), n = group.w.cols();
-  const auto cells = static_cast<std::int64_t>(group.cells.pixels.size());
-  for (std::int64_t begin = 0; begin < rows; begin += block) {
-    call.stop_if_asked();
-    const std::int64_t end = std::min(rows, begin + block), count = end - begin, channels = group.in.channels;
-    gather_patches(group.cells, group.in, begin, end, columns,
-                   [channels](std::int64_t t, std::int64_t c) { return t * channels + c; });
-    multiply(count, columns, count, group.w, nullptr, product, count, call.workspace->packed);
-    each_image(cells, begin, end, [&](std::int64_t image, std::int64_t first, std::int64_t last, std::int64_t row) {
-      scatter_cells(group.cells, product + row, count, n, 1, first, last, group.out.pixels, out + image * group.out.step);
+// The filters of a group as a right-hand side [k, O], or transposed as [O, k]. Rows of the image are in the order (channel, tap).
+Weights filter_weights(const Sizes& size, const float* filter, std::int64_t group, bool transposed) {
+  const Eigen::Map<const Eigen::MatrixXf> w(filter + group * size.filters * size.k, size.k, size.filters);
+  return {transposed ? size.filters : size.k, transposed ? size.k : size.filters, Weights::Rest::padded,
+          [&](std::int64_t first, std::int64_t count) -> Eigen::MatrixXf {
+            if (transposed) return w.middleCols(first, count).transpose();
+            return w.middleRows(first, count);
+          }};
+}
+
+// One lane of the operands and of the result, and memory for the products.
+struct LaneCall {
+  const float *a, *b;
+  float* out;
+  float *columns, *planes, *sums;
+};
+
+void run_conv(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
+  for (std::int64_t group = 0; group < size.groups; ++group) {
+    const Weights w = filter_weights(size, lane.b, group, false);
+    const Planes image = size.image_planes(lane.a, group), result = size.output_planes(lane.out, group);
+    size.each_block(call, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t count = end - begin;
+      gather_patches(cells, image, begin, end, lane.columns);
+      multiply(count, lane.columns, count, w, nullptr, lane.planes, count, call.workspace->packed);
+      each_image(size.pixels, begin, end, [&](std::int64_t n, std::int64_t first, std::int64_t last, std::int64_t row) {
+        scatter_cells(cells, lane.planes + row, count, size.filters, 1, first, last, size.pixels,
+                      lane.out + group * size.filters * size.pixels + n * result.step);
+      });
     });
+  }
+}
+
+// As patches of the result, which are added up: fewer products than a convolution of the cotangent with zeros around it.
+void run_conv_transpose(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
+  std::fill_n(lane.out, element_count(*call.shape), 0.0F);
+  for (std::int64_t group = 0; group < size.groups; ++group) {
+    const Weights w = filter_weights(size, lane.b, group, true);
+    const Planes cotangent = size.output_planes(lane.a, group), image = size.image_planes(lane.out, group);
+    size.each_block(call, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t count = end - begin;
+      gather_planes(cotangent, begin, end, lane.planes);
+      multiply(count, lane.planes, count, w, nullptr, lane.columns, count, call.workspace->packed);
+      scatter_patches(cells, lane.columns, begin, end, image, lane.out + group * size.channels * size.image_pixels);
+    });
+  }
+}
+
+// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has a patch per output pixel, c its cotangents.
+void run_filter_grad(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
+  const std::int64_t height = padded_rows(size.k);
+  for (std::int64_t group = 0; group < size.groups; ++group) {
+    const Planes image = size.image_planes(lane.a, group), cotangent = size.output_planes(lane.b, group);
+    std::fill_n(lane.sums, height * size.filters, 0.0F);
+    size.each_block(call, [&](std::int64_t begin, std::int64_t end) {
+      gather_patches(cells, image, begin, end, lane.columns);
+      gather_planes(cotangent, begin, end, lane.planes);
+      add_transposed_product({end - begin, size.k, size.filters}, lane.columns, lane.planes, lane.sums, call.workspace->packed);
+    });
+    for (std::int64_t o = 0; o < size.filters; ++o)
+      std::copy_n(lane.sums + o * height, size.k, lane.out + (group * size.filters + o) * size.k);
   }
 }
 
@@ -99,69 +206,17 @@ void run_group_of_images(const Call& call, const Group& group, std::int64_t imag
 
 Kernel make_variable_conv(const Graph&, const Node& node) {
   const auto& window = std::get<Window>(node.attributes);
-  const bool transposed = node.op == Op::conv_transpose;
-  return [plan = transposed ? plan_conv_transpose(window) : plan_conv(window), groups = window.groups,
-          transposed](const Call& call) {
-    const Shape &from = *call.in[0].shape, &filter = *call.in[1].shape, &to = *call.shape;
-    const std::int64_t in_pixels = pixels_of(from), out_pixels = pixels_of(to), read = from[1] / groups, written = to[1] / groups;
-    std::int64_t of_columns = 0, of_product = 0;
-    for (const Cells& cells : plan) {
-      const auto k = static_cast<std::int64_t>(cells.taps.size()) * read,
-                 rows = rows_together(k, from[0] * static_cast<std::int64_t>(cells.pixels.size()));
-      of_columns = std::max(of_columns, rows * k);
-      of_product = std::max(of_product, rows * written);
-    }
-    const auto [in_lane, filter_lane, out_lane, columns, product] =
-        call.scratch(std::array{lane_size(from, call.lanes_of(0)), lane_size(filter, call.lanes_of(1)), lane_size(to, call.lanes),
-                                of_columns, of_product});
+  const Op op = node.op;
+  return [cells = plan_conv(window)[0], groups = window.groups, op](const Call& call) {
+    const Shape &a = *call.in[0].shape, &b = *call.in[1].shape, &y = *call.shape;
+    const Sizes size(cells, op == Op::conv_transpose ? y : a, op == Op::conv ? y : op == Op::conv_transpose ? a : b, groups);
+    const auto [a_lane, b_lane, out_lane, columns, planes, sums] = call.scratch(
+        std::array{lane_size(a, call.lanes_of(0)), lane_size(b, call.lanes_of(1)), lane_size(y, call.lanes), size.block * size.k,
+                   size.block * size.filters, op == Op::conv_filter_grad ? padded_rows(size.k) * size.filters : 0});
     for (std::int64_t lane = 0; lane < call.lanes; ++lane) {
-      const float *in = lane_of(call, 0, lane, in_lane), *own_filter = lane_of(call, 1, lane, filter_lane);
       float* const out = call.lanes == 1 ? call.out : out_lane;
-      for (const Cells& cells : plan) {
-        for (std::int64_t group = 0; group < groups; ++group) {
-          const FilterOrder order{own_filter, filter, cells.taps, group, groups, transposed};
-          const Weights w(static_cast<std::int64_t>(cells.taps.size()) * read, written, Weights::Rest::padded,
-                          [&](std::int64_t first, std::int64_t count) { return order.rows(first, count); });
-          const Planes image{in + group * read * in_pixels, from[1] * in_pixels, in_pixels, read},
-              result{nullptr, to[1] * out_pixels, out_pixels, written};
-          run_group_of_images(call, {cells, w, image, result}, from[0], out + group * written * out_pixels, columns, product);
-        }
-      }
-      write_lane(call, lane, out);
-    }
-  };
-}
-
-// The gradient of a group's filter [out channels, in channels, taps] is cᵀ P: P has a patch per output pixel, c its cotangents.
-Kernel make_filter_grad(const Graph&, const Node& node) {
-  const auto& window = std::get<Window>(node.attributes);
-  return [cells = plan_conv(window)[0], groups = window.groups](const Call& call) {
-    const Shape &x = *call.in[0].shape, &c = *call.in[1].shape;
-    const auto taps = static_cast<std::int64_t>(cells.taps.size()), pixels = static_cast<std::int64_t>(cells.pixels.size());
-    const std::int64_t read = x[1] / groups, written = c[1] / groups, k = read * taps, rows = x[0] * pixels;
-    const std::int64_t block = rows_together(k, rows), height = padded_rows(k);
-    const auto [x_lane, c_lane, out_lane, columns, cotangents, sums] =
-        call.scratch(std::array{lane_size(x, call.lanes_of(0)), lane_size(c, call.lanes_of(1)),
-                                lane_size(*call.shape, call.lanes), block * k, block * written, height * written});
-    for (std::int64_t lane = 0; lane < call.lanes; ++lane) {
-      const float *in = lane_of(call, 0, lane, x_lane), *seed = lane_of(call, 1, lane, c_lane);
-      float* const out = call.lanes == 1 ? call.out : out_lane;
-      for (std::int64_t group = 0; group < groups; ++group) {
-        const Planes image{in + group * read * pixels_of(x), x[1] * pixels_of(x), pixels_of(x), read},
-            result{seed + group * written * pixels, c[1] * pixels, pixels, written};
-        std::fill_n(sums, height * written, 0.0F);
-        for (std::int64_t begin = 0; begin < rows; begin += block) {
-          call.stop_if_asked();
-          const std::int64_t end = std::min(rows, begin + block), count = end - begin;
-          gather_patches(cells, image, begin, end, columns, [taps](std::int64_t t, std::int64_t i) { return i * taps + t; });
-          each_image(pixels, begin, end, [&](std::int64_t n, std::int64_t first, std::int64_t last, std::int64_t row) {
-            for (std::int64_t o = 0; o < written; ++o)
-              std::copy_n(result.data + n * result.step + o * pixels + first, last - first, cotangents + o * count + row);
-          });
-          add_transposed_product({count, k, written}, columns, cotangents, sums, call.workspace->packed);
-        }
-        for (std::int64_t o = 0; o < written; ++o) std::copy_n(sums + o * height, k, out + (group * written + o) * k);
-      }
+      const auto run = op == Op::conv ? run_conv : op == Op::conv_transpose ? run_conv_transpose : run_filter_grad;
+      run(call, cells, size, {lane_of(call, 0, lane, a_lane), lane_of(call, 1, lane, b_lane), out, columns, planes, sums});
       write_lane(call, lane, out);
     }
   };
