@@ -21,7 +21,7 @@ ValueId gelu(Graph& g, ValueId x) {
   return build::multiply(g, build::multiply(g, x, build::constant(g, 0.5F)), both);
 }
 
-class Flatten final : public Layer {
+class Flatten final : public NetworkLayer {
  public:
   Shape declare(const Shape& in, Declaration&) const override { return {element_count(in)}; }
   ValueId append(LayerGraph& g, ValueId x) const override {
@@ -30,7 +30,7 @@ class Flatten final : public Layer {
   }
 };
 
-class Dense final : public Layer {
+class Dense final : public NetworkLayer {
  public:
   Dense(std::int64_t width, double gain) : width_(width), gain_(gain) {}
 
@@ -45,10 +45,11 @@ class Dense final : public Layer {
     return out;
   }
 
-  // Tokens become rows of one product, which is faster than a product per point.
+  // Tokens of many points become rows of one product, which is faster than a product per point.
   ValueId append(LayerGraph& g, ValueId x) const override {
     const ValueId weight = g.next_weight(), bias = g.next_weight();
     Shape shape = g.graph[x].shape;
+    if (shape[0] == 1) return build::add(g.graph, build::matmul(g.graph, x, weight), bias);
     const ValueId rows = build::reshape(g.graph, x, {element_count(shape) / shape.back(), shape.back()});
     shape.back() = width_;
     return build::reshape(g.graph, build::add(g.graph, build::matmul(g.graph, rows, weight), bias), shape);
@@ -59,7 +60,7 @@ class Dense final : public Layer {
   double gain_;
 };
 
-class Conv final : public Layer {
+class Conv final : public NetworkLayer {
  public:
   Conv(std::int64_t channels, const layer::ConvOptions& options) : channels_(channels), options_(options) {}
 
@@ -92,7 +93,7 @@ class Conv final : public Layer {
   layer::ConvOptions options_;
 };
 
-class MaxPool final : public Layer {
+class MaxPool final : public NetworkLayer {
  public:
   explicit MaxPool(std::int64_t size) : size_(size) {}
 
@@ -111,7 +112,7 @@ class MaxPool final : public Layer {
   std::int64_t size_;
 };
 
-class Activate final : public Layer {
+class Activate final : public NetworkLayer {
  public:
   explicit Activate(Activation activation) : activation_(activation) {}
   Shape declare(const Shape& in, Declaration&) const override { return in; }

@@ -26,7 +26,7 @@ double initial_gain(Activation activation);
 
 namespace layer {
 
-using Pointer = std::shared_ptr<const Layer>;
+using Pointer = std::shared_ptr<const NetworkLayer>;
 
 /// [...] -> [elements].
 Pointer flatten();

@@ -51,9 +51,9 @@ class Declaration {
 /// The graph to which layers append, with the values of their parameters in the order of declaration.
 class LayerGraph {
  public:
-  /// `training`: normalizations use the moments of the batch instead of `statistics`.
-  LayerGraph(Graph& g, std::vector<ValueId> weights, std::vector<ValueId> statistics, bool training)
-      : graph(g), training(training), weights_(std::move(weights)), statistics_(std::move(statistics)) {}
+  /// `in_training`: normalizations use the moments of the batch instead of `statistics`.
+  LayerGraph(Graph& g, std::vector<ValueId> weights, std::vector<ValueId> statistics, bool in_training)
+      : graph(g), training(in_training), weights_(std::move(weights)), statistics_(std::move(statistics)) {}
 
   ValueId next_weight() { return weights_[weight_++]; }
   ValueId next_statistic() { return statistics_[statistic_++]; }
@@ -68,9 +68,9 @@ class LayerGraph {
 };
 
 /// A function of a batch [rows, ...] that treats rows alike. Immutable, so that copies of a network share it.
-class Layer {
+class NetworkLayer {
  public:
-  virtual ~Layer() = default;
+  virtual ~NetworkLayer() = default;
   /// Declares the parameters for one row of shape `in` and returns the shape of one row of the result. Throws Error{usage} if
   /// `in` does not fit.
   virtual Shape declare(const Shape& in, Declaration& parameters) const = 0;
@@ -78,7 +78,7 @@ class Layer {
   virtual ValueId append(LayerGraph& g, ValueId x) const = 0;
 };
 
-using Layers = std::vector<std::shared_ptr<const Layer>>;
+using Layers = std::vector<std::shared_ptr<const NetworkLayer>>;
 
 /// Declares one layer after the other, and appends them likewise.
 Shape declare_all(const Layers& layers, Shape in, Declaration& parameters);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8;  // Adam's constants, as its authors recommend
 
-void move_adam(const StepSize& step, const std::vector<Tensor>& gradients, Moments& moments, std::vector<Parameter>& weights) {
+void move_adam(const StepSize& step, const std::vector<Tensor>& gradients, OptimizerMoments& moments,
+               std::vector<Parameter>& weights) {
   moments.first_power *= kFirst;
   moments.second_power *= kSecond;
   const double scale1 = 1 / (1 - moments.first_power), scale2 = 1 / (1 - moments.second_power);
@@ -29,7 +30,8 @@ void move_adam(const StepSize& step, const std::vector<Tensor>& gradients, Momen
   }
 }
 
-void move_sgd(const StepSize& step, const std::vector<Tensor>& gradients, Moments& moments, std::vector<Parameter>& weights) {
+void move_sgd(const StepSize& step, const std::vector<Tensor>& gradients, OptimizerMoments& moments,
+              std::vector<Parameter>& weights) {
   for (std::size_t k = 0; k < weights.size(); ++k) {
     std::vector<float>& values = weights[k].value.data;
     const double decay = weights[k].decays ? step.decay : 0.0;
@@ -49,8 +51,8 @@ Optimizer parse_optimizer(const std::string& text) {
   throw Error{ErrorCode::usage, "optimizer", "'" + text + "' is not known", "give adam or sgd"};
 }
 
-Moments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights) {
-  Moments moments;
+OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights) {
+  OptimizerMoments moments;
   for (const Parameter& weight : weights) {
     moments.first.emplace_back(weight.value.data.size(), 0.0);
     if (optimizer == Optimizer::adam) moments.second.emplace_back(weight.value.data.size(), 0.0);
@@ -58,7 +60,7 @@ Moments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights) {
   return moments;
 }
 
-void move(Optimizer optimizer, const StepSize& step, const std::vector<Tensor>& gradients, Moments& moments,
+void move(Optimizer optimizer, const StepSize& step, const std::vector<Tensor>& gradients, OptimizerMoments& moments,
           std::vector<Parameter>& weights) {
   (optimizer == Optimizer::adam ? move_adam : move_sgd)(step, gradients, moments, weights);
 }

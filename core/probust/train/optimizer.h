@@ -20,12 +20,12 @@ enum class Optimizer : std::uint8_t {
 Optimizer parse_optimizer(const std::string& text);
 
 /// What an optimizer remembers between steps: a plain value.
-struct Moments {
+struct OptimizerMoments {
   std::vector<std::vector<double>> first, second;  ///< of each weight; for sgd, `first` is the velocity
   double first_power = 1, second_power = 1;        ///< powers of beta1 and beta2, for Adam's bias correction
 };
 
-Moments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights);
+OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights);
 
 /// How long a step is.
 struct StepSize {
@@ -35,7 +35,7 @@ struct StepSize {
 };
 
 /// Moves the weights by one step; `gradients` are shaped like them.
-void move(Optimizer optimizer, const StepSize& step, const std::vector<Tensor>& gradients, Moments& moments,
+void move(Optimizer optimizer, const StepSize& step, const std::vector<Tensor>& gradients, OptimizerMoments& moments,
           std::vector<Parameter>& weights);
 
 enum class Schedule : std::uint8_t {

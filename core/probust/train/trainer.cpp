@@ -55,13 +55,17 @@ Shape with_rows(std::int64_t rows, const Shape& point) {
   return shape;
 }
 
-// Checks the arguments and returns the number of rows of a batch.
-std::int64_t checked_rows(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels,
-                          const TrainerOptions& options) {
+void require_data(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels) {
   require_points(x);
   require_labels(labels, x.shape[0], network.classes);
   if (x.shape != with_rows(x.shape[0], network.point))
-    refuse("x", "has points of another shape than the network's " + to_string(network.point), "give " + to_string(x.shape));
+    refuse("x", "has shape " + to_string(x.shape), "the network takes points of shape " + to_string(network.point));
+}
+
+// Checks the arguments and returns the number of rows of a batch.
+std::int64_t checked_rows(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels,
+                          const TrainerOptions& options) {
+  require_data(network, x, labels);
   if (options.batch < 1) refuse("batch", "is " + std::to_string(options.batch), "give 1 or more");
   const std::int64_t rows = std::min(options.batch, x.shape[0]);
   require_memory(kBytesAWeight * count_weights(network) +
@@ -82,6 +86,12 @@ void require_number(const char* name, double value, bool positive) {
     refuse(name, "is " + std::to_string(value), positive ? "give a positive number" : "give zero or a positive number");
 }
 
+std::int64_t checked_epochs(std::int64_t epochs) {
+  constexpr std::int64_t kMost = 1 << 30;
+  if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
+  return epochs;
+}
+
 // -log softmax(logits)[label].
 double cross_entropy(std::span<const float> logits, std::int64_t label) {
   const double largest = *std::max_element(logits.begin(), logits.end());
@@ -90,7 +100,44 @@ double cross_entropy(std::span<const float> logits, std::int64_t label) {
   return std::log(sum) - (logits[label] - largest);
 }
 
+// What scores points: a batch's memory, and where its points come from.
+struct Scorer {
+  BatchLogits& logits;
+  const Network& network;
+  const Tensor& x;
+  const std::vector<std::int64_t>& labels;
+  Tensor &batch, &results;
+};
+
+// Sums of loss and accuracy over the points first .. first + count - 1, cut off at the last point.
+Score sums_of(const Scorer& scorer, std::int64_t first, std::int64_t count) {
+  const std::int64_t last = std::min(scorer.x.shape[0], first + count), most = scorer.batch.shape[0];
+  Score sum;
+  for (; first < last; first += most) {
+    const std::int64_t rows = std::min(most, last - first);  // further rows keep old values, which are ignored
+    std::copy_n(scorer.x.row(first).begin(), rows * element_count(scorer.network.point), scorer.batch.data.begin());
+    scorer.logits.run(scorer.batch, scorer.network, scorer.results);
+    for (std::int64_t k = 0; k < rows; ++k) {
+      const std::span<const float> row = std::as_const(scorer.results).row(k);
+      sum.loss += cross_entropy(row, scorer.labels[first + k]);
+      sum.accuracy += argmax(row) == scorer.labels[first + k] ? 1 : 0;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
+
+Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows,
+               const StopToken* stop) {
+  require_data(network, x, labels);
+  const std::int64_t together = std::min(rows, x.shape[0]);
+  BatchLogits logits(network, together, stop);
+  Tensor batch(with_rows(together, network.point)), results({together, network.classes});
+  const Score sum = sums_of({logits, network, x, labels, batch, results}, 0, x.shape[0]);
+  const auto points = static_cast<double>(x.shape[0]);
+  return {sum.loss / points, sum.accuracy / points};
+}
 
 void check(const TrainingOptions& options) {
   require_number("rate", options.rate, true);
@@ -208,18 +255,7 @@ std::vector<double> Trainer::epochs(std::int64_t count, const TrainingOptions& o
 }
 
 Score Trainer::sums(std::int64_t first, std::int64_t count) {
-  const std::int64_t last = std::min(points(), first + count);
-  Score sum;
-  for (; first < last; first += rows_) {
-    const std::int64_t rows = std::min(rows_, last - first);  // further rows keep old values, which are ignored
-    std::copy_n(x_.row(first).begin(), rows * element_count(network_.point), batch_.x.data.begin());
-    logits_.run(batch_.x, network_, batch_logits_);
-    for (std::int64_t k = 0; k < rows; ++k) {
-      sum.loss += cross_entropy(batch_logits_.row(k), labels_[first + k]);
-      sum.accuracy += argmax(batch_logits_.row(k)) == labels_[first + k] ? 1 : 0;
-    }
-  }
-  return sum;
+  return sums_of({logits_, network_, x_, labels_, batch_.x, batch_logits_}, first, count);
 }
 
 Score Trainer::score() {
@@ -228,16 +264,21 @@ Score Trainer::score() {
   return run.score();
 }
 
-TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options)
+TrainingRun::TrainingRun(Trainer& trainer, const TrainingOptions& options, std::int64_t steps)
     : Job(trainer.stop),
       trainer_(trainer),
       options_(options),
+      steps_(steps),
+      last_(trainer.steps() + steps),
       scores_((trainer.points() + trainer.batch() - 1) / trainer.batch()) {
-  constexpr std::int64_t kMost = 1 << 30;
   check(options);
-  if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
-  steps_ = epochs * trainer.steps_an_epoch();
-  last_ = trainer.steps() + steps_;
+}
+
+TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options)
+    : TrainingRun(trainer, options, checked_epochs(epochs) * trainer.steps_an_epoch()) {}
+
+TrainingRun TrainingRun::up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options) {
+  return {trainer, options, std::max<std::int64_t>(0, checked_epochs(epochs) * trainer.steps_an_epoch() - trainer.steps())};
 }
 
 bool TrainingRun::advance() {

@@ -43,6 +43,11 @@ struct Score {
   double accuracy = 0;  ///< the share of points with the largest logit at their label
 };
 
+/// Mean loss and accuracy of a network on points x [N, point...], N > 0, in batches of `rows`. Throws Error{usage} if points or
+/// labels do not fit, Error{interrupted} after a stop request.
+Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows = 250,
+               const StopToken* stop = nullptr);
+
 /// A classifier under training. Deterministic: a step depends on data, options and the steps before. Every epoch shuffles the
 /// points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed by a point's
 /// position in x and the epoch.
@@ -81,7 +86,7 @@ class Trainer {
   /// What a resumed training needs besides the data: a plain value (checkpoint.h writes it to bytes).
   struct State {
     std::vector<Parameter> weights, statistics;
-    Moments moments;
+    OptimizerMoments moments;
     std::int64_t steps = 0;
   };
   State state() const { return {network_.weights, network_.statistics, moments_, steps_}; }
@@ -107,7 +112,7 @@ class Trainer {
   Batched batch_;
   Tensor batch_logits_;
   std::vector<Tensor> gradients_, observed_;
-  Moments moments_;
+  OptimizerMoments moments_;
   std::vector<std::int64_t> order_;  ///< order of the points in this epoch
   bool order_is_old_ = true;
   std::int64_t steps_ = 0;
@@ -118,6 +123,8 @@ class TrainingRun final : public Job {
  public:
   /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
+  /// The steps that are left until trainer.epoch() is `epochs`: what a resumed training has to do.
+  static TrainingRun up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
 
   std::int64_t planned() const override { return steps_ + scores_; }  ///< training steps, plus batches to score
   std::int64_t done() const override { return done_; }
@@ -125,6 +132,7 @@ class TrainingRun final : public Job {
   double loss() const { return loss_; }  ///< the objective on the latest batch
 
  private:
+  TrainingRun(Trainer& trainer, const TrainingOptions& options, std::int64_t steps);
   bool advance() override;
 
   Trainer& trainer_;
