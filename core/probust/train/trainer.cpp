@@ -197,11 +197,13 @@ void Trainer::fill(const TrainingOptions& options) {
   }
 }
 
-// Running statistics move towards those of the batch.
+// Running statistics move towards those of the batch. At first, they are the mean over all batches: initial values would
+// otherwise weigh in for dozens of steps.
 void Trainer::follow_batch() {
+  const float share = std::max(kFollow, 1 / static_cast<float>(steps_ + 1));
   for (std::size_t k = 0; k < observed_.size(); ++k) {
     std::vector<float>& running = network_.statistics[k].value.data;
-    for (std::size_t e = 0; e < running.size(); ++e) running[e] += kFollow * (observed_[k].data[e] - running[e]);
+    for (std::size_t e = 0; e < running.size(); ++e) running[e] += share * (observed_[k].data[e] - running[e]);
   }
 }
 

@@ -41,16 +41,15 @@ Kernel accumulate(const std::vector<std::int64_t>& targets) {
     for (const SumRange& range : ranges) {
       const float* from = call.in[0].data + range.first * lanes;
       float* to = call.out + range.target * lanes;
-      if (!range.same) {
-        for (std::int64_t l = 0; l < range.length * lanes; ++l) to[l] += from[l];
-      } else if (lanes == 1) {
+      if (range.same && lanes == 1) {
         float sum = *to;
         for (std::int64_t e = 0; e < range.length; ++e) sum += from[e];
         *to = sum;
-      } else {
-        for (std::int64_t e = 0; e < range.length; ++e) {
-          for (std::int64_t l = 0; l < lanes; ++l) to[l] += from[e * lanes + l];
-        }
+        continue;
+      }
+      const std::int64_t times = range.same ? range.length : 1, count = range.same ? lanes : range.length * lanes;
+      for (std::int64_t e = 0; e < times; ++e, from += count) {
+        for (std::int64_t l = 0; l < count; ++l) to[l] += from[l];
       }
     }
   };

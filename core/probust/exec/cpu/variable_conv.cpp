@@ -140,11 +140,15 @@ struct Sizes {
 
 // The filters of a group as a right-hand side [k, O], or transposed as [O, k]. Rows of the image are in the order (channel, tap).
 Weights filter_weights(const Sizes& size, const float* filter, std::int64_t group, bool transposed) {
-  const Eigen::Map<const Eigen::MatrixXf> w(filter + group * size.filters * size.k, size.k, size.filters);
-  return {transposed ? size.filters : size.k, transposed ? size.k : size.filters, Weights::Rest::padded,
-          [&](std::int64_t first, std::int64_t count) -> Eigen::MatrixXf {
-            if (transposed) return w.middleCols(first, count).transpose();
-            return w.middleRows(first, count);
+  const float* const own = filter + group * size.filters * size.k;
+  const std::int64_t rows = transposed ? size.filters : size.k, columns = transposed ? size.k : size.filters;
+  return {rows, columns, Weights::Rest::padded, [=](std::int64_t first, std::int64_t count) {
+            Eigen::MatrixXf w(count, columns);
+            for (std::int64_t column = 0; column < columns; ++column) {
+              for (std::int64_t row = first; row < first + count; ++row)
+                w(row - first, column) = own[transposed ? row * columns + column : column * rows + row];
+            }
+            return w;
           }};
 }
 
