@@ -22,6 +22,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/train/models.h"
 #include "probust/train/trainer.h"
 
 namespace {
@@ -149,7 +150,7 @@ void ionosphere(const std::filesystem::path& folder, const std::string& copies) 
   std::vector<std::int64_t> test_labels = data.labels;
   const Tensor z = standardized(data.x, 2, scaling_of(data.x));  // the first two features are categories
   const Tensor x = third(z, false, &data.labels), test = third(z, true, &test_labels);
-  Trainer trainer(x, data.labels, 2, {.hidden = {256, 256}});
+  Trainer trainer(mlp({x.shape[1]}, {256, 256}, 2), x, data.labels);
   const std::vector<double> loss = trainer.epochs(30, {.rate = 1e-3, .decay = 1e-4});
   const Tensor logits = make_executor("cpu", trainer.classifier(), {}).value()->logits(test).value();
   std::int64_t right = 0;

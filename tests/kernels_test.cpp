@@ -66,6 +66,28 @@ TEST(Kernels, ConvolutionsOfRandomShapesAreRight) {
   for (int i = 0; i < 100; ++i) expect_right(test::random_convolution(random), test::random_batch(random), random);
 }
 
+TEST(Kernels, ConvolutionsOfTrainingAreRight) {
+  std::mt19937 random(14);
+  for (int i = 0; i < 150; ++i) {
+    const Batch batch{test::pick(random, {1, 1, 2, 5}), test::pick(random, {1, 1, 3})};
+    expect_right(test::random_training_convolution(random), batch, random);
+  }
+}
+
+// The layers of the papers' network: their blocks of rows begin and end within images.
+TEST(Kernels, FilterGradientsOfABatchAreRight) {
+  std::mt19937 random(15);
+  for (const std::int64_t images : {1, 7, 16}) {
+    const Window first = test::square(28, 5, 1, 0), second = test::square(12, 5, 1, 0);
+    const auto extents = {Extent::example, Extent::example};
+    expect_right({{Op::conv, {{images, 1, 28, 28}, {10, 1, 5, 5}}, first}, extents}, {1, 1}, random);
+    expect_right({{Op::conv, {{images, 10, 12, 12}, {20, 10, 5, 5}}, second}, extents}, {1, 1}, random);
+    expect_right({{Op::conv_transpose, {{images, 20, 8, 8}, {20, 10, 5, 5}}, second}, extents}, {1, 1}, random);
+    expect_right({{Op::conv_filter_grad, {{images, 1, 28, 28}, {images, 10, 24, 24}}, first}, extents}, {1, 1}, random);
+    expect_right({{Op::conv_filter_grad, {{images, 10, 12, 12}, {images, 20, 8, 8}}, second}, extents}, {1, 1}, random);
+  }
+}
+
 TEST(Kernels, ProductsOfRandomShapesAreRight) {
   std::mt19937 random(12);
   for (int i = 0; i < 60; ++i) expect_right(test::random_product(random), test::random_batch(random), random);

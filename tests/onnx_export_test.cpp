@@ -7,8 +7,8 @@
 #include "probust/exec/executor.h"
 #include "probust/onnx/export.h"
 #include "probust/onnx/import.h"
-#include "probust/ops/append.h"
-#include "probust/train/mlp.h"
+#include "probust/ops/build.h"
+#include "probust/train/models.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -30,9 +30,9 @@ TEST(OnnxExport, NetworksComeBackAsTheyWere) {
   std::mt19937 random(3);
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
     for (const std::vector<std::int64_t>& hidden : {std::vector<std::int64_t>{}, {7}, {5, 6, 7}}) {
-      Mlp mlp = initial_mlp({4}, hidden, 3, activation, 2);
-      for (Tensor& weight : mlp.weights) weight = test::random_tensor(weight.shape, random);
-      const Graph graph = classifier_of(mlp);
+      Network network = mlp({4}, hidden, 3, activation);
+      for (Parameter& weight : network.weights) weight.value = test::random_tensor(weight.value.shape, random);
+      const Graph graph = classifier_of(network);
       const Model model = read_back(graph);
       EXPECT_EQ(model.classes, 3);
       EXPECT_EQ(model.input_shape, Shape({1, 4}));
@@ -48,13 +48,25 @@ TEST(OnnxExport, NetworksComeBackAsTheyWere) {
 
 TEST(OnnxExport, ImagesKeepTheirShape) {
   std::mt19937 random(4);
-  const Graph graph = classifier_of(initial_mlp({1, 3, 3}, {6}, 4, Activation::relu, 2));
+  const Graph graph = classifier_of(mlp({1, 3, 3}, {6}, 4));
   const Model model = read_back(graph);
   EXPECT_EQ(model.input_shape, Shape({1, 1, 3, 3}));
   const Tensor x = test::random_tensor({5, 1, 3, 3}, random);
   const Tensor a = make_executor("cpu", graph, {}).value()->logits(x).value();
   const auto executor = make_executor("cpu", model.graph, {}).value();
   EXPECT_EQ(executor->logits(Tensor({5, 1, 1, 3, 3}, x.data)).value().data, a.data);
+}
+
+TEST(OnnxExport, ConvolutionsKeepTheirBias) {
+  std::mt19937 random(6);
+  const Graph graph = test::small_cnn();
+  const std::string bytes = export_onnx(graph, "cnn").value();
+  EXPECT_EQ(bytes.find("/Add"), std::string::npos);
+  const Model model = read_back(graph);
+  const Tensor x = test::random_tensor({5, 1, 8, 8}, random);
+  const Tensor a = make_executor("cpu", graph, {}).value()->logits(x).value();
+  const Tensor b = make_executor("cpu", model.graph, {}).value()->logits(Tensor({5, 1, 1, 8, 8}, x.data)).value();
+  for (std::size_t i = 0; i < a.data.size(); ++i) EXPECT_NEAR(a.data[i], b.data[i], 1e-5);
 }
 
 TEST(OnnxExport, AClassifierThatIsItsInput) {
@@ -66,7 +78,14 @@ TEST(OnnxExport, AClassifierThatIsItsInput) {
 
 TEST(OnnxExport, RefusesWhatItCannotWrite) {
   Graph scaled = test::linear_classifier(Tensor({2, 2}, {1, 2, 3, 4}), Tensor({2}));  // its weights are transposed
-  for (const Graph& graph : {test::small_cnn(), scaled, Graph{}}) {
+  Graph summed;                                                                       // by windows
+  const ValueId image = build::reshape(summed, append_input(summed, {1, 4, 4}, Extent::example, "x"), {1, 1, 4, 4});
+  const ValueId sums = append(summed, Op::sum_pool, {image}, Window{{4, 4}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}});
+  summed.outputs = {build::reshape(summed, sums, {4})};
+  Graph across;  // a sum over what becomes the batch
+  const ValueId row = build::reshape(across, append_input(across, {3}, Extent::example, "x"), {1, 3});
+  across.outputs = {build::reshape(across, build::reduce_sum(across, row, {0}), {3})};
+  for (const Graph& graph : {summed, across, scaled, Graph{}}) {
     const Result<std::string> bytes = export_onnx(graph, "network");
     ASSERT_FALSE(bytes);
     EXPECT_EQ(bytes.error().code, ErrorCode::unsupported);

@@ -8,6 +8,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/univariate.h"
+#include "probust/train/models.h"
 #include "probust/train/trainer.h"
 #include "support/networks.h"
 
@@ -87,7 +88,7 @@ TEST(Quadrature, ALineOfOneElement) {
 // A network with a curved boundary, whose p has no closed form.
 Graph bent_network() {
   const MadeData data = make_data(made_data_kind("moons"), {.count = 300, .noise = 0.15});
-  Trainer trainer(data.x, data.labels, 2, {.hidden = {16}, .activation = Activation::tanh});
+  Trainer trainer(mlp({data.x.shape[1]}, {16}, 2, Activation::tanh), data.x, data.labels);
   trainer.epochs(40, {.rate = 1e-2});
   return trainer.classifier();
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "probust/train/models.h"
 #include "probust/train/trainer.h"
 
 namespace probust {
@@ -15,56 +16,55 @@ namespace {
 const Tensor kPoints({4, 2}, {0.3F, 1, -1, 0.5F, 2, -0.7F, 0.1F, -1.5F});
 const std::vector<std::int64_t> kLabels{0, 1, 0, 1};
 
-TrainerOptions plain(std::vector<std::int64_t> hidden, std::int64_t batch) {
+Trainer plain(const std::vector<std::int64_t>& hidden, std::int64_t batch, Optimizer optimizer = Optimizer::sgd,
+              const Tensor& x = kPoints, const std::vector<std::int64_t>& labels = kLabels) {
   TrainerOptions options;
-  options.hidden = std::move(hidden);
-  options.optimizer = Optimizer::sgd;
+  options.optimizer = optimizer;
   options.batch = batch;
-  return options;
+  return {mlp({x.shape[1]}, hidden, 2), x, labels, options};
 }
 
 // A step with decay differs from one without by rate * decay * weights; biases do not differ.
 TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
-  Trainer with(kPoints, kLabels, 2, plain({3}, 4)), without(kPoints, kLabels, 2, plain({3}, 4));
+  Trainer with = plain({3}, 4), without = plain({3}, 4);
   TrainingOptions options;
   options.rate = 0.1;
   for (Trainer* each : {&with, &without}) each->epochs(20, options);
-  const std::vector<Tensor> before = with.network().weights;
+  const std::vector<Parameter> before = with.network().weights;
   (void)without.step(options);
   options.decay = 0.5;
   (void)with.step(options);
   for (std::size_t k = 0; k < before.size(); ++k) {
-    for (std::size_t e = 0; e < before[k].data.size(); ++e) {
-      const double decayed = k % 2 == 0 ? 0.1 * 0.5 * before[k].data[e] : 0;
-      EXPECT_NE(before[k].data[e], 0);
-      EXPECT_NEAR(with.network().weights[k].data[e], without.network().weights[k].data[e] - decayed, 1e-6) << k << ", " << e;
+    for (std::size_t e = 0; e < before[k].value.data.size(); ++e) {
+      const double decayed = k % 2 == 0 ? 0.1 * 0.5 * before[k].value.data[e] : 0;
+      EXPECT_NE(before[k].value.data[e], 0);
+      EXPECT_NEAR(with.network().weights[k].value.data[e], without.network().weights[k].value.data[e] - decayed, 1e-6)
+          << k << ", " << e;
     }
   }
 }
 
 // Adam's first step, with bias correction, is the rate against the sign of the gradient.
 TEST(TrainerCorners, AdamBeginsWithStepsOfTheRate) {
-  TrainerOptions how = plain({}, 4);
-  Trainer sgd(kPoints, kLabels, 2, how);
-  how.optimizer = Optimizer::adam;
-  Trainer adam(kPoints, kLabels, 2, how);
-  const std::vector<Tensor> before = adam.network().weights;
+  Trainer sgd = plain({}, 4), adam = plain({}, 4, Optimizer::adam);
+  const std::vector<Parameter> before = adam.network().weights;
   TrainingOptions options;
   options.rate = 0.01;
   (void)sgd.step(options);
   (void)adam.step(options);
   for (std::size_t k = 0; k < before.size(); ++k) {
-    for (std::size_t e = 0; e < before[k].data.size(); ++e) {
-      const float down = sgd.network().weights[k].data[e] - before[k].data[e];
+    for (std::size_t e = 0; e < before[k].value.data.size(); ++e) {
+      const float down = sgd.network().weights[k].value.data[e] - before[k].value.data[e];
       if (std::fabs(down) < 1e-5F) continue;
-      EXPECT_NEAR(adam.network().weights[k].data[e] - before[k].data[e], std::copysign(0.01F, down), 1e-5) << k << ", " << e;
+      EXPECT_NEAR(adam.network().weights[k].value.data[e] - before[k].value.data[e], std::copysign(0.01F, down), 1e-5)
+          << k << ", " << e;
     }
   }
 }
 
 // With weights that hardly move, the loss of a batch of 1 identifies its point. All six orders of three points occur.
 TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
-  Trainer trainer(Tensor({3, 1}, {1, 2, 3}), {0, 1, 0}, 2, plain({}, 1));
+  Trainer trainer = plain({}, 1, Optimizer::sgd, Tensor({3, 1}, {1, 2, 3}), {0, 1, 0});
   TrainingOptions options;
   options.rate = 1e-9;
   std::set<std::vector<std::int64_t>> orders;
@@ -80,14 +80,15 @@ TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
 // He initialization for rectifiers and GELU, Glorot for tanh; biases are zero.
 TEST(TrainerCorners, InitialWeightsHaveTheirDeviation) {
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::tanh}) {
-    const Mlp mlp = initial_mlp({400}, {100}, 50, activation, 3);
-    for (std::size_t k = 0; k < mlp.weights.size(); k += 2) {
+    const Network network = mlp({400}, {100}, 50, activation, {.seed = 3});
+    for (std::size_t k = 0; k < network.weights.size(); k += 2) {
       double squares = 0;
-      for (const float w : mlp.weights[k].data) squares += double{w} * w;
+      for (const float w : network.weights[k].value.data) squares += double{w} * w;
       const double gain = activation == Activation::tanh ? 1 : 2;
-      EXPECT_NEAR(squares / static_cast<double>(mlp.weights[k].size()) * static_cast<double>(mlp.weights[k].shape[0]) / gain, 1,
-                  0.08);
-      for (const float bias : mlp.weights[k + 1].data) EXPECT_EQ(bias, 0);
+      EXPECT_NEAR(squares / static_cast<double>(network.weights[k].value.size()) *
+                      static_cast<double>(network.weights[k].value.shape[0]) / gain,
+                  1, 0.08);
+      for (const float bias : network.weights[k + 1].value.data) EXPECT_EQ(bias, 0);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "probust/data/datasets.h"
 #include "probust/exec/executor.h"
+#include "probust/train/models.h"
 #include "probust/train/trainer.h"
 #include "support/evaluate.h"
 #include "support/refusal.h"
@@ -19,20 +20,37 @@ MadeData made(const char* kind, std::int64_t count, std::uint64_t seed = 0) {
   return make_data(made_data_kind(kind), {.count = count, .seed = seed});
 }
 
-Trainer trainer_of(const MadeData& data, const TrainerOptions& options) { return {data.x, data.labels, data.classes, options}; }
+// Options of a perceptron and of its trainer.
+struct Setup {
+  std::vector<std::int64_t> hidden = {32};
+  Activation activation = Activation::relu;
+  Optimizer optimizer = Optimizer::adam;
+  std::int64_t batch = 32;
+  std::uint64_t seed = 0;
+  std::int64_t memory = std::int64_t{1} << 30;
+};
+
+Trainer trainer_of(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes, const Setup& setup = {}) {
+  const Shape point(x.shape.begin() + 1, x.shape.end());
+  return {mlp(point, setup.hidden, classes, setup.activation, {setup.seed, setup.memory}), x, labels,
+          TrainerOptions{setup.optimizer, setup.batch, setup.seed, setup.memory}};
+}
+
+Trainer trainer_of(const MadeData& data, const Setup& setup) { return trainer_of(data.x, data.labels, data.classes, setup); }
 
 // ---- The objective.
 
 // A random batch, and a network with random weights and biases.
 struct Training {
-  Mlp mlp;
+  Network network;
+  Activation activation;
   Batched batch;
 };
 
 Training problem(Activation activation) {
   std::mt19937 random(7);
-  Training p{initial_mlp({3}, {5, 4}, 3, activation, 1), {test::random_tensor({4, 3}, random), Tensor({4, 3})}};
-  for (Tensor& weight : p.mlp.weights) weight = test::random_tensor(weight.shape, random);
+  Training p{mlp({3}, {5, 4}, 3, activation), activation, {test::random_tensor({4, 3}, random), Tensor({4, 3})}};
+  for (Parameter& weight : p.network.weights) weight.value = test::random_tensor(weight.value.shape, random);
   for (std::int64_t row = 0; row < 4; ++row) p.batch.wanted.row(row)[row % 3] = 1;
   return p;
 }
@@ -40,18 +58,20 @@ Training problem(Activation activation) {
 double activated(double x, Activation activation) {
   if (activation == Activation::relu) return std::max(x, 0.0);
   if (activation == Activation::tanh) return std::tanh(x);
+  if (activation == Activation::silu) return x / (1 + std::exp(-x));
   return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
 }
 
 // The cross-entropy of one point, computed directly in double.
-double loss_at(const Mlp& mlp, const std::vector<std::vector<double>>& weights, std::vector<double> x, std::int64_t label) {
+double loss_at(Activation activation, const std::vector<std::vector<double>>& weights, std::vector<double> x,
+               std::int64_t label) {
   for (std::size_t k = 0; k < weights.size(); k += 2) {
     std::vector<double> y = weights[k + 1];
     for (std::size_t i = 0; i < x.size(); ++i) {
       for (std::size_t o = 0; o < y.size(); ++o) y[o] += x[i] * weights[k][i * y.size() + o];
     }
     if (k + 2 < weights.size()) {
-      for (double& value : y) value = activated(value, mlp.activation);
+      for (double& value : y) value = activated(value, activation);
     }
     x = y;
   }
@@ -66,36 +86,38 @@ double objective_by_hand(const Training& p, const std::vector<std::vector<double
   double total = 0;
   for (std::int64_t row = 0; row < 4; ++row) {
     const std::vector<double> x(p.batch.x.row(row).begin(), p.batch.x.row(row).end());
-    total += loss_at(p.mlp, weights, x, row % 3) / 4;
+    total += loss_at(p.activation, weights, x, row % 3) / 4;
     for (std::size_t e = 0; e < 3; ++e) {
       std::vector<double> up = x, down = x;
       up[e] += kStep;
       down[e] -= kStep;
-      const double slope = (loss_at(p.mlp, weights, up, row % 3) - loss_at(p.mlp, weights, down, row % 3)) / (2 * kStep);
+      const double slope =
+          (loss_at(p.activation, weights, up, row % 3) - loss_at(p.activation, weights, down, row % 3)) / (2 * kStep);
       total += lambda * slope * slope / 4;
     }
   }
   return total;
 }
 
-std::vector<std::vector<double>> as_doubles(const std::vector<Tensor>& weights) {
+std::vector<std::vector<double>> as_doubles(const std::vector<Parameter>& weights) {
   std::vector<std::vector<double>> doubles;
   doubles.reserve(weights.size());
-  for (const Tensor& weight : weights) doubles.emplace_back(weight.data.begin(), weight.data.end());
+  for (const Parameter& weight : weights) doubles.emplace_back(weight.value.data.begin(), weight.value.data.end());
   return doubles;
 }
 
 TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
   constexpr double kStep = 1e-4;
-  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu, Activation::silu}) {
     Training p = problem(activation);
     for (const double lambda : {0.0, 0.7}) {
       SCOPED_TRACE(std::to_string(int(activation)) + " at " + std::to_string(lambda));
-      std::vector<Tensor> gradients;
-      for (const Tensor& weight : p.mlp.weights) gradients.emplace_back(weight.shape);
-      Objective objective(p.mlp, 4, lambda > 0);
-      const std::vector<std::vector<double>> weights = as_doubles(p.mlp.weights);
-      EXPECT_NEAR(objective.run(p.batch, p.mlp.weights, lambda, gradients), objective_by_hand(p, weights, lambda), 1e-5);
+      std::vector<Tensor> gradients, observed;
+      for (const Parameter& weight : p.network.weights) gradients.emplace_back(weight.value.shape);
+      Objective objective(p.network, 4, lambda > 0);
+      const std::vector<std::vector<double>> weights = as_doubles(p.network.weights);
+      EXPECT_NEAR(objective.run(p.batch, p.network.weights, lambda, gradients, observed), objective_by_hand(p, weights, lambda),
+                  1e-5);
       for (std::size_t k = 0; k < weights.size(); ++k) {
         for (std::size_t e = 0; e < weights[k].size(); ++e) {
           auto up = weights, down = weights;
@@ -112,10 +134,10 @@ TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
 TEST(Objective, TheClassifierIsTheNetwork) {
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
     const Training p = problem(activation);
-    BatchLogits logits(p.mlp, 4);
+    BatchLogits logits(p.network, 4);
     Tensor expected({4, 3});
-    logits.run(p.batch.x, p.mlp.weights, expected);
-    const Tensor actual = make_executor("cpu", classifier_of(p.mlp), {}).value()->logits(p.batch.x).value();
+    logits.run(p.batch.x, p.network, expected);
+    const Tensor actual = make_executor("cpu", classifier_of(p.network), {}).value()->logits(p.batch.x).value();
     for (std::size_t i = 0; i < expected.data.size(); ++i) EXPECT_NEAR(actual.data[i], expected.data[i], 1e-5);
   }
 }
@@ -164,7 +186,7 @@ TEST(Trainer, IsDeterministic) {
   const auto weights_of = [&](std::uint64_t seed) {
     Trainer trainer = trainer_of(data, {.seed = seed});
     trainer.epochs(3, {.sigma = 0.1, .lambda = 0.01});
-    return trainer.network().weights[0].data;
+    return trainer.network().weights[0].value.data;
   };
   EXPECT_EQ(weights_of(4), weights_of(4));
   EXPECT_NE(weights_of(4), weights_of(5));
@@ -181,7 +203,7 @@ TEST(Trainer, PiecesOfARunAreTheRun) {
   }
   EXPECT_EQ(count, 12 + 4);  // training steps and scored batches
   EXPECT_EQ(run.planned(), run.done());
-  EXPECT_EQ(pieces.network().weights[2].data, whole.network().weights[2].data);
+  EXPECT_EQ(pieces.network().weights[2].value.data, whole.network().weights[2].value.data);
   EXPECT_EQ(pieces.epoch(), 4);
   EXPECT_EQ(run.score().loss, whole.score().loss);
   EXPECT_EQ(run.score().accuracy, whole.score().accuracy);
@@ -207,11 +229,11 @@ TEST(Trainer, TheScoreIsThatOfTheClassifier) {
 double squared_gradients(const Trainer& trainer, const MadeData& data) {
   Batched all{data.x, Tensor({data.size(), data.classes})};
   for (std::int64_t i = 0; i < data.size(); ++i) all.wanted.row(i)[data.labels[i]] = 1;
-  std::vector<Tensor> gradients;
-  for (const Tensor& weight : trainer.network().weights) gradients.emplace_back(weight.shape);
+  std::vector<Tensor> gradients, observed;
+  for (const Parameter& weight : trainer.network().weights) gradients.emplace_back(weight.value.shape);
   Objective objective(trainer.network(), data.size(), true);
-  const double without = objective.run(all, trainer.network().weights, 0, gradients);
-  return objective.run(all, trainer.network().weights, 1, gradients) - without;
+  const double without = objective.run(all, trainer.network().weights, 0, gradients, observed);
+  return objective.run(all, trainer.network().weights, 1, gradients, observed) - without;
 }
 
 TEST(Trainer, LambdaMakesGradientsSmaller) {
@@ -246,7 +268,7 @@ TEST(Trainer, NoiseIsAFunctionOfSeedAndEpoch) {
 // Without hidden layers, the first step is known: Adam moves every weight by the rate against its gradient.
 TEST(Trainer, TheFirstStepGoesAgainstTheGradient) {
   const Tensor x({2, 1}, {1, -1});
-  Trainer trainer(x, {0, 1}, 2, {.hidden = {}, .batch = 2});
+  Trainer trainer = trainer_of(x, {0, 1}, 2, {.hidden = {}, .batch = 2});
   const auto slope = [&] {
     const Tensor logits = make_executor("cpu", trainer.classifier(), {}).value()->logits(x).value();
     return logits.row(0)[0] - logits.row(0)[1] - (logits.row(1)[0] - logits.row(1)[1]);
@@ -259,11 +281,11 @@ TEST(Trainer, TheFirstStepGoesAgainstTheGradient) {
 TEST(Trainer, OptionsMayChangeWhileItRuns) {
   Trainer trainer = trainer_of(made("moons", 200), {});
   trainer.epochs(2, {.rate = 1e-2});
-  const std::vector<float> before = trainer.network().weights[0].data;
+  const std::vector<float> before = trainer.network().weights[0].value.data;
   trainer.epochs(1, {.rate = 1e-30, .lambda = 0.1});  // too small to have an effect
-  EXPECT_EQ(trainer.network().weights[0].data, before);
+  EXPECT_EQ(trainer.network().weights[0].value.data, before);
   trainer.epochs(1, {.rate = 1e-30, .decay = 1e28});
-  EXPECT_NE(trainer.network().weights[0].data, before);
+  EXPECT_NE(trainer.network().weights[0].value.data, before);
 }
 
 TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
@@ -271,13 +293,13 @@ TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
   std::vector<float> before;
   try {
     for (int k = 0; k < 1000; ++k) {
-      before = trainer.network().weights[0].data;
+      before = trainer.network().weights[0].value.data;
       trainer.step({.rate = 1e30});
     }
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::numerical);
-    EXPECT_EQ(trainer.network().weights[0].data, before);
+    EXPECT_EQ(trainer.network().weights[0].value.data, before);
   }
 }
 
@@ -285,14 +307,14 @@ TEST(Trainer, AStopRequestEndsARunAndMovesNothing) {
   Trainer trainer = trainer_of(made("moons", 200), {});
   TrainingRun run(trainer, 4, {});
   EXPECT_FALSE(run.step(0));
-  const std::vector<float> before = trainer.network().weights[0].data;
+  const std::vector<float> before = trainer.network().weights[0].value.data;
   EXPECT_EQ(&run.stop(), &trainer.stop);
   run.stop() = true;
   expect_refusal(ErrorCode::interrupted, [&] { run.step(0); });
   expect_refusal(ErrorCode::interrupted, [&] { trainer.step({}); });  // within the step
   expect_refusal(ErrorCode::interrupted, [&] { trainer.score(); });
   expect_refusal(ErrorCode::interrupted, [&] { trainer.sums(0, 1); });
-  EXPECT_EQ(trainer.network().weights[0].data, before);
+  EXPECT_EQ(trainer.network().weights[0].value.data, before);
   EXPECT_EQ(trainer.steps(), 1);
   trainer.stop = false;
   trainer.step({});
@@ -302,16 +324,16 @@ TEST(Trainer, AStopRequestEndsARunAndMovesNothing) {
 TEST(Trainer, RefusesWhatDoesNotFit) {
   const Tensor x({2, 1}, {1, -1});
   const auto usage = [](const std::function<void()>& body) { expect_refusal(ErrorCode::usage, body); };
-  usage([&] { Trainer(x, {0}, 2); });
-  usage([&] { Trainer(x, {0, 2}, 2); });
-  usage([&] { Trainer(x, {0, -1}, 2); });
-  usage([&] { Trainer(x, {0, 0}, 1); });
-  usage([&] { Trainer(Tensor({2}), {0, 1}, 2); });
-  usage([&] { Trainer(Tensor({0, 2}), {}, 2); });
-  usage([&] { Trainer(Tensor({2, 1}, {1, NAN}), {0, 1}, 2); });
-  usage([&] { Trainer(x, {0, 1}, 2, {.hidden = {4, 0}}); });
-  usage([&] { Trainer(x, {0, 1}, 2, {.batch = 0}); });
-  Trainer trainer(x, {0, 1}, 2);
+  usage([&] { trainer_of(x, {0}, 2); });
+  usage([&] { trainer_of(x, {0, 2}, 2); });
+  usage([&] { trainer_of(x, {0, -1}, 2); });
+  usage([&] { trainer_of(x, {0, 0}, 1); });
+  usage([&] { trainer_of(Tensor({2}), {0, 1}, 2); });
+  usage([&] { trainer_of(Tensor({0, 2}), {}, 2); });
+  usage([&] { trainer_of(Tensor({2, 1}, {1, NAN}), {0, 1}, 2); });
+  usage([&] { trainer_of(x, {0, 1}, 2, {.hidden = {4, 0}}); });
+  usage([&] { trainer_of(x, {0, 1}, 2, {.batch = 0}); });
+  Trainer trainer = trainer_of(x, {0, 1}, 2);
   for (const TrainingOptions& options : {TrainingOptions{.rate = 0}, TrainingOptions{.rate = NAN}, TrainingOptions{.sigma = -1},
                                          TrainingOptions{.lambda = -1}, TrainingOptions{.decay = INFINITY}}) {
     usage([&] { trainer.step(options); });
@@ -325,10 +347,10 @@ TEST(Trainer, RefusesWhatDoesNotFit) {
 TEST(Trainer, ChecksSizesBeforeItTakesMemory) {
   const Tensor x({2, 1}, {1, -1});
   const auto resources = [](const std::function<void()>& body) { expect_refusal(ErrorCode::resources, body); };
-  resources([&] { Trainer(x, {0, 1}, 2, {.hidden = {1 << 20, 1 << 20}}); });
-  resources([&] { Trainer(x, {0, 1}, 2, {.hidden = {std::int64_t{1} << 62}}); });
-  resources([&] { Trainer(x, {0, 1}, std::int64_t{1} << 40, {}); });
-  resources([&] { Trainer(x, {0, 1}, 2, {.hidden = {1000, 1000}, .memory = 1 << 20}); });
+  resources([&] { trainer_of(x, {0, 1}, 2, {.hidden = {1 << 20, 1 << 20}}); });
+  resources([&] { trainer_of(x, {0, 1}, 2, {.hidden = {std::int64_t{1} << 62}}); });
+  resources([&] { trainer_of(x, {0, 1}, std::int64_t{1} << 40, {}); });
+  resources([&] { trainer_of(x, {0, 1}, 2, {.hidden = {1000, 1000}, .memory = 1 << 20}); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "probust/data/datasets.h"
 #include "probust/onnx/export.h"
+#include "probust/train/models.h"
 
 namespace probust::wasm {
 namespace {
@@ -49,7 +50,7 @@ class SaveJob final : public Job {
 
  private:
   bool advance() override {
-    bytes_ = export_onnx(trainer_->classifier(), "mlp").value();
+    bytes_ = export_onnx(trainer_->classifier(), trainer_->network().name).value();
     return false;
   }
 
@@ -67,6 +68,17 @@ Tensor read_labelled_points(const CallArguments& arguments, std::size_t labels) 
   return read_points(arguments, {std::max<std::int64_t>(1, values / points)});
 }
 
+Network read_network(const CallArguments& arguments, const Shape& point, std::int64_t classes, const TrainerOptions& options) {
+  const Activation activation = parse_activation(arguments.text("activation", "relu"));
+  const std::string model = arguments.text("model", "mlp");
+  const NetworkOptions made{options.seed, options.memory};
+  if (model == "cnn") return cnn(point, classes, activation, made);
+  if (model != "mlp") throw Error{ErrorCode::usage, "model", "'" + model + "' is not known", "give mlp or cnn"};
+  std::vector<std::int64_t> hidden = {32};
+  if (arguments.has("hidden")) hidden = arguments.integers("hidden");
+  return mlp(point, hidden, classes, activation, made);
+}
+
 }  // namespace
 
 std::shared_ptr<Call> start_data(const CallArguments& arguments) {
@@ -82,8 +94,6 @@ std::shared_ptr<Call> start_data(const CallArguments& arguments) {
 
 std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments) {
   TrainerOptions options;
-  if (arguments.has("hidden")) options.hidden = arguments.integers("hidden");
-  options.activation = parse_activation(arguments.text("activation", "relu"));
   options.optimizer = parse_optimizer(arguments.text("optimizer", "adam"));
   options.batch = arguments.integer("batch", options.batch, 1);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, 0));
@@ -92,7 +102,8 @@ std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments) {
   std::vector<std::int64_t> labels = arguments.integers("labels");
   Tensor x = read_labelled_points(arguments, labels.size());
   const std::int64_t seen = labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
-  return std::make_shared<Trainer>(std::move(x), std::move(labels), arguments.integer("classes", seen, 1), std::move(options));
+  Network network = read_network(arguments, {x.shape.begin() + 1, x.shape.end()}, arguments.integer("classes", seen, 1), options);
+  return std::make_shared<Trainer>(std::move(network), std::move(x), std::move(labels), options);
 }
 
 std::shared_ptr<Call> start_training(const std::string& operation, const std::shared_ptr<Trainer>& trainer,

@@ -38,4 +38,5 @@
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
 #include "probust/passes/simplify.h"
+#include "probust/train/models.h"
 #include "probust/train/trainer.h"

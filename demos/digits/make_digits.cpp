@@ -17,6 +17,7 @@
 #include "probust/onnx/export.h"
 #include "probust/ops/append.h"
 #include "probust/probust.h"
+#include "probust/train/models.h"
 #include "probust/train/trainer.h"
 
 namespace probust {
@@ -30,7 +31,8 @@ MadeData draw(std::int64_t count, std::uint64_t seed) {
 
 Graph trained_classifier() {
   const MadeData digits = draw(30000, 1);
-  Trainer trainer(digits.x, digits.labels, digits.classes, {.hidden = {32, 32}, .batch = 64, .seed = 3});
+  Trainer trainer(mlp({1, kSide, kSide}, {32, 32}, digits.classes, Activation::relu, {.seed = 3}), digits.x, digits.labels,
+                  {.batch = 64, .seed = 3});
   for (const double rate : {4e-3, 1e-3, 2e-4}) trainer.epochs(8, {.rate = rate, .sigma = 0.25});
   return trainer.classifier();
 }

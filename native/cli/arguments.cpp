@@ -139,7 +139,8 @@ void refuse_overwriting(const Arguments& arguments) {
       throw Error{ErrorCode::usage, flag, fmt::format("'{}' lies in {}, whose files are the data", output, data.path),
                   "name a file elsewhere"};
     }
-    for (const std::string& input : {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes}) {
+    for (const std::string& input :
+         {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes, arguments.train.test}) {
       std::error_code unlike;  // set if one of them does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
         throw Error{ErrorCode::usage, flag, fmt::format("'{}' is {}, which is read", output, input), "name another file"};

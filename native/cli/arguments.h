@@ -41,6 +41,16 @@ struct GateArguments {
   bool confident = false, allow_partial = false;
 };
 
+/// The options of `train`.
+struct TrainArguments {
+  std::string model = "cnn", activation = "relu", optimizer = "adam", schedule = "cosine";
+  std::string test;  ///< data for the accuracy on unseen points; empty: none
+  std::int64_t epochs = 20, batch = 64;
+  double rate = 3e-3, lambda = 0, sigma = 0, decay = 0.05, momentum = 0.9;
+  bool flip = false;
+  std::int64_t crop = 0;
+};
+
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
@@ -80,6 +90,7 @@ struct Arguments {
   double confidence = 0.999;  ///< of a certified radius
   std::string against;        ///< an estimator of the baseline; empty: each with itself
   GateArguments gate;
+  TrainArguments train;
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

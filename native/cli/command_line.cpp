@@ -196,6 +196,8 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
 
   describe_bench(app, arguments, chosen);
+  add_train_options(*add_command(app, "train", "a classifier from labelled points, as an ONNX file", run_train, chosen),
+                    arguments);
 
   describe_analyses(app, arguments, chosen);
   describe_compare(app, arguments, chosen);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cli/devices.h"
+#include "datasets/dataset.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
@@ -114,6 +115,46 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
   command.add_flag("--calibrate", arguments.calibrate,
                    "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
   command.add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+}
+
+void add_train_options(CLI::App& command, Arguments& arguments) {
+  DataArguments& data = arguments.data;
+  TrainArguments& train = arguments.train;
+  command.add_option("--data", data.path, "labelled points: " + known_formats() + ", or a folder of images")->required();
+  command.add_option("--model", train.model, "cnn, linear, mlp:64,64, resnet18 or vit")->capture_default_str();
+  command.add_option("-o,--output", arguments.output, "the .onnx file to write")->required();
+  command.add_option("--test", train.test, "data that are not trained on, for the accuracy after each epoch");
+  command.add_option("--epochs", train.epochs, "passes over the data")->check(at_least(1))->capture_default_str();
+  command.add_option("--lambda", train.lambda, "weight of the mean of ||grad_x loss||^2 in the loss")->capture_default_str();
+  command.add_option("--augment-sigma", train.sigma, "Gaussian noise on the points, in the data's units")->capture_default_str();
+  command.add_flag("--augment-flip", train.flip, "mirror images at random");
+  command.add_option("--augment-crop", train.crop, "move images at random by up to this many pixels")->check(at_least(0));
+  command.add_option("--optimizer", train.optimizer, "adam or sgd")->capture_default_str();
+  command.add_option("--rate", train.rate, "learning rate")->capture_default_str();
+  command.add_option("--schedule", train.schedule, "of the rate: cosine, to 0 in the last epoch, or constant")
+      ->capture_default_str();
+  command.add_option("--momentum", train.momentum, "of sgd")->capture_default_str();
+  command.add_option("--decay", train.decay, "weight decay, not of biases")->capture_default_str();
+  command.add_option("--batch", train.batch, "points per step")->check(at_least(1))->capture_default_str();
+  command.add_option("--activation", train.activation, "of cnn and mlp: relu, tanh, gelu or silu")->capture_default_str();
+  command.add_option("--seed", arguments.seed, "of initial weights, orders and augmentation")->capture_default_str();
+  command.add_option("--memory", arguments.device.memory, "for weights and a batch, and as much for activations (default: 2G)");
+  command.add_option("--labels", data.labels, "labels from this file");
+  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name or last")->capture_default_str();
+  command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
+  command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
+  command.add_option("--limit", data.limit, "at most this many points")->check(at_least(1));
+  command.add_option("--offset", data.offset, "skip this many points")->check(at_least(0));
+  command.add_flag("--skip-bad", data.skip_bad, "leave out points that cannot be read, and list them");
+  command.add_flag("--force-new", arguments.force_new, "begin anew if there is a checkpoint");
+  command.add_flag("--json", arguments.json, "one JSON object");
+  command.add_flag("--quiet", arguments.quiet, "no progress on stderr");
+  command.footer(
+      "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint. The same command goes on from there; "
+      "when "
+      "the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, from "
+      "which a "
+      "smaller --rate can go on.");
 }
 
 std::string data_options_text(const DataArguments& data) {

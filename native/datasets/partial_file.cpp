@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "datasets/partial_file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -44,7 +46,10 @@ void PartialFile::write(const void* from, std::size_t bytes) {
 }
 
 void PartialFile::commit() {
-  if (std::fflush(file_) != 0 || std::ferror(file_) != 0) {
+  // On the disk before it has its name: otherwise a crash of the machine could leave the name with an empty file. What cannot be
+  // synchronized, such as a pipe, says so, and needs no more.
+  const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
+  if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
     throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
   }
   if (written_ != target_ && std::rename(written_.c_str(), target_.c_str()) != 0) {

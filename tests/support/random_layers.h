@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -65,6 +66,30 @@ inline Layer random_convolution(std::mt19937& random) {
     image.insert(image.end(), spatial.begin(), spatial.end());
     Layer layer{{transposed ? Op::conv_transpose : Op::conv, {image, filter}, window},
                 {random() % 2 == 0 ? Extent::example : Extent::seeded, Extent::constant}};
+    if (terms(layer) <= kMostTerms) return layer;
+  }
+}
+
+// A convolution, a transposed one or the gradient of a filter, of several images, with operands that vary in any way.
+inline Layer random_training_convolution(std::mt19937& random) {
+  for (;;) {
+    Window window = random_window(random, static_cast<int>(between(random, 1, 2)));
+    window.groups = pick(random, {1, 1, 1, 2, 3});
+    const std::int64_t images = pick(random, {1, 2, 5, 17}), channels = pick(random, {1, 3, 10, 49}) * window.groups,
+                       filters = pick(random, {1, 4, 10, 20, 47, 49}) * window.groups;
+    const auto with = [](Shape shape, const Shape& spatial) {
+      shape.insert(shape.end(), spatial.begin(), spatial.end());
+      return shape;
+    };
+    const Shape image = with({images, channels}, window.image), cotangent = with({images, filters}, window.output()),
+                filter = with({filters, channels / window.groups}, window.kernel);
+    const Op op = std::array{Op::conv, Op::conv_transpose, Op::conv_filter_grad}[random() % 3];
+    const std::vector<Shape> operands = op == Op::conv             ? std::vector{image, filter}
+                                        : op == Op::conv_transpose ? std::vector{cotangent, filter}
+                                                                   : std::vector{image, cotangent};
+    const auto extent = [&] { return std::array{Extent::constant, Extent::example, Extent::seeded}[random() % 3]; };
+    Layer layer{{op, operands, window}, {extent(), extent()}};
+    if (layer.extents[0] == Extent::constant && layer.extents[1] == Extent::constant) continue;
     if (terms(layer) <= kMostTerms) return layer;
   }
 }

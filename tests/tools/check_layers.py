@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "estimators": ["base", "graph", "ops", "noise", "normal", "exec"],
     "analysis": ["base", "noise", "normal", "exec", "estimators"],
     "data": ["base", "noise"],
-    "train": ["base", "graph", "ops", "autodiff", "noise", "exec"],
+    "train": ["base", "graph", "ops", "passes", "autodiff", "noise", "exec"],
 }
 CORE = pathlib.Path(__file__).resolve().parents[2] / "core"
 

@@ -23,7 +23,7 @@ const rateNames: Names<TrainingRates> = { rate: true, sigma: true, lambda: true,
 const runNames: Names<RunOptions> = { ...rateNames, ...callNames };
 const trainNames: Names<TrainOptions> = {
   ...rateNames,
-  ...{ hidden: true, activation: true, optimizer: true, batch: true, seed: true, memory: true },
+  ...{ model: true, hidden: true, activation: true, optimizer: true, batch: true, seed: true, memory: true },
 };
 
 /**

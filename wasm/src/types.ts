@@ -369,10 +369,15 @@ export interface TrainingRates {
 }
 
 export interface TrainOptions extends TrainingRates {
-  /** Widths of the hidden layers; [32] by default. [] gives a linear classifier. */
+  /**
+   * 'mlp' by default. 'cnn' takes images of at least 16 x 16 pixels, `pointShape` [C, H, W]: two 5x5 convolutions with 10 and 20
+   * filters, each followed by 2x2 maxima, and a layer of 50.
+   */
+  model?: 'mlp' | 'cnn';
+  /** Widths of the hidden layers of 'mlp'; [32] by default. [] gives a linear classifier. */
   hidden?: Numbers;
   /** Activation between the layers; 'relu' by default. */
-  activation?: 'relu' | 'tanh' | 'gelu';
+  activation?: 'relu' | 'tanh' | 'gelu' | 'silu';
   /** 'adam' by default. */
   optimizer?: 'adam' | 'sgd';
   /** Points per step; 32 by default. */

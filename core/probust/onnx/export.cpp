@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Field numbers are those of onnx.proto (ONNX IR version 8). A value of one example, [n] or [1, n], is written as [batch, n]: the
-// batch replaces the single row, so reshapes between the two need no node.
+// Field numbers are those of onnx.proto (ONNX IR version 8). A value of one example, [n] or [1, ...], is written as [batch, ...]:
+// the batch replaces the single row, so reshapes that only add or remove it need no node. The input, of any shape, gets a batch,
+// too.
 #include "probust/onnx/export.h"
 
 #include <algorithm>
@@ -40,9 +41,44 @@ const char* elementwise_name(Op op) {
 // One row of numbers per example.
 bool is_row(const Shape& shape) { return shape.size() == 1 || (shape.size() == 2 && shape[0] == 1); }
 
+// The attributes of a node, as written so far.
+class NodeAttributes {
+ public:
+  NodeAttributes& add(const char* name, std::int64_t value) {
+    std::string bytes;
+    pbf_writer writer(bytes);
+    writer.add_string(1, name);
+    writer.add_int64(3, value);
+    writer.add_int32(20, 2);  // AttributeProto.INT
+    all_.push_back(std::move(bytes));
+    return *this;
+  }
+  NodeAttributes& add(const char* name, const Shape& values) {
+    std::string bytes;
+    pbf_writer writer(bytes);
+    writer.add_string(1, name);
+    for (const std::int64_t value : values) writer.add_int64(8, value);
+    writer.add_int32(20, 7);  // AttributeProto.INTS
+    all_.push_back(std::move(bytes));
+    return *this;
+  }
+  const std::vector<std::string>& all() const { return all_; }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+NodeAttributes window_attributes(const Window& window) {
+  Shape pads = window.pad_low;
+  pads.insert(pads.end(), window.pad_high.begin(), window.pad_high.end());
+  NodeAttributes attributes;
+  attributes.add("kernel_shape", window.kernel).add("strides", window.stride).add("dilations", window.dilation).add("pads", pads);
+  return attributes;
+}
+
 class Exporter {
  public:
-  explicit Exporter(const Graph& graph) : graph_(graph) {
+  explicit Exporter(const Graph& graph) : graph_(graph), uses_(use_counts(graph)) {
     if (graph.inputs().size() != 1 || graph.outputs.size() != 1 || graph[graph.outputs[0]].shape.size() != 1 ||
         graph[graph.outputs[0]].extent != Extent::example)
       throw Error{ErrorCode::unsupported, "ONNX export", "the graph is no classifier", "it has one input and one output [C]"};
@@ -51,9 +87,9 @@ class Exporter {
     while (graph[logits_].op == Op::reshape && is_row(graph[graph[logits_].inputs[0]].shape)) logits_ = graph[logits_].inputs[0];
   }
 
-  std::string model(std::string_view name) {
+  std::string model(std::string_view name, const Metadata& metadata) {
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
-      if (graph_[id].extent == Extent::example) write_value(id);
+      if (graph_[id].extent == Extent::example && names_[id].empty()) write_value(id);
     }
     if (names_[graph_.outputs[0]] != kLogits) write_node("Identity", {names_[graph_.outputs[0]]}, kLogits);
     pbf_writer graph(graph_bytes_);
@@ -67,6 +103,13 @@ class Exporter {
     model.add_string(2, "probust");
     model.add_message(7, graph_bytes_);
     model.add_message(8, opset);
+    for (const auto& [key, value] : metadata) {
+      std::string entry;
+      pbf_writer writer(entry);
+      writer.add_string(1, key);
+      writer.add_string(2, value);
+      model.add_message(14, entry);
+    }
     return bytes;
   }
 
@@ -81,69 +124,196 @@ class Exporter {
       names_[id] = "x";
       return;
     }
-    if (!is_row(node.shape)) refuse(node);
-    if (node.op == Op::reshape) {
-      write_reshape(id);
-    } else if (node.op == Op::matmul) {
-      write_matmul(id);
-    } else if (const char* name = elementwise_name(node.op); name != nullptr) {
+    if (!is_batched(id)) refuse(node);
+    if (const char* name = elementwise_name(node.op); name != nullptr) {
       write_node(name, operands(node), new_name(id));
-    } else {
-      refuse(node);
+      return;
     }
+    switch (node.op) {
+      case Op::reshape:
+        return write_reshape(id);
+      case Op::matmul:
+        return write_matmul(id);
+      case Op::conv:
+        return write_conv(id);
+      case Op::max_pool:
+        return write_node("MaxPool", operands(node), new_name(id), window_attributes(std::get<Window>(node.attributes)));
+      case Op::reduce_sum:
+        return write_sum(id);
+      case Op::softmax:
+        return write_node("Softmax", operands(node), new_name(id),
+                          NodeAttributes().add("axis", row_axis(id, std::get<AxisAttribute>(node.attributes).axis)));
+      case Op::transpose:
+        return write_transpose(id);
+      default:
+        refuse(node);
+    }
+  }
+
+  // Whether the value can be written with a batch as its first extent.
+  bool is_batched(ValueId id) const {
+    const Node& node = graph_[id];
+    return node.extent == Extent::example && (node.op == Op::input || is_row(node.shape) || node.shape[0] == 1);
+  }
+
+  // The extents after the batch.
+  Shape own_extents(ValueId id) const {
+    const Node& node = graph_[id];
+    const bool whole = node.op == Op::input || node.shape.size() == 1;
+    return {node.shape.begin() + (whole ? 0 : 1), node.shape.end()};
+  }
+
+  // An axis of the graph's value, counted with the batch.
+  std::int64_t row_axis(ValueId id, std::int64_t axis) const {
+    const std::int64_t counted = axis + (graph_[id].shape.size() == 1 ? 1 : 0);
+    if (counted == 0) refuse(graph_[id]);
+    return counted;
   }
 
   void write_reshape(ValueId id) {
     const ValueId from = graph_[id].inputs[0];
-    if (is_row(graph_[from].shape)) {
+    Shape extents = own_extents(id);
+    if (own_extents(from) == extents) {
       names_[id] = names_[from];
-    } else {
+    } else if (extents.size() == 1) {
       write_node("Flatten", {names_[from]}, new_name(id));  // its default axis is 1
+    } else {
+      extents.insert(extents.begin(), 0);  // "as in the operand"
+      const std::string shape = write_integers(extents);
+      write_node("Reshape", {names_[from], shape}, new_name(id));
     }
   }
 
   void write_matmul(ValueId id) {
     const Node& node = graph_[id];
-    const bool constant = graph_[node.inputs[1]].op == Op::constant && graph_[node.inputs[1]].shape.size() == 2;
-    if (!constant || std::get<MatmulAttributes>(node.attributes) != MatmulAttributes{}) refuse(node);
-    write_node("MatMul", operands(node), new_name(id));
+    const auto t = std::get<MatmulAttributes>(node.attributes);
+    const Node &a = graph_[node.inputs[0]], &b = graph_[node.inputs[1]];
+    if (b.op == Op::constant && b.shape.size() == 2) {
+      if (t != MatmulAttributes{}) refuse(node);
+      return write_node("MatMul", operands(node), new_name(id));
+    }
+    if (a.shape.size() < 3 || a.shape.size() != b.shape.size()) refuse(node);
+    std::vector<std::string> factors = operands(node);
+    if (t.transpose_a) factors[0] = write_transposed(factors[0], a.shape.size());
+    if (t.transpose_b) factors[1] = write_transposed(factors[1], b.shape.size());
+    write_node("MatMul", factors, new_name(id));
   }
 
-  // Constants become initializers at first use.
+  std::string write_transposed(const std::string& operand, std::size_t rank) {
+    Shape order(rank);
+    for (std::size_t i = 0; i < rank; ++i) order[i] = static_cast<std::int64_t>(i);
+    std::swap(order[rank - 1], order[rank - 2]);
+    std::string name = operand + "_transposed" + std::to_string(extra_++);
+    write_node("Transpose", {operand}, name, NodeAttributes().add("perm", order));
+    return name;
+  }
+
+  // With the bias that is added to it, if there is one.
+  void write_conv(ValueId id) {
+    const Node& node = graph_[id];
+    const auto& window = std::get<Window>(node.attributes);
+    if (graph_[node.inputs[1]].op != Op::constant) refuse(node);
+    std::vector<std::string> factors = {names_[node.inputs[0]], initializer(node.inputs[1])};
+    const ValueId sum = biased(id);
+    const ValueId result = sum == kNoValue ? id : sum;
+    if (sum != kNoValue) {
+      const Node& add = graph_[sum];
+      const ValueId bias = add.inputs[0] == id ? add.inputs[1] : add.inputs[0];
+      factors.push_back(write_initializer(new_name(bias), Tensor({node.shape[1]}, constant_value(graph_, bias).data)));
+    }
+    NodeAttributes attributes = window_attributes(window);
+    if (window.groups != 1) attributes.add("group", window.groups);
+    write_node("Conv", factors, new_name(result), attributes);
+    names_[id] = names_[result];
+  }
+
+  // The node that adds one constant per channel to a convolution that nothing else reads; kNoValue if there is none.
+  ValueId biased(ValueId id) const {
+    if (uses_[id] != 1) return kNoValue;
+    for (auto reader = id + 1; reader < static_cast<ValueId>(graph_.nodes.size()); ++reader) {
+      const Node& node = graph_[reader];
+      if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
+      if (node.op != Op::add || node.shape != graph_[id].shape) return kNoValue;
+      const ValueId other = node.inputs[0] == id ? node.inputs[1] : node.inputs[0];
+      Shape channels(graph_[other].shape.size(), 1);
+      if (channels.size() + 1 >= node.shape.size()) channels[channels.size() + 1 - node.shape.size()] = node.shape[1];
+      const bool fits = graph_[other].op == Op::constant && graph_[other].shape == channels && uses_[other] == 1;
+      return fits ? reader : kNoValue;
+    }
+    return kNoValue;
+  }
+
+  void write_sum(ValueId id) {
+    const Node& node = graph_[id];
+    Shape axes;
+    for (const std::int64_t axis : std::get<AxesAttributes>(node.attributes).axes) axes.push_back(row_axis(node.inputs[0], axis));
+    std::vector<std::string> inputs = operands(node);
+    inputs.push_back(write_integers(axes));
+    write_node("ReduceSum", inputs, new_name(id));
+  }
+
+  void write_transpose(ValueId id) {
+    const Node& node = graph_[id];
+    const auto& order = std::get<PermutationAttribute>(node.attributes).permutation;
+    if (order.empty() || order[0] != 0) refuse(node);
+    write_node("Transpose", operands(node), new_name(id), NodeAttributes().add("perm", order));
+  }
+
+  // Operands of a node that treats every example alike. Constants become initializers at first use.
   std::vector<std::string> operands(const Node& node) {
     std::vector<std::string> names;
     names.reserve(node.inputs.size());
+    const std::size_t rank = std::max<std::size_t>(2, node.shape.size());  // with the batch
     for (const ValueId input : node.inputs) {
       const Node& operand = graph_[input];
-      const bool fits = operand.op == Op::constant ? operand.shape.size() <= 2 : is_row(operand.shape);
-      if (!fits || operand.extent == Extent::seeded || (operand.extent == Extent::constant && operand.op != Op::constant))
-        refuse(node);
-      if (names_[input].empty()) write_initializer(input);
-      names.push_back(names_[input]);
+      const bool constant = operand.op == Op::constant;
+      const bool leaves_batch = operand.shape.size() < rank || operand.shape[0] == 1 || (node.op == Op::matmul && rank == 2);
+      const bool same_rank = is_row(operand.shape) == is_row(node.shape) || node.op == Op::reduce_sum;
+      if (constant ? !leaves_batch : !(is_batched(input) && same_rank)) refuse(node);
+      names.push_back(constant ? initializer(input) : names_[input]);
     }
     return names;
   }
 
+  const std::string& initializer(ValueId id) {
+    return names_[id].empty() ? write_initializer(new_name(id), constant_value(graph_, id)) : names_[id];
+  }
+
   const std::string& new_name(ValueId id) { return names_[id] = id == logits_ ? kLogits : "v" + std::to_string(id); }
 
-  void write_initializer(ValueId id) {
-    const Tensor& tensor = constant_value(graph_, id);
+  const std::string& write_initializer(const std::string& name, const Tensor& tensor) {
+    write_tensor(name, tensor.shape, onnx::kFloat,
+                 {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float)});
+    return name;
+  }
+
+  std::string write_integers(const Shape& values) {
+    std::string name = "integers" + std::to_string(extra_++);
+    write_tensor(name, {static_cast<std::int64_t>(values.size())}, onnx::kInt64,
+                 {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)});
+    return name;
+  }
+
+  // `elements` are little-endian.
+  void write_tensor(const std::string& name, const Shape& shape, onnx::DataType type, std::string_view elements) {
     std::string bytes;
     pbf_writer writer(bytes);
-    for (const std::int64_t extent : tensor.shape) writer.add_int64(1, extent);
-    writer.add_int32(2, onnx::kFloat);
-    writer.add_string(8, new_name(id));
-    writer.add_bytes(9, reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));  // little-endian
+    for (const std::int64_t extent : shape) writer.add_int64(1, extent);
+    writer.add_int32(2, type);
+    writer.add_string(8, name);
+    writer.add_bytes(9, elements.data(), elements.size());
     pbf_writer(graph_bytes_).add_message(5, bytes);
   }
 
-  void write_node(const char* op, const std::vector<std::string>& inputs, const std::string& output) {
+  void write_node(const char* op, const std::vector<std::string>& inputs, const std::string& output,
+                  const NodeAttributes& attributes = {}) {
     std::string bytes;
     pbf_writer writer(bytes);
     for (const std::string& input : inputs) writer.add_string(1, input);
     writer.add_string(2, output);
     writer.add_string(3, output + "/" + op);
     writer.add_string(4, op);
+    for (const std::string& attribute : attributes.all()) writer.add_message(5, attribute);
     pbf_writer(graph_bytes_).add_message(1, bytes);
   }
 
@@ -169,6 +339,8 @@ class Exporter {
   }
 
   const Graph& graph_;
+  std::vector<int> uses_;
+  int extra_ = 0;                   ///< numbers the names of what is no value of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written
   std::string graph_bytes_;         ///< of the GraphProto, as written so far
@@ -176,8 +348,8 @@ class Exporter {
 
 }  // namespace
 
-Result<std::string> export_onnx(const Graph& classifier, std::string_view name) {
-  return guarded("ONNX export", [&] { return Exporter(classifier).model(name); });
+Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata) {
+  return guarded("ONNX export", [&] { return Exporter(classifier).model(name, metadata); });
 }
 
 }  // namespace probust

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
 //
-// Graph -> ONNX, for fully connected networks: classifiers trained here run wherever ONNX does.
+// Graph -> ONNX, for the networks of train/: classifiers trained here run wherever ONNX does.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "probust/base/error.h"
 #include "probust/graph/graph.h"
 
 namespace probust {
 
+/// Keys and values for a model's metadata_props.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
 /// A classifier (one input of any shape, one output [C]) as the bytes of an ONNX model of opset 13 with float32 weights: input
 /// "x" [batch, ...], output "logits" [batch, C], with the batch left open. Importing it gives the same function.
-/// Error{unsupported} if it has anything but flat vectors after the input, products with constant matrices and elementwise
-/// operators.
-Result<std::string> export_onnx(const Graph& classifier, std::string_view name);
+/// Error{unsupported} if it has operators other than convolutions, maxima of windows, products, sums, softmax, transposes,
+/// reshapes and elementwise ones, or values whose first extent is not that of one example.
+Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata = {});
 
 }  // namespace probust

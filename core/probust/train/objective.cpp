@@ -11,38 +11,38 @@ namespace {
 
 constexpr float kOne = 1;  // the value of every cotangent
 
-// The network with its weights as inputs, appended after the existing inputs.
-struct Network {
-  std::vector<ValueId> weights;
-  ValueId logits;
-};
-
-Network append_network(Graph& g, ValueId x, const Mlp& mlp) {
-  Network network;
-  network.weights.reserve(mlp.weights.size());
-  for (const Tensor& weight : mlp.weights) network.weights.push_back(append_input(g, weight.shape, Extent::example, "weight"));
-  network.logits = append_layers(g, x, network.weights, mlp.activation);
-  return network;
+std::vector<ValueId> append_inputs(Graph& g, const std::vector<Parameter>& parameters) {
+  std::vector<ValueId> ids;
+  ids.reserve(parameters.size());
+  for (const Parameter& each : parameters) ids.push_back(append_input(g, each.value.shape, Extent::example, each.name));
+  return ids;
 }
 
-ValueId append_rows(Graph& g, const Mlp& mlp, std::int64_t rows) {
-  return append_input(g, {rows, mlp.weights[0].shape[0]}, Extent::example, "x");
+ValueId append_rows(Graph& g, const Network& network, std::int64_t rows) {
+  Shape shape = network.point;
+  shape.insert(shape.begin(), rows);
+  return append_input(g, shape, Extent::example, "x");
 }
 
-ValueId sum_all(Graph& g, ValueId matrix) { return build::reshape(g, build::reduce_sum(g, matrix, {0, 1}), {}); }
+ValueId sum_all(Graph& g, ValueId x) {
+  const std::int64_t size = element_count(g[x].shape);
+  return build::reshape(g, build::reduce_sum(g, build::reshape(g, x, {size}), {0}), {});
+}
 
-// Inputs: x, labels, the weights, and if regularised a one and lambda. Output: the objective.
+// Inputs: x, labels, the weights, and if regularised a one and lambda. Outputs: the objective, and the moments of the batch.
 struct ObjectiveGraph {
   Graph graph;
   std::vector<ValueId> weights;
 };
 
-ObjectiveGraph objective_graph(const Mlp& mlp, std::int64_t rows, bool regularised) {
+ObjectiveGraph objective_graph(const Network& network, std::int64_t rows, bool regularised) {
   Graph g;
-  const ValueId x = append_rows(g, mlp, rows);
-  const ValueId wanted = append_input(g, {rows, mlp.classes()}, Extent::example, "labels");
-  const Network network = append_network(g, x, mlp);
-  const ValueId log_p = append(g, Op::log_softmax, {network.logits}, AxisAttribute{1});
+  const ValueId x = append_rows(g, network, rows);
+  const ValueId wanted = append_input(g, {rows, network.classes}, Extent::example, "labels");
+  const std::vector<ValueId> weights = append_inputs(g, network.weights);
+  LayerGraph layers(g, weights, {}, true);
+  const ValueId logits = append_network(layers, network, x);
+  const ValueId log_p = append(g, Op::log_softmax, {logits}, AxisAttribute{1});
   const ValueId sum = build::negate(g, sum_all(g, build::multiply(g, wanted, log_p)));
   ValueId total = sum;
   if (regularised) {
@@ -55,44 +55,52 @@ ObjectiveGraph objective_graph(const Mlp& mlp, std::int64_t rows, bool regularis
     total = build::add(g, sum, build::multiply(g, lambda, sum_all(g, squares)));
   }
   g.outputs = {build::multiply(g, total, build::constant(g, 1.0F / static_cast<float>(rows)))};
-  return {std::move(g), network.weights};
+  g.outputs.insert(g.outputs.end(), layers.observed.begin(), layers.observed.end());
+  return {std::move(g), weights};
 }
 
 }  // namespace
 
-Objective::Objective(const Mlp& mlp, std::int64_t rows, bool regularised, const StopToken* stop) : regularised_(regularised) {
-  const ObjectiveGraph objective = objective_graph(mlp, rows, regularised);
-  program_ = compile_eigen(vjp(objective.graph, objective.graph.outputs, objective.weights).graph);
+Objective::Objective(const Network& network, std::int64_t rows, bool regularised, const StopToken* stop)
+    : regularised_(regularised) {
+  const ObjectiveGraph objective = objective_graph(network, rows, regularised);
+  program_ = compile_eigen(vjp(objective.graph, std::span(objective.graph.outputs).first(1), objective.weights).graph);
   workspace_.stop = stop;
 }
 
-float Objective::run(const Batched& batch, const std::vector<Tensor>& weights, double lambda, std::vector<Tensor>& gradients) {
+float Objective::run(const Batched& batch, const std::vector<Parameter>& weights, double lambda, std::vector<Tensor>& gradients,
+                     std::vector<Tensor>& observed) {
   const auto strength = static_cast<float>(lambda);
   std::vector<const float*> in = {batch.x.data.data(), batch.wanted.data.data()};
   in.reserve(weights.size() + 5);
-  for (const Tensor& weight : weights) in.push_back(weight.data.data());
+  for (const Parameter& weight : weights) in.push_back(weight.value.data.data());
   if (regularised_) in.insert(in.end(), {&kOne, &strength});
   in.push_back(&kOne);
   float loss = 0;
   std::vector<float*> out = {&loss};
-  out.reserve(gradients.size() + 1);
+  out.reserve(observed.size() + gradients.size() + 1);
+  for (Tensor& moment : observed) out.push_back(moment.data.data());
   for (Tensor& gradient : gradients) out.push_back(gradient.data.data());
   program_->run({1, 1}, in, out, workspace_);
   return loss;
 }
 
-BatchLogits::BatchLogits(const Mlp& mlp, std::int64_t rows, const StopToken* stop) {
+BatchLogits::BatchLogits(const Network& network, std::int64_t rows, const StopToken* stop) {
   Graph g;
-  const ValueId x = append_rows(g, mlp, rows);
-  g.outputs = {append_network(g, x, mlp).logits};
+  const ValueId x = append_rows(g, network, rows);
+  const std::vector<ValueId> weights = append_inputs(g, network.weights);
+  LayerGraph layers(g, weights, append_inputs(g, network.statistics), false);
+  g.outputs = {append_network(layers, network, x)};
   program_ = compile_eigen(g);
   workspace_.stop = stop;
 }
 
-void BatchLogits::run(const Tensor& x, const std::vector<Tensor>& weights, Tensor& logits) {
+void BatchLogits::run(const Tensor& x, const Network& network, Tensor& logits) {
   std::vector<const float*> in = {x.data.data()};
-  in.reserve(weights.size() + 1);
-  for (const Tensor& weight : weights) in.push_back(weight.data.data());
+  in.reserve(network.weights.size() + network.statistics.size() + 1);
+  for (const auto* parameters : {&network.weights, &network.statistics}) {
+    for (const Parameter& each : *parameters) in.push_back(each.value.data.data());
+  }
   float* const out[] = {logits.data.data()};
   program_->run({1, 1}, in, out, workspace_);
 }

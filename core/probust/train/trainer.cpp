@@ -12,8 +12,10 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kOrder = 0x5011, kNoise = 0x2015;         ///< streams of the generator
-constexpr double kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8;  // Adam's constants, as its authors recommend
+constexpr std::uint32_t kOrder = 0x5011;  ///< stream of the generator
+// How far running statistics move towards those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
+constexpr float kFollow = 0.1F;
+constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) {
   throw Error{ErrorCode::usage, where, what, hint};
@@ -35,32 +37,59 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
   }
 }
 
-// Bytes for a weight, its gradient and Adam's moments.
-constexpr std::int64_t kBytesAWeight = 2 * sizeof(float) + 2 * sizeof(double);
-
 void require_memory(std::int64_t bytes, std::int64_t allowed) {
   if (bytes <= allowed) return;
   throw Error{ErrorCode::resources, "train", "takes " + std::to_string(bytes >> 20) + " MiB, more than the memory allowed",
               "give fewer or narrower layers, or a smaller batch"};
 }
 
-// Checks the arguments and returns the number of rows of a batch.
-std::int64_t checked_rows(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes,
-                          const TrainerOptions& options) {
+std::int64_t count_weights(const Network& network) {
+  std::int64_t count = 0;
+  for (const Parameter& weight : network.weights) count += weight.value.size();
+  return count;
+}
+
+Shape with_rows(std::int64_t rows, const Shape& point) {
+  Shape shape = point;
+  shape.insert(shape.begin(), rows);
+  return shape;
+}
+
+void require_data(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels) {
   require_points(x);
-  require_labels(labels, x.shape[0], classes);
+  require_labels(labels, x.shape[0], network.classes);
+  if (x.shape != with_rows(x.shape[0], network.point))
+    refuse("x", "has shape " + to_string(x.shape), "the network takes points of shape " + to_string(network.point));
+}
+
+// Checks the arguments and returns the number of rows of a batch.
+std::int64_t checked_rows(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels,
+                          const TrainerOptions& options) {
+  require_data(network, x, labels);
   if (options.batch < 1) refuse("batch", "is " + std::to_string(options.batch), "give 1 or more");
   const std::int64_t rows = std::min(options.batch, x.shape[0]);
-  const Shape point(x.shape.begin() + 1, x.shape.end());
-  const std::int64_t weights = count_weights(point, options.hidden, classes);
-  require_memory(kBytesAWeight * weights + static_cast<std::int64_t>(sizeof(float)) * rows * (element_count(point) + classes),
+  require_memory(kBytesAWeight * count_weights(network) +
+                     static_cast<std::int64_t>(sizeof(float)) * rows * (element_count(network.point) + network.classes),
                  options.memory);
   return rows;
+}
+
+std::vector<Tensor> shaped_like(const std::vector<Parameter>& parameters) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(parameters.size());
+  for (const Parameter& each : parameters) tensors.emplace_back(each.value.shape);
+  return tensors;
 }
 
 void require_number(const char* name, double value, bool positive) {
   if (!std::isfinite(value) || value < 0 || (positive && value == 0))
     refuse(name, "is " + std::to_string(value), positive ? "give a positive number" : "give zero or a positive number");
+}
+
+std::int64_t checked_epochs(std::int64_t epochs) {
+  constexpr std::int64_t kMost = 1 << 30;
+  if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
+  return epochs;
 }
 
 // -log softmax(logits)[label].
@@ -71,43 +100,73 @@ double cross_entropy(std::span<const float> logits, std::int64_t label) {
   return std::log(sum) - (logits[label] - largest);
 }
 
+// What scores points: a batch's memory, and where its points come from.
+struct Scorer {
+  BatchLogits& logits;
+  const Network& network;
+  const Tensor& x;
+  const std::vector<std::int64_t>& labels;
+  Tensor &batch, &results;
+};
+
+// Sums of loss and accuracy over the points first .. first + count - 1, cut off at the last point.
+Score sums_of(const Scorer& scorer, std::int64_t first, std::int64_t count) {
+  const std::int64_t last = std::min(scorer.x.shape[0], first + count), most = scorer.batch.shape[0];
+  Score sum;
+  for (; first < last; first += most) {
+    const std::int64_t rows = std::min(most, last - first);  // further rows keep old values, which are ignored
+    std::copy_n(scorer.x.row(first).begin(), rows * element_count(scorer.network.point), scorer.batch.data.begin());
+    scorer.logits.run(scorer.batch, scorer.network, scorer.results);
+    for (std::int64_t k = 0; k < rows; ++k) {
+      const std::span<const float> row = std::as_const(scorer.results).row(k);
+      sum.loss += cross_entropy(row, scorer.labels[first + k]);
+      sum.accuracy += argmax(row) == scorer.labels[first + k] ? 1 : 0;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
+
+Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows,
+               const StopToken* stop) {
+  require_data(network, x, labels);
+  const std::int64_t together = std::min(rows, x.shape[0]);
+  BatchLogits logits(network, together, stop);
+  Tensor batch(with_rows(together, network.point)), results({together, network.classes});
+  const Score sum = sums_of({logits, network, x, labels, batch, results}, 0, x.shape[0]);
+  const auto points = static_cast<double>(x.shape[0]);
+  return {sum.loss / points, sum.accuracy / points};
+}
 
 void check(const TrainingOptions& options) {
   require_number("rate", options.rate, true);
   require_number("sigma", options.sigma, false);
   require_number("lambda", options.lambda, false);
   require_number("decay", options.decay, false);
+  require_number("momentum", options.momentum, false);
+  if (options.momentum >= 1) refuse("momentum", "is " + std::to_string(options.momentum), "give less than 1");
+  if (options.crop < 0) refuse("crop", "is " + std::to_string(options.crop), "give 0 or more pixels");
 }
 
-Optimizer parse_optimizer(const std::string& text) {
-  if (text == "adam") return Optimizer::adam;
-  if (text == "sgd") return Optimizer::sgd;
-  refuse("optimizer", "'" + text + "' is not known", "give adam or sgd");
-}
-
-Trainer::Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classes, TrainerOptions options)
-    : x_(std::move(x)),
+Trainer::Trainer(Network network, Tensor x, std::vector<std::int64_t> labels, const TrainerOptions& options)
+    : network_(std::move(network)),
+      x_(std::move(x)),
       labels_(std::move(labels)),
-      options_(std::move(options)),
-      rows_(checked_rows(x_, labels_, classes, options_)),
-      mlp_(initial_mlp({x_.shape.begin() + 1, x_.shape.end()}, options_.hidden, classes, options_.activation, options_.seed)),
-      logits_(mlp_, rows_, &stop),
-      batch_{Tensor({rows_, mlp_.weights[0].shape[0]}), Tensor({rows_, classes})},
-      batch_logits_({rows_, classes}),
-      order_(labels_.size()) {
-  for (const Tensor& weight : mlp_.weights) {
-    gradients_.emplace_back(weight.shape);
-    if (options_.optimizer != Optimizer::adam) continue;
-    first_.emplace_back(weight.data.size(), 0.0);
-    second_.emplace_back(weight.data.size(), 0.0);
-  }
-}
+      options_(options),
+      rows_(checked_rows(network_, x_, labels_, options_)),
+      logits_(network_, rows_, &stop),
+      batch_{Tensor(with_rows(rows_, network_.point)), Tensor({rows_, network_.classes})},
+      batch_logits_({rows_, network_.classes}),
+      gradients_(shaped_like(network_.weights)),
+      observed_(shaped_like(network_.statistics)),
+      moments_(no_moments(options_.optimizer, network_.weights)),
+      order_(labels_.size()) {}
 
 Objective& Trainer::objective(bool regularised) {
   std::unique_ptr<Objective>& wanted = regularised ? regularised_ : plain_;
   if (wanted == nullptr) {
-    auto made = std::make_unique<Objective>(mlp_, rows_, regularised, &stop);
+    auto made = std::make_unique<Objective>(network_, rows_, regularised, &stop);
     require_memory(made->workspace_bytes(), options_.memory);
     wanted = std::move(made);
   }
@@ -120,6 +179,7 @@ void Trainer::begin_epoch() {
   NoiseStream shuffle(options_.seed, static_cast<std::uint32_t>(steps_ / steps_an_epoch()), 0, kOrder);
   for (std::int64_t i = points() - 1; i > 0; --i)
     std::swap(order_[i], order_[static_cast<std::int64_t>(shuffle.uniform() * static_cast<double>(i + 1))]);
+  order_is_old_ = false;
 }
 
 // Fills the next batch: rows with noise, and labels.
@@ -131,47 +191,58 @@ void Trainer::fill(const TrainingOptions& options) {
     const std::int64_t i = order_[first + k];
     const std::span<float> row = batch_.x.row(k);
     std::copy_n(x_.row(i).begin(), row.size(), row.begin());
-    if (options.sigma > 0) {
-      const auto point = static_cast<std::uint32_t>(i);
-      isotropic_gaussian()->add({options_.seed, {&point, 1}, {&epoch, 1}, kNoise}, static_cast<std::int64_t>(row.size()),
-                                static_cast<float>(options.sigma), row.data());
-    }
+    augment({options.sigma, options.flip, options.crop}, options_.seed, static_cast<std::uint32_t>(i), epoch, network_.point,
+            row);
     batch_.wanted.row(k)[labels_[i]] = 1;
   }
 }
 
-void Trainer::move(const TrainingOptions& options) {
-  const bool adam = options_.optimizer == Optimizer::adam;
-  first_power_ *= kFirst;
-  second_power_ *= kSecond;
-  const double scale1 = 1 / (1 - first_power_), scale2 = 1 / (1 - second_power_);
-  for (std::size_t k = 0; k < mlp_.weights.size(); ++k) {
-    std::vector<float>& weights = mlp_.weights[k].data;
-    const double decay = k % 2 == 0 ? options.decay : 0.0;  // biases do not decay
-    for (std::size_t e = 0; e < weights.size(); ++e) {
-      double direction = gradients_[k].data[e];
-      if (adam) {
-        double &m = first_[k][e], &v = second_[k][e];
-        m += (1 - kFirst) * (direction - m);
-        v += (1 - kSecond) * (direction * direction - v);
-        direction = m * scale1 / (std::sqrt(v * scale2) + kEpsilon);
-      }
-      weights[e] -= static_cast<float>(options.rate * (direction + decay * weights[e]));
-    }
+// Running statistics move towards those of the batch. At first, they are the mean over all batches: initial values would
+// otherwise weigh in for dozens of steps.
+void Trainer::follow_batch() {
+  const float share = std::max(kFollow, 1 / static_cast<float>(steps_ + 1));
+  for (std::size_t k = 0; k < observed_.size(); ++k) {
+    std::vector<float>& running = network_.statistics[k].value.data;
+    for (std::size_t e = 0; e < running.size(); ++e) running[e] += share * (observed_[k].data[e] - running[e]);
   }
+}
+
+bool Trainer::gradients_are_finite() const {
+  return std::all_of(gradients_.begin(), gradients_.end(), [](const Tensor& gradient) {
+    return std::all_of(gradient.data.begin(), gradient.data.end(), [](float slope) { return std::isfinite(slope); });
+  });
 }
 
 double Trainer::step(const TrainingOptions& options) {
   check(options);
+  if ((options.flip || options.crop > 0) && network_.point.size() != 3)
+    refuse(options.flip ? "flip" : "crop", "needs images [C, H, W], not points " + to_string(network_.point), "leave it out");
   Objective& minimised = objective(options.lambda > 0);
-  if (steps_ % steps_an_epoch() == 0) begin_epoch();
+  if (steps_ % steps_an_epoch() == 0 || order_is_old_) begin_epoch();
   fill(options);
-  const double loss = minimised.run(batch_, mlp_.weights, options.lambda, gradients_);
-  if (!std::isfinite(loss))
+  const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
+  if (!std::isfinite(loss) || !gradients_are_finite())
     throw Error{ErrorCode::numerical, "train", "the loss is no longer finite", "begin again with a smaller rate or lambda"};
-  move(options);
+  move(options_.optimizer, {options.rate, options.decay, options.momentum}, gradients_, moments_, network_.weights);
+  follow_batch();
   ++steps_;
   return loss;
+}
+
+void Trainer::resume(State state) {
+  const auto fits = [](const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Parameter& one, const Parameter& other) {
+      return one.name == other.name && one.value.shape == other.value.shape;
+    });
+  };
+  if (!fits(state.weights, network_.weights) || !fits(state.statistics, network_.statistics) ||
+      state.moments.second.size() != moments_.second.size())
+    refuse("checkpoint", "is of another network or optimizer", "give the model and optimizer with which it was begun");
+  network_.weights = std::move(state.weights);
+  network_.statistics = std::move(state.statistics);
+  moments_ = std::move(state.moments);
+  steps_ = state.steps;
+  order_is_old_ = true;
 }
 
 std::vector<double> Trainer::epochs(std::int64_t count, const TrainingOptions& options) {
@@ -186,18 +257,7 @@ std::vector<double> Trainer::epochs(std::int64_t count, const TrainingOptions& o
 }
 
 Score Trainer::sums(std::int64_t first, std::int64_t count) {
-  const std::int64_t last = std::min(points(), first + count);
-  Score sum;
-  for (; first < last; first += rows_) {
-    const std::int64_t rows = std::min(rows_, last - first);  // further rows keep old values, which are ignored
-    std::copy_n(x_.row(first).begin(), rows * batch_.x.shape[1], batch_.x.data.begin());
-    logits_.run(batch_.x, mlp_.weights, batch_logits_);
-    for (std::int64_t k = 0; k < rows; ++k) {
-      sum.loss += cross_entropy(batch_logits_.row(k), labels_[first + k]);
-      sum.accuracy += argmax(batch_logits_.row(k)) == labels_[first + k] ? 1 : 0;
-    }
-  }
-  return sum;
+  return sums_of({logits_, network_, x_, labels_, batch_.x, batch_logits_}, first, count);
 }
 
 Score Trainer::score() {
@@ -206,20 +266,28 @@ Score Trainer::score() {
   return run.score();
 }
 
-TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options)
+TrainingRun::TrainingRun(Trainer& trainer, const TrainingOptions& options, std::int64_t steps)
     : Job(trainer.stop),
       trainer_(trainer),
       options_(options),
+      steps_(steps),
+      last_(trainer.steps() + steps),
       scores_((trainer.points() + trainer.batch() - 1) / trainer.batch()) {
-  constexpr std::int64_t kMost = 1 << 30;
   check(options);
-  if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
-  steps_ = epochs * trainer.steps_an_epoch();
+}
+
+TrainingRun::TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options)
+    : TrainingRun(trainer, options, checked_epochs(epochs) * trainer.steps_an_epoch()) {}
+
+TrainingRun TrainingRun::up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options) {
+  return {trainer, options, std::max<std::int64_t>(0, checked_epochs(epochs) * trainer.steps_an_epoch() - trainer.steps())};
 }
 
 bool TrainingRun::advance() {
   if (done_ < steps_) {
-    trainer_.step(options_);
+    TrainingOptions now = options_;
+    now.rate *= std::max(schedule_factor(options_.schedule, trainer_.steps(), last_), kLeastFactor);
+    loss_ = trainer_.step(now);
   } else {
     const Score part = trainer_.sums((done_ - steps_) * trainer_.batch(), trainer_.batch());
     sums_.loss += part.loss;

@@ -8,35 +8,30 @@
 #include <vector>
 
 #include "probust/base/job.h"
-#include "probust/train/mlp.h"
+#include "probust/train/augmentation.h"
 #include "probust/train/objective.h"
+#include "probust/train/optimizer.h"
 
 namespace probust {
 
-enum class Optimizer : std::uint8_t {
-  adam,  ///< Kingma and Ba, ICLR 2015
-  sgd    ///< plain gradient descent over batches
-};
-
-/// Reads "adam" or "sgd". Throws Error{usage} naming both.
-Optimizer parse_optimizer(const std::string& text);
-
 /// Options fixed before training begins.
 struct TrainerOptions {
-  std::vector<std::int64_t> hidden = {32};  ///< widths of the hidden layers; if empty, a linear classifier
-  Activation activation = Activation::relu;
   Optimizer optimizer = Optimizer::adam;
   std::int64_t batch = 32;                      ///< points per step; all of them if there are fewer
-  std::uint64_t seed = 0;                       ///< for initial weights, orders and noise
+  std::uint64_t seed = 0;                       ///< for orders, noise and other augmentation
   std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, gradients, moments and a batch; as many for activations
 };
 
 /// Options that may change from step to step.
 struct TrainingOptions {
-  double rate = 5e-3;  ///< learning rate; positive
-  double sigma = 0;    ///< standard deviation of the Gaussian noise that is drawn anew for every input, in the units of x
-  double lambda = 0;   ///< factor of the mean of ||grad_x loss||², which is added to the loss
-  double decay = 0;    ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
+  double rate = 5e-3;     ///< learning rate; positive
+  double sigma = 0;       ///< standard deviation of the Gaussian noise that is drawn anew for every input, in the units of x
+  double lambda = 0;      ///< factor of the mean of ||grad_x loss||², which is added to the loss
+  double decay = 0;       ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
+  double momentum = 0;    ///< of sgd; below 1
+  bool flip = false;      ///< mirror images at random
+  std::int64_t crop = 0;  ///< move images at random by up to this many pixels
+  Schedule schedule = Schedule::constant;  ///< of the rate, from the trainer's first step to the last one of a run
 };
 
 /// Throws Error{usage} naming the first option that is not finite, is negative, or is zero if it must be positive.
@@ -48,18 +43,24 @@ struct Score {
   double accuracy = 0;  ///< the share of points with the largest logit at their label
 };
 
+/// Mean loss and accuracy of a network on points x [N, point...], N > 0, in batches of `rows`. Throws Error{usage} if points or
+/// labels do not fit, Error{interrupted} after a stop request.
+Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows = 250,
+               const StopToken* stop = nullptr);
+
 /// A classifier under training. Deterministic: a step depends on data, options and the steps before. Every epoch shuffles the
 /// points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed by a point's
 /// position in x and the epoch.
 class Trainer {
  public:
-  /// x [N, ...] with labels 0 .. classes - 1. Throws Error{usage} if sizes, labels or options do not fit, Error{resources} if
-  /// weights and a batch take more than options.memory.
-  Trainer(Tensor x, std::vector<std::int64_t> labels, std::int64_t classes, TrainerOptions options = {});
+  /// x [N, point...] with labels 0 .. classes - 1. Throws Error{usage} if sizes, labels or options do not fit, Error{resources}
+  /// if weights and a batch take more than options.memory.
+  Trainer(Network network, Tensor x, std::vector<std::int64_t> labels, const TrainerOptions& options = {});
 
   /// Trains on one batch. Returns the objective on it, before the step. Throws Error{usage} for invalid options (see check),
-  /// Error{resources} if activations take more than options.memory, Error{numerical} if the objective is not finite, and
-  /// Error{interrupted} after a stop request; then no weight has changed.
+  /// Error{resources} if activations take more than options.memory, Error{numerical} if the objective or its gradient is not
+  /// finite, and Error{interrupted} after a stop request; then no weight has changed. The rate is as given, whatever the
+  /// schedule.
   double step(const TrainingOptions& options);
 
   /// Runs count * steps_an_epoch() steps. Returns the mean objective of each epoch. Throws as step does.
@@ -77,31 +78,43 @@ class Trainer {
 
   std::int64_t points() const { return x_.shape[0]; }
   std::int64_t batch() const { return rows_; }
-  const Mlp& network() const { return mlp_; }
+  const Network& network() const { return network_; }
+  const TrainerOptions& options() const { return options_; }
   /// The classifier with its current weights: x [...] -> logits [classes].
-  Graph classifier() const { return classifier_of(mlp_); }
+  Graph classifier() const { return classifier_of(network_); }
+
+  /// What a resumed training needs besides the data: a plain value (checkpoint.h writes it to bytes).
+  struct State {
+    std::vector<Parameter> weights, statistics;
+    OptimizerMoments moments;
+    std::int64_t steps = 0;
+  };
+  State state() const { return {network_.weights, network_.statistics, moments_, steps_}; }
+  /// Throws Error{usage} if the state is of another network or optimizer.
+  void resume(State state);
 
   StopToken stop{false};  ///< if set, the running call ends with Error{interrupted}
 
  private:
   void begin_epoch();
   void fill(const TrainingOptions& options);
-  void move(const TrainingOptions& options);
+  void follow_batch();
+  bool gradients_are_finite() const;
   Objective& objective(bool regularised);
 
+  Network network_;
   Tensor x_;
   std::vector<std::int64_t> labels_;
   TrainerOptions options_;
   std::int64_t rows_;
-  Mlp mlp_;
   BatchLogits logits_;
   std::unique_ptr<Objective> plain_, regularised_;  ///< compiled when first needed
   Batched batch_;
   Tensor batch_logits_;
-  std::vector<Tensor> gradients_;
-  std::vector<std::vector<double>> first_, second_;  ///< Adam's moments; empty for other optimizers
-  double first_power_ = 1, second_power_ = 1;        ///< powers of beta1 and beta2, for Adam's bias correction
-  std::vector<std::int64_t> order_;                  ///< order of the points in this epoch
+  std::vector<Tensor> gradients_, observed_;
+  OptimizerMoments moments_;
+  std::vector<std::int64_t> order_;  ///< order of the points in this epoch
+  bool order_is_old_ = true;
   std::int64_t steps_ = 0;
 };
 
@@ -110,17 +123,22 @@ class TrainingRun final : public Job {
  public:
   /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
+  /// The steps that are left until trainer.epoch() is `epochs`: what a resumed training has to do.
+  static TrainingRun up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
 
   std::int64_t planned() const override { return steps_ + scores_; }  ///< training steps, plus batches to score
   std::int64_t done() const override { return done_; }
-  Score score() const;  ///< once it is finished
+  Score score() const;                   ///< once it is finished
+  double loss() const { return loss_; }  ///< the objective on the latest batch
 
  private:
+  TrainingRun(Trainer& trainer, const TrainingOptions& options, std::int64_t steps);
   bool advance() override;
 
   Trainer& trainer_;
   TrainingOptions options_;
-  std::int64_t steps_, scores_, done_ = 0;
+  std::int64_t steps_, last_, scores_, done_ = 0;  ///< last_: steps of the trainer when the run is over
+  double loss_ = 0;
   Score sums_;
 };
 

@@ -10,15 +10,47 @@
 namespace probust::cpu {
 namespace {
 
-// out[targets[e]] += in[e].
-Kernel accumulate(std::vector<std::int64_t> targets) {
-  return [targets = std::move(targets)](const Call& call) {
+// Consecutive elements that are added to one element of a result, or to consecutive ones.
+struct SumRange {
+  std::int64_t first, length, target;
+  bool same;
+};
+
+std::vector<SumRange> sum_ranges(const std::vector<std::int64_t>& targets) {
+  std::vector<SumRange> ranges;
+  for (std::size_t e = 0; e < targets.size(); ++e) {
+    const auto continues = [&](SumRange& last) {
+      if (last.length == 1) last.same = targets[e] == last.target;
+      return targets[e] == last.target + (last.same ? 0 : last.length);
+    };
+    if (!ranges.empty() && continues(ranges.back())) {
+      ++ranges.back().length;
+    } else {
+      ranges.push_back({static_cast<std::int64_t>(e), 1, targets[e], false});
+    }
+  }
+  return ranges;
+}
+
+// out[targets[e]] += in[e], in the order of e in every lane. Of one lane, a sum stays in a register: through memory, every
+// addition would wait for the store before it.
+Kernel accumulate(const std::vector<std::int64_t>& targets) {
+  return [ranges = sum_ranges(targets)](const Call& call) {
     const std::int64_t lanes = call.lanes;
     std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
-    for (std::size_t e = 0; e < targets.size(); ++e) {
-      const float* from = call.in[0].data + static_cast<std::int64_t>(e) * lanes;
-      float* to = call.out + targets[e] * lanes;
-      for (std::int64_t l = 0; l < lanes; ++l) to[l] += from[l];
+    for (const SumRange& range : ranges) {
+      const float* from = call.in[0].data + range.first * lanes;
+      float* to = call.out + range.target * lanes;
+      if (range.same && lanes == 1) {
+        float sum = *to;
+        for (std::int64_t e = 0; e < range.length; ++e) sum += from[e];
+        *to = sum;
+        continue;
+      }
+      const std::int64_t times = range.same ? range.length : 1, count = range.same ? lanes : range.length * lanes;
+      for (std::int64_t e = 0; e < times; ++e, from += count) {
+        for (std::int64_t l = 0; l < count; ++l) to[l] += from[l];
+      }
     }
   };
 }

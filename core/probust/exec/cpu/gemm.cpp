@@ -118,6 +118,42 @@ void multiply_turned(Index count, const float* a, Index a_stride, const Weights&
   }
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \
+    "-Wignored-attributes"  // of vector types as template arguments: alignment, which does not matter here
+#endif
+using Square = Eigen::internal::PacketBlock<Packet, kPacket>;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// Packs the columns of a [depth, count] as rows of the transpose: groups of kHeight columns, the last one padded with zeros.
+void pack_transposed(const float* a, Index depth, Index count, float* packed) {
+  for (Index first = 0; first < count; first += kHeight) {
+    const Index own = std::min<Index>(kHeight, count - first);
+    const float* const from = a + first * depth;
+    float* const to = packed + first * depth;
+    if (own < kHeight) std::fill_n(to, kHeight * depth, 0.0F);
+    Index row = 0;
+    for (; row + kPacket <= own; row += kPacket) {
+      Index k = 0;
+      for (; k + kPacket <= depth; k += kPacket) {
+        Square block;
+        for (Index j = 0; j < kPacket; ++j) block.packet[j] = Eigen::internal::ploadu<Packet>(from + (row + j) * depth + k);
+        Eigen::internal::ptranspose(block);
+        for (Index j = 0; j < kPacket; ++j) Eigen::internal::pstoreu(to + (k + j) * kHeight + row, block.packet[j]);
+      }
+      for (; k < depth; ++k) {
+        for (Index j = 0; j < kPacket; ++j) to[k * kHeight + row + j] = from[(row + j) * depth + k];
+      }
+    }
+    for (; row < own; ++row) {
+      for (Index k = 0; k < depth; ++k) to[k * kHeight + row] = from[row * depth + k];
+    }
+  }
+}
+
 // Turns a block of packed columns [depth, n] into packed rows of the transpose: groups of kHeight columns, the last one padded
 // with zeros.
 void turn(const float* columns, Index depth, Index n, float* groups) {
@@ -165,6 +201,16 @@ void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const We
   if (rest == 0) return;
   const auto multiply_rest = w.rest() == Weights::Rest::padded ? multiply_padded : multiply_turned;
   multiply_rest(rest, a + tall, a_stride, w, bias, To(out + tall, out_stride), packed);
+}
+
+std::int64_t padded_rows(std::int64_t rows) { return whole(rows, kHeight); }
+
+void add_transposed_product(const TransposedProduct& size, const float* a, const float* b, float* sums, Stretch& packed) {
+  const Index height = whole(size.rows, kHeight);
+  const auto [rows, columns] = packed.take(std::array<std::int64_t, 2>{height * size.depth, size.depth * size.columns});
+  pack_transposed(a, size.depth, size.rows, rows);
+  PackColumns()(columns, From(b, size.depth), size.depth, size.columns);
+  Multiply()(To(sums, height), rows, columns, height, size.depth, size.columns, 1.0F);
 }
 
 }  // namespace probust::cpu

@@ -67,4 +67,16 @@ inline constexpr std::int64_t kLeastRows = 48;
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
               std::int64_t out_stride, Stretch& packed);
 
+/// The extents of aᵀ b for a [depth, rows] and b [depth, columns].
+struct TransposedProduct {
+  std::int64_t depth, rows, columns;
+};
+
+/// The rows that add_transposed_product writes: whole groups of the kernel.
+std::int64_t padded_rows(std::int64_t rows);
+
+/// sums += aᵀ b, with a, b and sums [padded_rows(rows), columns] stored column by column, without gaps. Products are summed over
+/// the depth before they are added.
+void add_transposed_product(const TransposedProduct& size, const float* a, const float* b, float* sums, Stretch& packed);
+
 }  // namespace probust::cpu

@@ -111,6 +111,7 @@ bool can_add_bias_to_matmul(const Graph&, const Node&);
 Kernel make_matmul(const Graph&, const Node&);
 Product make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
 Product make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
+Kernel make_variable_conv(const Graph&, const Node&);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);

@@ -36,7 +36,8 @@ KernelEntry kernel_entry(Op op) {
       return {make_matmul};
     case Op::conv:
     case Op::conv_transpose:
-      return {make_reference};  // with filters that vary from example to example, in second derivatives
+    case Op::conv_filter_grad:
+      return {make_variable_conv};
     case Op::max_pool:
       return {make_max_pool};
     case Op::max_scatter:

@@ -27,6 +27,30 @@ void choose(const float* plane, std::int64_t lanes, std::span<const std::int64_t
   }
 }
 
+// The first largest cell of a window of one lane.
+std::int64_t first_largest(const float* plane, std::span<const std::int64_t> cells) {
+  std::int64_t which = cells[0];
+  float best = plane[which];
+  for (std::size_t t = 1; t < cells.size(); ++t) {
+    const float x = plane[cells[t]];
+    const bool wins = (x > best) | ((x != x) & (best == best));
+    best = wins ? x : best;
+    which = wins ? cells[t] : which;
+  }
+  return which;
+}
+
+// Calls visit(plane, window, chosen cell) for every window of one lane: loops over single lanes would cost ten times as much.
+template <class Visit>
+void each_choice(const Windows& windows, const float* image, std::int64_t planes, Visit visit) {
+  for (std::int64_t p = 0; p < planes; ++p) {
+    for (std::int64_t q = 0; q < windows.count(); ++q) {
+      const auto cells = windows.of(q);
+      if (!cells.empty()) visit(p, q, first_largest(image + p * windows.image, cells));
+    }
+  }
+}
+
 void add_chosen(const float* c, const std::int32_t* which, std::int32_t tap, float* to, std::int64_t count) {
   for (std::int64_t l = 0; l < count; ++l) to[l] += which[l] == tap ? c[l] : 0.0F;
 }
@@ -40,6 +64,13 @@ void put_chosen(const float* c, const std::int32_t* which, std::int32_t tap, flo
 Kernel make_max_pool(const Graph&, const Node& node) {
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t lanes = call.lanes;
+    if (lanes == 1) {
+      std::fill_n(call.out, element_count(*call.shape), kLargestOfNone);
+      each_choice(windows, call.in[0].data, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::int64_t cell) {
+        call.out[p * windows.count() + q] = call.in[0].data[p * windows.image + cell];
+      });
+      return;
+    }
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
       const float* plane = call.in[0].data + p * windows.image * lanes;
       for (std::int64_t q = 0; q < windows.count(); ++q) {
@@ -65,6 +96,13 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
   if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
+    if (lanes == 1) {
+      std::fill_n(call.out, element_count(*call.shape), 0.0F);
+      each_choice(windows, call.in[0].data, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::int64_t cell) {
+        call.out[p * windows.image + cell] += call.in[1].data[p * windows.count() + q];
+      });
+      return;
+    }
     float* best = call.scratch(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
     const bool assign = !windows.overlap;
@@ -93,9 +131,15 @@ Kernel make_max_gather(const Graph& graph, const Node& node) {
   if (values != node.extent || image == Extent::constant) return make_reference(graph, node);
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
+    std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
+    if (lanes == 1) {
+      each_choice(windows, call.in[0].data, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::int64_t cell) {
+        call.out[p * windows.count() + q] = call.in[1].data[p * windows.image + cell];
+      });
+      return;
+    }
     float* best = call.scratch(2 * own);
     auto* which = reinterpret_cast<std::int32_t*>(best + own);
-    std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
     for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
       for (std::int64_t q = 0; q < windows.count(); ++q) {
         const auto cells = windows.of(q);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Random changes of training points.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "probust/base/tensor.h"
+
+namespace probust {
+
+struct Augmentation {
+  double sigma = 0;       ///< standard deviation of Gaussian noise, in the units of x
+  bool flip = false;      ///< mirror images left to right, with probability 1/2
+  std::int64_t crop = 0;  ///< move images by up to this many pixels in each direction; zeros move in
+  bool images() const { return flip || crop > 0; }
+};
+
+/// Changes one point x, of shape `point`, in place: a function of the seed, the point's number and the epoch. Flips and crops
+/// need images [C, H, W].
+void augment(const Augmentation& how, std::uint64_t seed, std::uint32_t index, std::uint32_t epoch, const Shape& point,
+             std::span<float> x);
+
+}  // namespace probust

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// The layers of residual networks and of transformers.
+#pragma once
+
+#include "probust/train/layers.h"
+
+namespace probust::layer {
+
+/// [C, ...] -> the same, with mean 0 and variance 1 over the batch and all pixels of a channel, scaled and shifted (Ioffe and
+/// Szegedy, ICML 2015). Outside training, with running statistics.
+Pointer batch_norm();
+
+/// branch(x) + shortcut(x); without layers, the shortcut is x (He et al., CVPR 2016).
+Pointer residual(Layers branch, Layers shortcut = {});
+
+/// [C, H, W] -> [C]: the mean over the pixels.
+Pointer average_pixels();
+
+/// [d, H, W] -> [H W, d], one token per pixel, plus a learned position.
+Pointer tokens();
+
+/// [tokens, d] -> [d]: the mean over the tokens.
+Pointer average_tokens();
+
+/// [tokens, d] -> the same, every token with mean 0 and variance 1, scaled and shifted (Ba, Kiros and Hinton 2016,
+/// arXiv:1607.06450).
+Pointer layer_norm();
+
+/// [tokens, d] -> the same: attention of every token to all, softmax(Q Kᵀ / sqrt(d / heads)) V, in `heads` parts of d (Vaswani et
+/// al., NeurIPS 2017). `heads` must divide d.
+Pointer attention(std::int64_t heads);
+
+}  // namespace probust::layer

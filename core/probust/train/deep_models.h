@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Deeper networks. What need not be in the browser's module is here and in deep_layers.h.
+#pragma once
+
+#include "probust/train/models.h"
+
+namespace probust {
+
+/// "resnet18": ResNet-18 for small images (He et al., CVPR 2016): a 3x3 convolution, eight residual blocks of `width` to 8
+/// `width` channels, three of which halve the image, and the mean over the pixels. Points are images [C, H, W]; the paper's width
+/// is 64.
+Network resnet18(const Shape& point, std::int64_t classes, const NetworkOptions& options = {}, std::int64_t width = 64);
+
+/// The size of a vision transformer.
+struct TransformerSize {
+  std::int64_t patch = 4, width = 64, depth = 4, heads = 4;
+};
+
+/// "vit": a vision transformer (Dosovitskiy et al., ICLR 2021) without a class token: the logits are of the mean over the tokens.
+/// Points are images [C, H, W]; pixels beyond whole patches are not used.
+Network vit(const Shape& point, std::int64_t classes, const NetworkOptions& options = {}, const TransformerSize& size = {});
+
+/// The network of a name: "linear", "mlp:64,64", "cnn", "resnet18" or "vit". Throws Error{usage} naming them, and as they do.
+Network named_network(const std::string& name, const Shape& point, std::int64_t classes, Activation activation,
+                      const NetworkOptions& options);
+
+}  // namespace probust

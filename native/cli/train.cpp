@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// probust train: a network from labelled points. The state is saved after every epoch, so that the same command goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/json_text.h"
+#include "cli/load.h"
+#include "cli/messages.h"
+#include "cli/progress_line.h"
+#include "cli/text_file.h"
+#include "datasets/partial_file.h"
+#include "probust/onnx/export.h"
+#include "probust/train/checkpoint.h"
+#include "probust/train/deep_models.h"
+
+namespace probust::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using TrainingRecord = nlohmann::ordered_json;
+
+constexpr double kSecondsBetweenLines = 5, kSecondsBetweenCheckpoints = 60;
+constexpr std::int64_t kMostScored = 10000;  // training points, for the accuracy after each epoch
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void write_whole(const std::string& path, const std::string& bytes) {
+  PartialFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+// The library's names of options that are spelled otherwise here.
+[[noreturn]] void rethrow_spelled(const Error& error) {
+  constexpr std::pair<const char*, const char*> kFlags[] = {{"rate", "--rate"},
+                                                            {"sigma", "--augment-sigma"},
+                                                            {"lambda", "--lambda"},
+                                                            {"decay", "--decay"},
+                                                            {"momentum", "--momentum"},
+                                                            {"crop", "--augment-crop"},
+                                                            {"flip", "--augment-flip"},
+                                                            {"hidden", "--model"},
+                                                            {"model", "--model"},
+                                                            {"activation", "--activation"},
+                                                            {"optimizer", "--optimizer"},
+                                                            {"schedule", "--schedule"},
+                                                            {"x", "--data"},
+                                                            {"labels", "--data"},
+                                                            {"classes", "--data"}};
+  Error named = error;
+  for (const auto& [field, flag] : kFlags) {
+    if (error.where == field) named.where = flag;
+  }
+  throw named;
+}
+
+struct LabelledPoints {
+  Tensor x;
+  std::vector<std::int64_t> labels;
+};
+
+LabelledPoints labelled(const DataArguments& data) {
+  Dataset read = read_dataset(data.path, dataset_options(data)).value();
+  report_bad(skipped_points(read.bad));
+  if (read.labels.empty()) throw Error{ErrorCode::usage, "--data", data.path + " has no labels", "give them with --labels"};
+  return {std::move(read.x), std::move(read.labels)};
+}
+
+// What must be the same for a training to go on.
+TrainingRecord identity(const Arguments& arguments, const Trainer& trainer) {
+  const TrainArguments& train = arguments.train;
+  return {{"model", train.model},
+          {"activation", train.activation},
+          {"data", std::filesystem::path(arguments.data.path).filename().string()},
+          {"points", trainer.points()},
+          {"classes", trainer.network().classes},
+          {"optimizer", train.optimizer},
+          {"batch", trainer.batch()},
+          {"seed", arguments.seed}};
+}
+
+TrainingOptions training_options(const TrainArguments& train) {
+  TrainingOptions options;
+  options.rate = train.rate;
+  options.sigma = train.sigma;
+  options.lambda = train.lambda;
+  options.decay = train.decay;
+  options.momentum = train.optimizer == "sgd" ? train.momentum : 0;
+  options.flip = train.flip;
+  options.crop = train.crop;
+  options.schedule = parse_schedule(train.schedule);
+  return options;
+}
+
+class Training {
+ public:
+  explicit Training(const Arguments& arguments)
+      : arguments_(arguments), options_(training_options(arguments.train)), checkpoint_(arguments.output + ".checkpoint") {
+    check(options_);
+    LabelledPoints points = labelled(arguments.data);
+    if (!arguments.train.test.empty()) read_test(points.x.shape);
+    const std::int64_t memory = arguments.device.memory.empty() ? std::int64_t{2} << 30 : parse_memory(arguments.device.memory);
+    const std::int64_t classes = *std::max_element(points.labels.begin(), points.labels.end()) + 1;
+    Network network = named_network(arguments.train.model, {points.x.shape.begin() + 1, points.x.shape.end()}, classes,
+                                    parse_activation(arguments.train.activation), {arguments.seed, memory});
+    scored_ = {rows(points.x, 0, std::min(kMostScored, points.x.shape[0])), points.labels};
+    scored_.labels.resize(static_cast<std::size_t>(scored_.x.shape[0]));
+    trainer_ = std::make_unique<Trainer>(
+        std::move(network), std::move(points.x), std::move(points.labels),
+        TrainerOptions{parse_optimizer(arguments.train.optimizer), arguments.train.batch, arguments.seed, memory});
+    identity_ = identity(arguments, *trainer_);
+  }
+
+  int run() {
+    go_on();
+    return run_interruptibly(
+        trainer_->stop, [this] { return train(), finish(); },
+        [this] {
+          return saved_ ? checkpoint_ + " keeps the state; the same command goes on" : std::string("nothing was written");
+        });
+  }
+
+ private:
+  void read_test(const Shape& shape) {
+    DataArguments data = arguments_.data;
+    data.path = arguments_.train.test;
+    data.labels.clear();
+    data.offset = 0;
+    data.limit = -1;
+    test_ = labelled(data);
+    if (!std::equal(shape.begin() + 1, shape.end(), test_.x.shape.begin() + 1, test_.x.shape.end()))
+      throw Error{ErrorCode::unreadable, data.path, "has points of shape " + to_string(point_shape(test_.x)),
+                  "the training data have " + to_string({shape.begin() + 1, shape.end()})};
+  }
+
+  // From a checkpoint of the same training, if there is one.
+  void go_on() {
+    if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
+    Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
+    if (checkpoint.record != json_text(identity_))
+      throw Error{ErrorCode::conflict, checkpoint_, "is of another training: " + checkpoint.record,
+                  "repeat its command, or give --force-new to begin anew"};
+    trainer_->resume(std::move(checkpoint.state));
+    saved_ = true;
+    if (!arguments_.quiet) say("probust: going on after epoch {:.2f} of {}\n", trainer_->epoch(), checkpoint_);
+  }
+
+  // The state is written once the loss at its weights is known to be finite: after the next step.
+  void remember() { remembered_ = write_checkpoint({trainer_->state(), json_text(identity_)}); }
+
+  void save() {
+    if (remembered_.empty()) return;
+    write_whole(checkpoint_, remembered_);
+    remembered_.clear();
+    saved_ = true;
+    last_saved_ = Clock::now();
+  }
+
+  void train() {
+    TrainingRun run = TrainingRun::up_to(*trainer_, arguments_.train.epochs, options_);
+    steps_ = run.planned();
+    double sum = 0;
+    std::int64_t summed = 0;
+    try {
+      for (bool over = false; !over;) {
+        const std::int64_t before = trainer_->steps();
+        over = run.step(0);
+        if (trainer_->steps() == before) continue;  // scoring
+        ++done_;
+        save();
+        sum += run.loss();
+        ++summed;
+        if (trainer_->steps() % trainer_->steps_an_epoch() == 0) {
+          end_epoch(sum / static_cast<double>(summed));
+          sum = 0;
+          summed = 0;
+        } else {
+          within_epoch(sum / static_cast<double>(summed));
+        }
+      }
+    } catch (const Error& error) {
+      if (error.code == ErrorCode::numerical) throw diverged(error);
+      if (error.code == ErrorCode::interrupted) {
+        remember();
+        save();
+      }
+      throw;
+    }
+    score_ = run.score();
+    if (!std::isfinite(score_.loss)) throw diverged({ErrorCode::numerical, "train", "the loss is no longer finite", ""});
+  }
+
+  Error diverged(const Error& error) const {
+    const std::string kept = saved_ ? checkpoint_ + " keeps the last good state; a smaller --rate or --lambda can go on from it"
+                                    : "give a smaller --rate or --lambda";
+    return {ErrorCode::numerical, "train", fmt::format("{} in epoch {:.2f}", error.problem, trainer_->epoch()), kept};
+  }
+
+  void end_epoch(double loss) {
+    remember();
+    if (arguments_.quiet) return;
+    const bool unseen = !test_.labels.empty();
+    const Score score = unseen ? evaluate(trainer_->network(), test_.x, test_.labels, 250, &trainer_->stop)
+                               : evaluate(trainer_->network(), scored_.x, scored_.labels, 250, &trainer_->stop);
+    say("epoch {}/{}  loss {:.4f}  {} accuracy {:.2f} %  {} left\n", trainer_->steps() / trainer_->steps_an_epoch(),
+        arguments_.train.epochs, loss, unseen ? "test" : "training", 100 * score.accuracy, left());
+    last_line_ = Clock::now();
+  }
+
+  void within_epoch(double loss) {
+    if (seconds_since(last_saved_) > kSecondsBetweenCheckpoints && remembered_.empty()) remember();
+    if (arguments_.quiet || seconds_since(last_line_) < kSecondsBetweenLines) return;
+    say("epoch {:.2f}/{}  loss {:.4f}  {} left\n", trainer_->epoch(), arguments_.train.epochs, loss, left());
+    last_line_ = Clock::now();
+  }
+
+  // By the speed of this process's steps so far.
+  std::string left() const {
+    return duration_text(seconds_since(start_) / static_cast<double>(done_) * static_cast<double>(steps_ - done_));
+  }
+
+  int finish() {
+    TrainingRecord record = identity_;
+    const TrainArguments& train = arguments_.train;
+    record["epochs"] = train.epochs;
+    record["rate"] = train.rate;
+    record["schedule"] = train.schedule;
+    record["lambda"] = train.lambda;
+    record["augment_sigma"] = train.sigma;
+    record["augment_flip"] = train.flip;
+    record["augment_crop"] = train.crop;
+    record["decay"] = train.decay;
+    if (train.optimizer == "sgd") record["momentum"] = train.momentum;
+    record["loss"] = score_.loss;
+    record["accuracy"] = score_.accuracy;
+    if (!test_.labels.empty()) record["test_accuracy"] = evaluate(trainer_->network(), test_.x, test_.labels).accuracy;
+    write_whole(arguments_.output, export_onnx(trainer_->classifier(), train.model,
+                                               {{"probust.version", PROBUST_VERSION}, {"probust.train", json_text(record)}})
+                                       .value());
+    std::error_code ignored;
+    std::filesystem::remove(checkpoint_, ignored);
+    if (arguments_.json) {
+      fmt::print("{}\n", json_text(record));
+    } else {
+      fmt::print("{}: {} after {} epochs, loss {:.4f}, accuracy {:.2f} %", arguments_.output, train.model, train.epochs,
+                 score_.loss, 100 * score_.accuracy);
+      if (record.contains("test_accuracy")) fmt::print(", on test data {:.2f} %", 100 * record["test_accuracy"].get<double>());
+      fmt::print("\n");
+    }
+    return 0;
+  }
+
+  const Arguments& arguments_;
+  TrainingOptions options_;
+  std::string checkpoint_;
+  std::unique_ptr<Trainer> trainer_;
+  LabelledPoints scored_, test_;
+  TrainingRecord identity_;
+  Score score_;
+  std::string remembered_;  ///< a checkpoint that is not yet written; empty: none
+  bool saved_ = false;
+  std::int64_t done_ = 0, steps_ = 0;  ///< steps of this process
+  Clock::time_point start_ = Clock::now(), last_saved_ = start_, last_line_ = start_;
+};
+
+}  // namespace
+
+int run_train(const Arguments& arguments) {
+  require_ending("--output", arguments.output, ".onnx");
+  try {
+    return Training(arguments).run();
+  } catch (const Error& error) {
+    rethrow_spelled(error);
+  }
+}
+
+}  // namespace probust::cli
