@@ -107,6 +107,19 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(await save([5])).not.toEqual(whole);
   });
 
+  it('trains the convolutional network of the papers', async () => {
+    const data = await probust.data.digits({ count: 600 });
+    const training = await probust.train(data, { model: 'cnn', rate: 3e-3 });
+    const { accuracy } = await training.run(8);
+    expect(accuracy).toBeGreaterThan(0.95);
+    await training.run(1, { lambda: 0.01 });
+    const trained = await training.model();
+    const [row] = await trained.estimate(data.x.slice(0, 784), { noise: 'gaussian:0.1', estimators: 'taylor' });
+    expect(row!.predicted).toBe(data.labels[0]);
+    training.dispose();
+    expect((await errorOf(probust.train(await probust.data.moons(), { model: 'cnn' }))).code).toBe('usage');
+  });
+
   it('stops soon on an abort, and can continue', async () => {
     const training = await probust.train(await probust.data.digits({ count: 300 }), { hidden: [32] });
     const controller = new AbortController();
