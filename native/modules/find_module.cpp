@@ -13,7 +13,7 @@ std::filesystem::path folder_of_program() {
   std::error_code problem;
   std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   if (problem) {  // /proc is not mounted, as in a bare chroot: what the kernel was told to start
-    const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
     program = started == nullptr ? "" : std::filesystem::canonical(started, problem);
   }
   return program.is_absolute() ? program.parent_path() : std::filesystem::path();

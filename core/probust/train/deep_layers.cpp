@@ -71,7 +71,8 @@ class Residual final : public NetworkLayer {
   Residual(Layers branch, Layers shortcut) : branch_(std::move(branch)), shortcut_(std::move(shortcut)) {}
 
   Shape declare(const Shape& in, Declaration& parameters) const override {
-    const Shape out = declare_all(branch_, in, parameters), beside = declare_all(shortcut_, in, parameters);
+    Shape out = declare_all(branch_, in, parameters);
+    const Shape beside = declare_all(shortcut_, in, parameters);
     if (out != beside)
       refuse_shape("residuals", in, "its branch gives " + to_string(out) + ", its shortcut " + to_string(beside));
     return out;
