@@ -59,16 +59,6 @@ TEST(CudaPrecision, OnlyProductsAndConvolutionsRound) {
   }
 }
 
-Points some_points(std::int64_t count) {
-  std::mt19937 random(8);
-  Points points{test::random_tensor({count, 1, 8, 8}, random), {}, {}, 5};
-  for (std::int64_t i = 0; i < count; ++i) {
-    points.index.push_back(3 * i);
-    points.target.push_back(i % 4);
-  }
-  return points;
-}
-
 std::unique_ptr<Executor> executor(Precision precision, const ExecutorOptions& options = {}) {
   CudaOptions cuda;
   cuda.precision = precision;
@@ -82,7 +72,7 @@ void expect_close(const Eigen::MatrixXd& actual, const Eigen::MatrixXd& expected
 
 // Every coarse call against float32's, to what the operands' rounding does to this network.
 TEST(CudaPrecision, CoarseCallsAgreeWithFloat32) {
-  const Points points = some_points(6);
+  const Points points = test::some_points(6, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   const std::vector<std::vector<std::int64_t>> rivals{{1, 2}, {2, 3}, {3, 0}, {0, 1}, {1, 2}, {2, 3}};
   const auto exact = executor(Precision::float32);
@@ -112,7 +102,7 @@ TEST(CudaPrecision, CoarseCallsAgreeWithFloat32) {
 // On a GPU they may, because the libraries choose algorithms by the batch (docs/cuda.md).
 #ifdef PROBUST_CUDA_EMULATED
 TEST(CudaPrecision, ResultsDoNotDependOnMemoryOrBatch) {
-  const Points points = some_points(5);
+  const Points points = test::some_points(5, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   for (const Precision precision : kLower) {
     const auto expected = executor(precision);
@@ -147,7 +137,7 @@ std::int64_t least_memory(const Graph& graph, Precision precision) {
 
 // The report of a precision's error takes what is left; without enough for one example, the run goes on.
 TEST(CudaPrecision, TheReportOfItsErrorTakesNoMemoryOfItsOwn) {
-  const Points points = some_points(6);
+  const Points points = test::some_points(6, {1, 8, 8}, 4);
   const std::int64_t of_float32 = least_memory(test::small_cnn(), Precision::float32);
   for (const Precision precision : kLower) {
     const std::int64_t least = least_memory(test::small_cnn(), precision);

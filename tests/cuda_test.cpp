@@ -31,6 +31,7 @@ namespace {
 
 using test::expect_near;
 using test::run_on_device;
+using test::some_points;
 
 TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
   std::mt19937 random(3);
@@ -456,20 +457,6 @@ TEST(CudaProgram, WhatHasNoKernelRunsOnTheHostAndIsNamed) {
 }
 
 // ---- noise
-
-Points some_points(std::int64_t count, const Shape& shape, std::int64_t classes) {
-  std::mt19937 random(8);
-  Points points;
-  Shape all = shape;
-  all.insert(all.begin(), count);
-  points.x = test::random_tensor(all, random);
-  points.seed = 0x1234567890abcdef;
-  for (std::int64_t i = 0; i < count; ++i) {
-    points.index.push_back(3 * i);
-    points.target.push_back(i % classes);
-  }
-  return points;
-}
 
 NoiseArray deviations(std::int64_t points, std::int64_t elements) {
   NoiseArray array{{points, elements}, {}, "deviations"};

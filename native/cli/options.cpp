@@ -151,10 +151,8 @@ void add_train_options(CLI::App& command, Arguments& arguments) {
   command.add_flag("--quiet", arguments.quiet, "no progress on stderr");
   command.footer(
       "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint. The same command goes on from there; "
-      "when "
-      "the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, from "
-      "which a "
-      "smaller --rate can go on.");
+      "when the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, "
+      "from which a smaller --rate can go on.");
 }
 
 std::string data_options_text(const DataArguments& data) {

@@ -16,6 +16,7 @@
 #include "cli/progress_line.h"
 #include "cli/text_file.h"
 #include "datasets/partial_file.h"
+#include "probust/exec/executor.h"
 #include "probust/onnx/export.h"
 #include "probust/train/checkpoint.h"
 #include "probust/train/deep_models.h"
@@ -106,7 +107,8 @@ class Training {
     check(options_);
     LabelledPoints points = labelled(arguments.data);
     if (!arguments.train.test.empty()) read_test(points.x.shape);
-    const std::int64_t memory = arguments.device.memory.empty() ? std::int64_t{2} << 30 : parse_memory(arguments.device.memory);
+    const std::int64_t memory =
+        arguments.device.memory.empty() ? ExecutorOptions().memory : parse_memory(arguments.device.memory);
     const std::int64_t classes = *std::max_element(points.labels.begin(), points.labels.end()) + 1;
     Network network = named_network(arguments.train.model, {points.x.shape.begin() + 1, points.x.shape.end()}, classes,
                                     parse_activation(arguments.train.activation), {arguments.seed, memory});

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "cuda/program.h"
+#include "probust/exec/executor.h"
+#include "support/evaluate.h"
+#include "support/lanes.h"
 
 // Runs of graphs on a device of the CUDA backend: the GPU or the emulated one, whichever the test is linked with.
 namespace probust::test {
@@ -63,6 +66,21 @@ inline void expect_near(const std::vector<float>& actual, const std::vector<floa
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (std::size_t e = 0; e < expected.size(); ++e)
     ASSERT_NEAR(actual[e], expected[e], tolerance * (1 + std::fabs(expected[e]))) << what << ", element " << e;
+}
+
+// Random points whose positions in the data are not their numbers here, each with a target.
+inline Points some_points(std::int64_t count, const Shape& shape, std::int64_t classes) {
+  std::mt19937 random(8);
+  Points points;
+  Shape all = shape;
+  all.insert(all.begin(), count);
+  points.x = random_tensor(all, random);
+  points.seed = 0x1234567890abcdef;
+  for (std::int64_t i = 0; i < count; ++i) {
+    points.index.push_back(3 * i);
+    points.target.push_back(i % classes);
+  }
+  return points;
 }
 
 }  // namespace probust::test

@@ -22,4 +22,16 @@ std::vector<int> use_counts(const Graph& graph) {
   return counts;
 }
 
+std::vector<ValueId> only_readers(const Graph& graph) {
+  const std::vector<int> uses = use_counts(graph);
+  std::vector<ValueId> reader(graph.nodes.size(), kNoValue);
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    for (const ValueId input : graph[id].inputs) reader[input] = id;
+  }
+  for (std::size_t id = 0; id < uses.size(); ++id) {
+    if (uses[id] != 1) reader[id] = kNoValue;
+  }
+  return reader;
+}
+
 }  // namespace probust

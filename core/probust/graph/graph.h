@@ -122,4 +122,7 @@ const Tensor& constant_value(const Graph& graph, ValueId id);
 /// How many nodes and graph outputs read each value.
 std::vector<int> use_counts(const Graph& graph);
 
+/// [nodes] the node that reads each value, if it is read once and is no output; otherwise kNoValue.
+std::vector<ValueId> only_readers(const Graph& graph);
+
 }  // namespace probust

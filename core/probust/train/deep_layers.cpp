@@ -87,16 +87,27 @@ class Residual final : public NetworkLayer {
   Layers branch_, shortcut_;
 };
 
-class AveragePixels final : public NetworkLayer {
+// The mean over all axes of a point but one.
+class Average final : public NetworkLayer {
  public:
+  Average(std::size_t axes, std::size_t kept, std::string hint) : axes_(axes), kept_(kept), hint_(std::move(hint)) {}
+
   Shape declare(const Shape& in, Declaration&) const override {
-    if (in.size() != 3) refuse_shape("averages", in, "give images [C, H, W]");
-    return {in[0]};
+    if (in.size() != axes_) refuse_shape("averages", in, hint_);
+    return {in[kept_]};
   }
   ValueId append(LayerGraph& g, ValueId x) const override {
     const Shape shape = g.graph[x].shape;
-    return build::reshape(g.graph, mean_over(g.graph, x, {2, 3}), {shape[0], shape[1]});
+    std::vector<std::int64_t> averaged;
+    for (std::size_t axis = 0; axis < axes_; ++axis) {
+      if (axis != kept_) averaged.push_back(static_cast<std::int64_t>(axis) + 1);  // after the batch
+    }
+    return build::reshape(g.graph, mean_over(g.graph, x, averaged), {shape[0], shape[kept_ + 1]});
   }
+
+ private:
+  std::size_t axes_, kept_;
+  std::string hint_;
 };
 
 class Tokens final : public NetworkLayer {
@@ -111,18 +122,6 @@ class Tokens final : public NetworkLayer {
     const Shape shape = g.graph[x].shape;
     const ValueId pixels = build::reshape(g.graph, x, {shape[0], shape[1], shape[2] * shape[3]});
     return build::add(g.graph, build::transpose(g.graph, pixels, {0, 2, 1}), g.next_weight());
-  }
-};
-
-class AverageTokens final : public NetworkLayer {
- public:
-  Shape declare(const Shape& in, Declaration&) const override {
-    if (in.size() != 2) refuse_shape("averages", in, "give tokens [n, d]");
-    return {in[1]};
-  }
-  ValueId append(LayerGraph& g, ValueId x) const override {
-    const Shape shape = g.graph[x].shape;
-    return build::reshape(g.graph, mean_over(g.graph, x, {1}), {shape[0], shape[2]});
   }
 };
 
@@ -180,9 +179,9 @@ namespace layer {
 
 Pointer batch_norm() { return std::make_shared<BatchNorm>(); }
 Pointer residual(Layers branch, Layers shortcut) { return std::make_shared<Residual>(std::move(branch), std::move(shortcut)); }
-Pointer average_pixels() { return std::make_shared<AveragePixels>(); }
+Pointer average_pixels() { return std::make_shared<Average>(3, 0, "give images [C, H, W]"); }
 Pointer tokens() { return std::make_shared<Tokens>(); }
-Pointer average_tokens() { return std::make_shared<AverageTokens>(); }
+Pointer average_tokens() { return std::make_shared<Average>(2, 1, "give tokens [n, d]"); }
 Pointer layer_norm() { return std::make_shared<LayerNorm>(); }
 Pointer attention(std::int64_t heads) { return std::make_shared<Attention>(heads); }
 

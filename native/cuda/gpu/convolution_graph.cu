@@ -38,9 +38,9 @@ class Operations {
     convolve(keep(tensor(kX, {images, c.in_channels, w.image[0], w.image[1]}, c.type, false)),
              keep(tensor(kFilter, {c.out_channels, c.in_channels / w.groups, w.kernel[0], w.kernel[1]}, c.type, false)));
     // In this order, cuDNN has the most algorithms.
-    if (c.has_residual) add(keep(tensor(kResidual, result_, c.type, false)));
-    if (c.bias != nullptr) add(keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
-    if (c.activation == Activation::relu) rectify();
+    if (c.has_residual) apply(CUDNN_POINTWISE_ADD, &keep(tensor(kResidual, result_, c.type, false)));
+    if (c.bias != nullptr) apply(CUDNN_POINTWISE_ADD, &keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
+    if (c.activation == Activation::relu) apply(CUDNN_POINTWISE_RELU_FWD);
   }
 
   Described graph(cudnnHandle_t handle) const {
@@ -88,28 +88,17 @@ class Operations {
     operations_.push_back(std::move(operation).finished());
   }
 
-  void add(const Described& other) {
-    Described sum(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    sum.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_ADD)
+  // An operation on the value so far and, if there is one, on another.
+  void apply(cudnnPointwiseMode_t mode, const Described* other = nullptr) {
+    Described pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    pointwise.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)
         .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
     const Described& before = *so_far_;
     Described operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(sum).finished()))
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, before)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, other)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next());
-    operations_.push_back(std::move(operation).finished());
-  }
-
-  void rectify() {
-    Described rectifier(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    rectifier.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_RELU_FWD)
-        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-    const Described& before = *so_far_;
-    Described operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(rectifier).finished()))
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, before)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next());
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(pointwise).finished()))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, before);
+    if (other != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *other);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next());
     operations_.push_back(std::move(operation).finished());
   }
 

@@ -195,7 +195,7 @@ struct Device::State {
 
   // With its epilogue if cuDNN can.
   std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images) {
-    if (c.has_epilogue() && precision != Precision::float32) {
+    if (may_fuse(c)) {
       try {
         return convolution_graphs().plan(c, images);
       } catch (const Error& error) {  // refusal_to_finish says why
@@ -260,12 +260,15 @@ struct Device::State {
   // Images of the first part of several: with a multiple of eight, the next part is aligned as well.
   static std::int64_t first_part(std::int64_t images) { return images < 8 ? images : images / 8 * 8; }
 
-  // Why a convolution runs without its epilogue, found out once.
-  const std::string& refusal_to_finish(Device& device, const Convolution& c) {
-    const bool fuses = c.has_epilogue() && precision != Precision::float32;  // only tensor cores have fused algorithms
+  // Only tensor cores have fused algorithms.
+  bool may_fuse(const Convolution& c) const { return c.has_epilogue() && precision != Precision::float32; }
+
+  // Why a convolution runs without its epilogue although it might, found out once.
+  std::string refusal_to_finish(Device& device, const Convolution& c) {
+    if (!may_fuse(c)) return {};
     const ConvolutionKey key = key_of(c, 0, precision);
     auto found = refusals.find(key);
-    if (found == refusals.end()) found = refusals.emplace(key, fuses ? try_whole(device, c) : "").first;
+    if (found == refusals.end()) found = refusals.emplace(key, try_whole(device, c)).first;
     return found->second;
   }
 

@@ -11,16 +11,6 @@ namespace {
 
 bool is_elementwise(const Node& node) { return lower_function(node.op) == lower_elementwise; }
 
-// The number of reads of each value, counting every operand and output.
-std::vector<int> reads_of(const Graph& graph) {
-  std::vector<int> reads(graph.nodes.size(), 0);
-  for (const Node& node : graph.nodes) {
-    for (const ValueId input : node.inputs) ++reads[input];
-  }
-  for (const ValueId output : graph.outputs) ++reads[output];
-  return reads;
-}
-
 struct Size {
   int steps = 1, operands = 0;
 };
@@ -115,7 +105,7 @@ Chains plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilog
   for (const auto& [product, epilogue] : epilogues) {
     for (const ValueId id : epilogue.operators) free[id] = false;
   }
-  const std::vector<int> reads = reads_of(graph);
+  const std::vector<int> reads = use_counts(graph);
   chains.masks = plan_masks(graph, free, reads);
   for (std::size_t id = 0; id < free.size(); ++id) free[id] = free[id] && !chains.masks[id];
   std::vector<Size> sizes(graph.nodes.size());

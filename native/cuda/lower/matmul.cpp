@@ -53,19 +53,6 @@ std::string name_of(const Product& product) {
   return name;
 }
 
-// For each value, the only operator that reads it; kNoValue if there are several or it is an output of the graph.
-std::vector<ValueId> only_readers(const Graph& graph) {
-  std::vector<ValueId> reader(graph.nodes.size(), kNoValue);
-  std::vector<int> reads(graph.nodes.size(), 0);
-  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-    for (const ValueId input : graph[id].inputs) {
-      reader[input] = ++reads[input] == 1 ? id : kNoValue;
-    }
-  }
-  for (const ValueId output : graph.outputs) reader[output] = kNoValue;
-  return reader;
-}
-
 // The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if it varies otherwise.
 std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int64_t n, std::int64_t inner) {
   const auto sources = broadcast_offsets(constant.shape, shape);

@@ -8,19 +8,6 @@
 namespace probust::cpu {
 namespace {
 
-// For each value, the node that reads it, if it is read once and is no output.
-std::vector<ValueId> only_readers(const Graph& graph) {
-  const std::vector<int> uses = use_counts(graph);
-  std::vector<ValueId> reader(graph.nodes.size(), kNoValue);
-  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-    for (const ValueId input : graph[id].inputs) reader[input] = id;
-  }
-  for (std::size_t id = 0; id < uses.size(); ++id) {
-    if (uses[id] != 1) reader[id] = kNoValue;
-  }
-  return reader;
-}
-
 // A constant that is added to a product, one value per channel.
 std::optional<std::vector<float>> bias_of(const Graph& graph, const Node& product, ValueId added) {
   if (graph[added].op != Op::constant || product.op == Op::conv_transpose) return std::nullopt;
