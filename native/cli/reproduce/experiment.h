@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// An experiment of a paper, repeated: what the paper says next to what is found here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "report/html.h"
+#include "report/picture_grid.h"
+#include "report/plot.h"
+
+namespace probust::cli::reproduce {
+
+enum class Verdict : std::uint8_t { confirmed, not_confirmed, not_tested };
+
+/// "confirmed", "not confirmed" or "not tested".
+std::string_view text_of(Verdict verdict);
+
+/// The verdict of a comparison that was made.
+inline Verdict verdict_of(bool confirmed) { return confirmed ? Verdict::confirmed : Verdict::not_confirmed; }
+
+/// Both are whole sentences that contain the numbers that are compared.
+struct Claim {
+  std::string paper;  ///< what the paper says, in our words
+  std::string where;  ///< "section 4.1, figure 2a"
+  std::string found;  ///< what was found here
+  Verdict verdict = Verdict::not_tested;
+};
+
+struct Figure {
+  std::string name;  ///< of its .svg file, without the ending
+  std::string caption;
+  std::variant<report::Chart, report::PictureGrid> content;
+};
+
+/// A table, in the report and as a .csv file.
+struct Sheet {
+  std::string name;  ///< of its .csv file, without the ending
+  std::string caption;
+  std::vector<report::Column> columns;
+  std::vector<std::vector<std::string>> rows{};
+  bool in_report = true;  ///< long tables are only in their files
+};
+
+struct Findings {
+  std::vector<std::string> method{};  ///< paragraphs: models, points, copies, and what differs from the paper
+  std::vector<Claim> claims{};
+  std::vector<Figure> figures{};
+  std::vector<Sheet> sheets{};
+};
+
+class Study;
+
+struct Experiment {
+  std::string_view name;   ///< as on the command line
+  std::string_view title;  ///< of its section
+  std::string_view paper;  ///< "Han, Srinivas, Lakkaraju (2024)"
+  Findings (*run)(Study& study);
+};
+
+inline constexpr std::string_view kHan = "Han, Srinivas, Lakkaraju (UAI 2024)";
+inline constexpr std::string_view kScher = "Scher, Trügler (2023)";
+
+/// In the order of the report. To add one: its function in experiments.h, and its line in experiments.cpp.
+std::span<const Experiment> all_experiments();
+
+}  // namespace probust::cli::reproduce
