@@ -128,6 +128,9 @@ Eigen::MatrixXd described(const NoiseShape& shape, std::int64_t elements, std::u
 // Correlated noise of three elements, and two points with their own covariances.
 const NoiseArray kCovariance{{3, 3}, {1, 0.5, 0, 0.5, 2, -0.3, 0, -0.3, 0.5}, "C"};
 const NoiseArray kFactor{{3, 2}, {1, 0, 0.5, 0.5, -1, 2}, "F"};
+const NoiseArray kRecords{{2, 3}, {1, 0.5, -2, -1, -0.5, 2}, "R"};  // fewer and more than elements
+const NoiseArray kMoreRecords{{5, 3}, {1, 0, 0, -1, 0, 0, 0, 2, 1, 0, -2, 1, 0, 0, -2}, "R"};
+const NoiseArray kRecordsPerPoint{{2, 2, 3}, {1, 0, 1, -1, 0, -1, 0, 3, 0, 0, -3, 0}, "R"};
 const NoiseArray kPerPoint{{2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 0, 0, 0, 0}, "N"};
 
 struct NamedShape {
@@ -150,10 +153,19 @@ std::vector<NamedShape> models_on_three() {
   };
 }
 
+// And recorded deviations, which no Gaussian is near.
+std::vector<NamedShape> all_on_three() {
+  std::vector<NamedShape> all = models_on_three();
+  all.push_back({"records", recorded_noise(kRecords, "records")});
+  all.push_back({"more records", recorded_noise(kMoreRecords, "records")});
+  all.push_back({"records per point", recorded_noise(kRecordsPerPoint, "records")});
+  return all;
+}
+
 // Draws, whitening and variances of a model agree on the covariance.
 TEST(Noise, DrawsHaveTheCovarianceThatWhiteningDescribes) {
   const std::int64_t n = 40000;
-  for (const auto& [name, shape] : models_on_three()) {
+  for (const auto& [name, shape] : all_on_three()) {
     for (const std::uint32_t point : {0U, 1U}) {
       const auto x = samples_of(*shape, 3, n, point);
       const Eigen::MatrixXd expected = described(*shape, 3, point);
@@ -213,6 +225,40 @@ TEST(Noise, CategoriesChangeAsTheirMatrixSays) {
   EXPECT_EQ(samples_of(*shape, 4, 100, 0, 1, {0, 42, 1, 0})[2], std::vector<double>(100, 1));  // row (0, 1, 0)
 }
 
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+TEST(Noise, RecordedDeviationsAreDrawnAlikeAndWhole) {
+  const auto x = samples_of(*recorded_noise({{3, 2}, {1, 10, 2, 20, 4, 40}, "R"}, "records"), 2, 9000, 0, 0.5);
+  for (const double value : {0.5, 1.0, 2.0})
+    EXPECT_NEAR(static_cast<double>(std::count(x[0].begin(), x[0].end(), value)), 3000, 200) << value;
+  for (std::size_t i = 0; i < x[0].size(); ++i) EXPECT_EQ(x[1][i], 10 * x[0][i]);
+  const auto second = samples_of(*recorded_noise(kRecordsPerPoint, "records"), 3, 10, 1);
+  EXPECT_EQ(second[0], std::vector<double>(10, 0));
+  EXPECT_EQ(std::fabs(second[1][4]), 3);
+  // With the opposite sign other records, not other deviations.
+  EXPECT_EQ(samples_of(*recorded_noise({{1, 1}, {7}, "R"}, "records"), 1, 5, 0, -2)[0], std::vector<double>(5, 14));
+}
+
+TEST(Noise, RecordsThatDoNotFitAreRefused) {
+  const auto refused = [](Shape shape, std::vector<double> values) {
+    return refusal([&] { recorded_noise({shape, values, "bad.npy"}, "records"); });
+  };
+  EXPECT_EQ(refused({2}, {1, 2}), "bad.npy: has shape [2]; give deviations [M, d], or [N, M, d] with a set for each point");
+  EXPECT_NE(refused({0, 2}, {}), "");
+  EXPECT_NE(refused({2, 0}, {}), "");
+  EXPECT_NE(refused({1, 1}, {NAN}).find("not finite"), std::string::npos);
+  EXPECT_NE(refused({1, 1}, {1e300}).find("not finite"), std::string::npos);
+  EXPECT_NE(refusal([] { recorded_noise(kRecords, "records")->fit(4, 1); }), "");
+  EXPECT_NE(refusal([] { recorded_noise(kRecordsPerPoint, "records")->fit(3, 3); }), "");
+}
+
 TEST(Noise, ClippedAndRoundedCopiesAreInRangeAndOnTheGrid) {
   const auto x = samples_of(*clipped(isotropic_gaussian(), {0, 1, 256}), 2, 2000, 0, 0.5, {0.5F, 0});
   for (const auto& row : x) {
@@ -243,7 +289,7 @@ TEST(Noise, ASamplerOfOnesOwnIsKeyedLikeTheOthers) {
 
 // The bits of a lane do not depend on the chunk.
 TEST(Noise, EveryModelDrawsLaneByLane) {
-  auto models = models_on_three();
+  auto models = all_on_three();
   models.push_back({"categorical", categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "J")});
   models.push_back({"clipped", clipped(laplace_noise(), {-1, 1, 256})});
   const std::vector<std::uint32_t> points{0, 0, 1, 1, 0}, samples{0, 5, 5, 6, 9};
@@ -256,15 +302,6 @@ TEST(Noise, EveryModelDrawsLaneByLane) {
       for (std::size_t e = 0; e < 3; ++e) EXPECT_EQ(one[e], all[e * 5 + lane]) << name << " lane " << lane;
     }
   }
-}
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "";
 }
 
 TEST(Noise, BadCovariancesAreRefusedForWhatTheyAre) {
@@ -344,9 +381,9 @@ TEST(Noise, TextsAreReadAndWritten) {
   NoiseSource source;
   source.array = [](const std::string&) { return kCovariance; };
   source.categories = [](const std::string&) { return std::vector<Category>{{{0, 1}, {1, 0, 0, 1}}}; };
-  for (const char* text :
-       {"gaussian:0.1", "uniform:0.25", "laplace:2", "gaussian:cov=a:b/c.npy", "gaussian:cov=c.npy:0.5", "categorical:g.json",
-        "gaussian:0.1@0..3,7", "gaussian:0.1@!4", "gaussian:0.1@0..3+uniform:0.2@4,6+categorical:g.json"}) {
+  for (const char* text : {"gaussian:0.1", "uniform:0.25", "laplace:2", "gaussian:cov=a:b/c.npy", "gaussian:cov=c.npy:0.5",
+                           "categorical:g.json", "samples:r.npy", "samples:r.npy:0.5", "samples:r.npy@0,2", "gaussian:0.1@0..3,7",
+                           "gaussian:0.1@!4", "gaussian:0.1@0..3+uniform:0.2@4,6+categorical:g.json"}) {
     EXPECT_EQ(parse_noise(text, source).text(), text);
   }
   EXPECT_EQ(parse_noise("gaussian:2.5e-1").text(), "gaussian:0.25");
@@ -355,8 +392,8 @@ TEST(Noise, TextsAreReadAndWritten) {
   EXPECT_FALSE(parse_noise("gaussian:cov=c.npy", source).sigma());
   EXPECT_EQ(clipped(uniform_noise(), {0, 1, 256})->text(0.5), "uniform:0.5|clip:0,1|levels:256");
   for (const char* wrong : {"gaussian", "gaussian:", "gaussian:0", "gaussian:-1", "gaussian:nan", "gaussian:inf", "gaussian:1x",
-                            "cauchy:1", "", "gaussian:1@", "gaussian:1@3..1", "gaussian:1@x", "uniform:0",
-                            "categorical:", "gaussian:cov=c.npy:0", "gaussian:1+cauchy:1"}) {
+                            "cauchy:1", "", "gaussian:1@", "gaussian:1@3..1", "gaussian:1@x", "uniform:0", "categorical:",
+                            "samples", "samples:", "samples:r.npy:0", "gaussian:cov=c.npy:0", "gaussian:1+cauchy:1"}) {
     EXPECT_THROW(parse_noise(wrong, source), Error) << wrong;
   }
 }

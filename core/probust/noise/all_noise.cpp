@@ -45,18 +45,29 @@ struct ArrayEntry {
 constexpr ArrayEntry kGaussians[] = {
     {"std=", diagonal_gaussian}, {"diag=", gaussian_of_variances}, {"cov=", covariance_gaussian}, {"factor=", factor_gaussian}};
 
+// "FILE" or "FILE:0.5", after `model`, which ends in a colon or an equals sign.
+Noise parse_file(const std::string& model, const std::string& parameters, const std::string& where, const NoiseSource& source,
+                 FromArray shape) {
+  const std::size_t colon = parameters.rfind(':');
+  const bool scaled = colon != std::string::npos && parse_double(parameters.substr(colon + 1));
+  const std::string path = scaled ? parameters.substr(0, colon) : parameters;
+  const double scale = scaled ? parse_scale(parameters.substr(colon + 1), where) : 1;
+  if (!source.array) throw Error{ErrorCode::usage, where, "files cannot be read here", "write for example gaussian:0.1"};
+  return {shape(source.array(path), model + path), scale};
+}
+
 // "0.1", or "cov=FILE", or "cov=FILE:0.5".
 Noise parse_gaussian(const std::string& parameters, const std::string& where, const NoiseSource& source) {
-  for (const ArrayEntry& entry : kGaussians) {
-    if (!parameters.starts_with(entry.key)) continue;
-    const std::size_t colon = parameters.rfind(':');
-    const bool scaled = colon != std::string::npos && parse_double(parameters.substr(colon + 1));
-    const std::string named = scaled ? parameters.substr(0, colon) : parameters;
-    const double scale = scaled ? parse_scale(parameters.substr(colon + 1), where) : 1;
-    if (!source.array) throw Error{ErrorCode::usage, where, "files cannot be read here", "write for example gaussian:0.1"};
-    return {entry.shape(source.array(named.substr(entry.key.size())), "gaussian:" + named), scale};
+  for (const auto& [key, shape] : kGaussians) {
+    if (parameters.starts_with(key))
+      return parse_file("gaussian:" + std::string(key), parameters.substr(key.size()), where, source, shape);
   }
   return parse_scaled<isotropic_gaussian>(parameters, where, source);
+}
+
+Noise parse_recorded(const std::string& parameters, const std::string& where, const NoiseSource& source) {
+  if (parameters.empty()) throw Error{ErrorCode::usage, where, "names no file", "write for example samples:FILE.npy"};
+  return parse_file("samples:", parameters, where, source, recorded_noise);
 }
 
 Noise parse_categorical(const std::string& parameters, const std::string& where, const NoiseSource& source) {
@@ -70,6 +81,7 @@ constexpr Entry kModels[] = {
     {"gaussian", "gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=)", parse_gaussian},
     {"uniform", "uniform:0.1", parse_scaled<uniform_noise>},
     {"laplace", "laplace:0.1", parse_scaled<laplace_noise>},
+    {"samples", "samples:FILE (recorded deviations)", parse_recorded},
     {"categorical", "categorical:FILE.json", parse_categorical},
 };
 

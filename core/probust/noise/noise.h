@@ -148,6 +148,11 @@ std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covarian
 /// not finite.
 std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std::string name);
 
+/// One of M recorded deviations [M, d] or, per point, [N, M, d], each as likely as the others. Estimators that assume Gaussian
+/// noise take it as one with mean zero and the same second moments. Throws Error{unreadable} if there are none or a value is not
+/// finite.
+std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, std::string name);
+
 /// Features that change their values with given probabilities. Only sampling estimators support it. Throws Error{unreadable} with
 /// `where` if a matrix does not consist of probabilities or columns repeat.
 std::shared_ptr<const NoiseShape> categorical_noise(std::vector<Category> categories, std::string where);
@@ -200,9 +205,9 @@ struct NoiseSource {
 /// How noise is written, as in a hint: "gaussian:0.1, ..., categorical:FILE.json".
 std::string known_noise();
 
-/// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "uniform:0.1@0..3" (on columns 0 to 3),
-/// "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file). Throws Error{usage}
-/// saying what would be right; scales must be positive and finite.
+/// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "samples:FILE", "uniform:0.1@0..3" (on columns 0
+/// to 3), "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file). Throws
+/// Error{usage} saying what would be right; scales must be positive and finite.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
 }  // namespace probust

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Recorded deviations: a copy of a point is the point plus one of M deviations, each as likely as the others. They may be the
+// same for all points, as of a sensor, or one set per point, as the members of an ensemble.
+#include <cmath>
+
+#include "probust/noise/arrays.h"
+
+namespace probust {
+namespace {
+
+class Recorded final : public NoiseShape {
+ public:
+  /// deviations: [M, d] per point. `second`: the Gaussian with the same second moments.
+  Recorded(PerPoint deviations, std::shared_ptr<const NoiseShape> second, std::string name)
+      : rows_(std::move(deviations)), second_(std::move(second)), name_(std::move(name)) {
+    records_ = rows_.width / rows_.elements;
+  }
+
+  std::string name() const override { return name_; }
+  std::string text(double scale) const override { return text_with_scale(name_, scale); }
+  bool one_parameter() const override { return false; }
+  void fit(std::int64_t elements, std::int64_t points) const override { rows_.fit(elements, points); }
+
+  // A negative scale uses 1 - u where a positive one uses u.
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    const auto count = static_cast<std::int64_t>(lanes.points.size());
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      NoiseStream random(lanes.seed, lanes.points[lane], lanes.samples[lane], lanes.stream);
+      const double u = random.uniform();
+      const auto record = static_cast<std::int64_t>((scale < 0 ? 1 - u : u) * static_cast<double>(records_));
+      const auto all = rows_.at(lanes.points[lane]);
+      const float* from = all.data() + std::min(record, records_ - 1) * elements;
+      for (std::int64_t e = 0; e < elements; ++e) x[e * count + lane] += std::fabs(scale) * from[e];
+    }
+  }
+
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    return second_->whiten(points, elements, gradients);
+  }
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    second_->variances(points, elements, variance);
+  }
+  GaussianView gaussian() const override {
+    return {GaussianView::Kind::approximate, "recorded deviations taken as Gaussian with their second moments"};
+  }
+
+ private:
+  PerPoint rows_;
+  std::shared_ptr<const NoiseShape> second_;
+  std::string name_;
+  std::int64_t records_;
+};
+
+// F Fᵀ = 1/M Σ dev devᵀ with F [d, M]; or that product, if it is smaller.
+std::shared_ptr<const NoiseShape> second_moments(const NoiseArray& deviations, std::int64_t sets, std::int64_t m,
+                                                 std::int64_t d) {
+  const bool factors = m <= d;
+  NoiseArray moments{{sets, d, factors ? m : d}, {}, deviations.where};
+  moments.values.assign(static_cast<std::size_t>(sets * d * moments.shape[2]), 0.0);
+  const auto of = [&](std::int64_t set, std::int64_t k, std::int64_t e) { return deviations.values[(set * m + k) * d + e]; };
+  double* to = moments.values.data();
+  for (std::int64_t set = 0; set < sets; ++set) {
+    for (std::int64_t e = 0; e < d; ++e, to += moments.shape[2]) {
+      for (std::int64_t k = 0; k < m; ++k) {
+        if (factors) to[k] = of(set, k, e) / std::sqrt(static_cast<double>(m));
+        for (std::int64_t other = 0; !factors && other < d; ++other)
+          to[other] += of(set, k, e) * of(set, k, other) / static_cast<double>(m);
+      }
+    }
+  }
+  if (deviations.shape.size() == 2) moments.shape.erase(moments.shape.begin());
+  return factors ? factor_gaussian(moments, "") : covariance_gaussian(moments, "");
+}
+
+}  // namespace
+
+std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, std::string name) {
+  const Shape& shape = deviations.shape;
+  const bool varies = shape.size() == 3;
+  if ((!varies && shape.size() != 2) || element_count(shape) == 0)
+    refuse_shape(deviations, "give deviations [M, d], or [N, M, d] with a set for each point");
+  for (const double value : deviations.values) {
+    if (!std::isfinite(static_cast<float>(value)))
+      throw Error{ErrorCode::unreadable, deviations.where, "has a value that is not finite", "leave out such deviations"};
+  }
+  const std::int64_t d = shape.back(), m = shape[shape.size() - 2];
+  PerPoint rows{{deviations.values.begin(), deviations.values.end()}, d, m * d, varies, deviations.where};
+  return std::make_shared<const Recorded>(std::move(rows), second_moments(deviations, varies ? shape[0] : 1, m, d),
+                                          std::move(name));
+}
+
+}  // namespace probust
