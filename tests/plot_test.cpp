@@ -9,6 +9,7 @@
 
 #include "report/axis.h"
 #include "report/layout.h"
+#include "report/map.h"
 #include "report/svg_parts.h"
 #include "support/xml.h"
 
@@ -138,6 +139,74 @@ TEST(Plot, AChartWithoutValuesSaysSo) {
     }
   }
 }
+
+// ---- maps
+
+Chart small_map() {
+  Chart chart{.title = "p", .mark = Mark::map};
+  chart.x.label = "first";
+  chart.y.label = "second";
+  chart.grid = {{0, 1, 2}, {10, 20}, {0, 0, 1, 0.5, kMissing, 1}, {.label = "value", .low = 0, .high = 1}};
+  return chart;
+}
+
+TEST(Plot, AMapHasACellForEveryValueAndABar) {
+  const Chart chart = small_map();
+  const Layout layout = lay_out(chart);
+  EXPECT_EQ(layout.x.low, -0.5);  // half a cell beyond the centres
+  EXPECT_EQ(layout.x.high, 2.5);
+  EXPECT_EQ(layout.y.low, 5);
+  EXPECT_EQ(layout.y.high, 25);
+  const std::string text = cells(chart.grid, layout);
+  EXPECT_EQ(occurrences(text, "<path"), 3U);  // colours: 0, 1/2 and 1
+  EXPECT_EQ(occurrences(text, "z"), 4U);      // neighbours of one colour are one rectangle; the missing one has none
+  const std::string zeros = "M" + px(layout.left) + " " + px(layout.at_y(15)) + "H" + px(layout.at_x(1.5)) + "V" +
+                            px(layout.bottom) + "H" + px(layout.left) + "z";
+  EXPECT_EQ(occurrences(text, "d=\"" + zeros + "\" fill=\"" + map_colour(0) + "\""), 1U) << text;
+  EXPECT_EQ(occurrences(text, "M" + px(layout.at_x(1.5))), 2U);  // both ones
+}
+
+TEST(Plot, ColoursOfMapsGrowBrighter) {
+  EXPECT_EQ(map_colour(0), "#440154");
+  EXPECT_EQ(map_colour(1), "#fde725");
+  EXPECT_EQ(map_colour(-3), map_colour(0));
+  EXPECT_EQ(map_colour(7), map_colour(1));
+  const auto brightness = [](const std::string& colour) {
+    const auto part = [&](std::size_t at) { return std::stoi(colour.substr(at, 2), nullptr, 16); };
+    return 0.3 * part(1) + 0.59 * part(3) + 0.11 * part(5);
+  };
+  for (int k = 0; k < 20; ++k) EXPECT_LT(brightness(map_colour(k / 20.0)), brightness(map_colour((k + 1) / 20.0)));
+}
+
+TEST(Plot, MapsFitPagesAndPhones) {
+  for (const int width : {720, 360, 200}) {
+    Chart chart = small_map();
+    chart.width = width;
+    const Layout layout = lay_out(chart);
+    EXPECT_LT(layout.right, layout.bar);
+    EXPECT_GT(layout.right - layout.left, 0.4 * width);
+    for (const Tick& tick : layout.value.ticks) EXPECT_LE(layout.bar + kBar + kRoom + text_width(tick.text), width);
+    for (const Surroundings surroundings : {Surroundings::file, Surroundings::page}) {
+      const std::string text = svg(chart, surroundings);
+      EXPECT_EQ(xml_problem(text), "");
+      for (const char* part : {">value<", ">first<", ">second<", ">0.2<"}) EXPECT_EQ(occurrences(text, part), 1U) << part;
+      EXPECT_EQ(occurrences(text, "nan"), 0U);
+    }
+  }
+}
+
+TEST(Plot, AMapWithoutValuesSaysSo) {
+  Chart nothing{.mark = Mark::map}, missing = small_map(), torn = small_map();
+  missing.grid.values.assign(6, kMissing);
+  torn.grid.values.pop_back();
+  for (const Chart& chart : {nothing, missing, torn}) {
+    const std::string text = svg(chart, Surroundings::file);
+    EXPECT_EQ(xml_problem(text), "");
+    EXPECT_EQ(occurrences(text, "no values"), 1U);
+  }
+}
+
+// ----
 
 TEST(Plot, ManyPointsAreOnePath) {
   Chart chart{.mark = Mark::scatter, .diagonal = true};

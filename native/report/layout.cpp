@@ -30,6 +30,22 @@ Values values_of(const Chart& chart) {
   return values;
 }
 
+// Half a cell beyond the first and the last centre.
+Axis edges_of(Axis axis, const std::vector<double>& centres) {
+  if (centres.size() < 2) return axis;
+  const double half = 0.5 * (centres.back() - centres.front()) / static_cast<double>(centres.size() - 1);
+  axis.low = centres.front() - half;
+  axis.high = centres.back() + half;
+  return axis;
+}
+
+Values values_of_grid(const Grid& grid) {
+  Values values{grid.x, grid.y};
+  values.any = grid.x.size() > 1 && grid.y.size() > 1 && grid.values.size() == grid.x.size() * grid.y.size() &&
+               std::any_of(grid.values.begin(), grid.values.end(), [&](double value) { return shown(grid.value, value); });
+  return values;
+}
+
 double widest_text(const std::vector<std::string>& texts) {
   double widest = 0;
   for (const std::string& text : texts) widest = std::max(widest, text_width(text));
@@ -55,6 +71,12 @@ std::vector<LegendEntry> legend_of(const Chart& chart, double top) {
   return legend;
 }
 
+double widest_tick(const Ruler& ruler) {
+  std::vector<std::string> ticks;
+  for (const Tick& tick : ruler.ticks) ticks.push_back(tick.text);
+  return widest_text(ticks);
+}
+
 // Names of categories that do not fit side by side are slanted, and if even that is too dense, some are left out.
 void lay_out_categories(Layout& layout, const std::vector<std::string>& names) {
   if (names.empty()) return;
@@ -72,21 +94,27 @@ double Layout::at_x(double value) const { return std::lerp(left, right, x.share(
 double Layout::at_y(double value) const { return std::lerp(bottom, top, y.share(value)); }
 
 Layout lay_out(const Chart& chart) {
-  const Values values = values_of(chart);
+  const bool map = chart.mark == Mark::map;
+  const Values values = map ? values_of_grid(chart.grid) : values_of(chart);
+  const Axis x = map ? edges_of(chart.x, chart.grid.x) : chart.x, y = map ? edges_of(chart.y, chart.grid.y) : chart.y;
+  const int most_y = std::max(2, chart.height / 70);
   Layout layout;
   layout.any_value = values.any;
-  layout.y = ruler(chart.y, values.y, std::max(2, chart.height / 70), true);
+  layout.y = ruler(y, values.y, most_y, true);
   layout.title = wrapped(chart.title, chart.width - 2 * kRoom, kTitleFont);
   const double below_title = kRoom + 1.3 * kTitleFont * static_cast<double>(layout.title.size());
   layout.legend = legend_of(chart, below_title);
   const double below_legend = layout.legend.empty() ? below_title : layout.legend.back().y + 0.4 * kLine;
-  std::vector<std::string> ticks;
-  for (const Tick& tick : layout.y.ticks) ticks.push_back(tick.text);
-  layout.left = kRoom + widest_text(ticks) + kRoom;
+  layout.left = kRoom + widest_tick(layout.y) + kRoom;
   layout.right = chart.width - 2 * kRoom;
-  layout.top = below_legend + kRoom + (chart.y.label.empty() ? 0 : kLine);
+  if (map) {
+    layout.value = ruler(chart.grid.value, chart.grid.values, most_y, true);
+    layout.bar = chart.width - kRoom - widest_tick(layout.value) - kRoom - kBar;
+    layout.right = layout.bar - 2 * kRoom;
+  }
+  layout.top = below_legend + kRoom + (chart.y.label.empty() && chart.grid.value.label.empty() ? 0 : kLine);
   const int most = std::max(2, static_cast<int>((layout.right - layout.left) / 80));
-  layout.x = ruler(chart.x, values.x, most, chart.mark == Mark::scatter);
+  layout.x = ruler(x, values.x, most, chart.mark == Mark::scatter);
   lay_out_categories(layout, chart.x.categories);
   const double slanted = 0.6 * std::min(widest_text(chart.x.categories), kMostSlanted);
   layout.bottom = chart.height - 2 * kRoom - kFont - (chart.x.label.empty() ? 0 : kLine) - (layout.slanted ? slanted : 0);

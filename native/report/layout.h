@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Where the parts of a chart are. From the top: title, legend, the label of the y axis, the frame with the marks, ticks and label
-// of the x axis.
+// of the x axis. A map has a colour bar to the right of the frame.
 #pragma once
 
 #include <string>
@@ -20,10 +20,13 @@ struct LegendEntry {
   std::string text;
 };
 
+inline constexpr double kBar = 14;  ///< the width of a colour bar
+
 struct Layout {
-  Ruler x, y;
+  Ruler x, y, value;  ///< value: of the colour bar
   bool any_value = false;
   double left = 0, top = 0, right = 0, bottom = 0;  ///< of the frame
+  double bar = 0;                                   ///< the left edge of the colour bar
   std::vector<std::string> title;                   ///< by line
   std::vector<LegendEntry> legend;
   bool slanted = false;  ///< the names of categories

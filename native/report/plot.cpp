@@ -13,6 +13,7 @@
 #include "probust/base/text.h"
 #include "report/axis.h"
 #include "report/layout.h"
+#include "report/map.h"
 #include "report/svg_parts.h"
 
 namespace probust::report {
@@ -30,8 +31,8 @@ class Drawing {
   Drawing(const Chart& chart, Surroundings surroundings) : chart_(chart), surroundings_(surroundings), layout_(lay_out(chart)) {}
 
   std::string text() const {
-    const std::string marks = layout_.any_value ? reference_lines() + marks_of_all() : "";
-    return head() + title() + legend() + grid() + inside(marks) + frame_and_labels() +
+    const std::string marks = layout_.any_value ? map_cells() + reference_lines() + marks_of_all() : "";
+    return head() + title() + legend() + grid() + inside(marks) + frame_and_labels() + bar() +
            (layout_.any_value
                 ? ""
                 : text_at(layout_.middle(), 0.5 * (layout_.top + layout_.bottom), "no values", " text-anchor=\"middle\"")) +
@@ -138,6 +139,9 @@ class Drawing {
     return text;
   }
 
+  std::string map_cells() const { return chart_.mark == Mark::map ? cells(chart_.grid, layout_) : ""; }
+  std::string bar() const { return chart_.mark == Mark::map && layout_.any_value ? colour_bar(chart_, layout_) : ""; }
+
   std::string reference_lines() const {
     std::string text;
     constexpr const char* kDashed = " stroke=\"currentColor\" stroke-opacity=\".6\" stroke-dasharray=\"5 4\"";
@@ -161,6 +165,8 @@ class Drawing {
           break;
         case Mark::scatter:
           text += coloured(k, error_bars(k) + markers(k));
+          break;
+        case Mark::map:
           break;
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Charts as SVG: lines with bands, bars and points with error bars. They need no script, font or style sheet.
+// Charts as SVG: lines with bands, bars, points with error bars, and maps of values over a plane. They need no script, font or
+// style sheet.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,10 @@ struct Series {
 };
 
 enum class Mark : std::uint8_t {
-  line,    ///< points in ascending x, joined
-  bar,     ///< x is the number of a category
-  scatter  ///< points alone
+  line,     ///< points in ascending x, joined
+  bar,      ///< x is the number of a category
+  scatter,  ///< points alone
+  map       ///< the cells of `grid`, coloured by their values, and a colour bar
 };
 
 struct Axis {
@@ -36,11 +38,19 @@ struct Axis {
   bool every_value = false;               ///< ticks at the values of the data, if they are few, as for the scales of a sweep
 };
 
+/// Values over a plane, at the centres of cells that all have the same size.
+struct Grid {
+  std::vector<double> x{}, y{};  ///< of the columns and rows: ascending, evenly spaced, at least two of each
+  std::vector<double> values{};  ///< [rows of y][columns of x]; cells without a finite value stay empty
+  Axis value{};                  ///< of the colour bar: its label and range
+};
+
 struct Chart {
   std::string title{};
   Mark mark = Mark::line;
   Axis x{}, y{};
   std::vector<Series> series{};
+  Grid grid{};                    ///< of a map, which has no series
   bool diagonal = false;          ///< a line of equal x and y
   std::optional<double> level{};  ///< a dashed horizontal line
   int width = 720, height = 420;  ///< in CSS pixels; on a page, the picture and its text scale to the width of its container

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of a map: its cells and its colour bar.
+#pragma once
+
+#include <string>
+
+#include "report/layout.h"
+
+namespace probust::report {
+
+/// The cells of a grid that have a value, one path per colour.
+std::string cells(const Grid& grid, const Layout& layout);
+
+/// The colour bar with its ticks and its label.
+std::string colour_bar(const Chart& chart, const Layout& layout);
+
+/// The colour of a share of the range, 0 to 1: "#440154".
+std::string map_colour(double share);
+
+}  // namespace probust::report
