@@ -51,6 +51,13 @@ struct TrainArguments {
   std::int64_t crop = 0;
 };
 
+/// The options of `reproduce`.
+struct ReproduceArguments {
+  std::string experiment;  ///< a name, or "all"
+  std::string cache;       ///< of published data; empty: the default
+  bool quick = false;
+};
+
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
@@ -91,6 +98,7 @@ struct Arguments {
   std::string against;        ///< an estimator of the baseline; empty: each with itself
   GateArguments gate;
   TrainArguments train;
+  ReproduceArguments reproduce;
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

@@ -11,6 +11,7 @@
 #include "cli/help.h"
 #include "cli/messages.h"
 #include "cli/options.h"
+#include "cli/reproduce/experiment.h"
 #include "cli/results.h"
 #include "datasets/dataset.h"
 #include "probust/base/error.h"
@@ -144,6 +145,29 @@ void describe_gate(CLI::App& app, Arguments& arguments, Command& chosen) {
   gate->add_flag("--json", arguments.json, "one JSON object");
 }
 
+void describe_reproduce(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* command =
+      add_command(app, "reproduce", "the experiments of the papers, with their claims checked, as one HTML page", run_reproduce, chosen);
+  command->add_option("EXPERIMENT", arguments.reproduce.experiment, "all, or one of the names below")->required();
+  command
+      ->add_option("--data", arguments.data.path,
+                   "generated data (digits), published data (mnist, fashion-mnist, ...; see data fetch), or a file of training points")
+      ->required();
+  command->add_option("--test", arguments.train.test, "with a file: test points");
+  command->add_option("-o,--output", arguments.output, "the folder to write; what is there already is not computed again")->required();
+  command->add_flag("--quick", arguments.reproduce.quick, "fewer epochs, points and copies");
+  command->add_option("--cache", arguments.reproduce.cache, "the folder of published data (default: that of data fetch)");
+  add_device_options(*reproduce, arguments);
+  command->add_option("--seed", arguments.seed, "of generated data, training and noise")->capture_default_str();
+  command->add_flag("--quiet", arguments.quiet, "no progress on stderr");
+  command->footer([] {
+    std::string text = "Experiments:\n";
+    for (const reproduce::Experiment& experiment : reproduce::all_experiments())
+      text += fmt::format("  {:<16} {}; {}\n", experiment.name, experiment.title, experiment.paper);
+    return text;
+  });
+}
+
 void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* inspect = add_command(app, "inspect", "what a model is made of, and what can be done with it", run_inspect, chosen);
   add_model(*inspect, arguments);
@@ -199,6 +223,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_train_options(*add_command(app, "train", "a classifier from labelled points, as an ONNX file", run_train, chosen),
                     arguments);
 
+  describe_reproduce(app, arguments, chosen);
   describe_analyses(app, arguments, chosen);
   describe_compare(app, arguments, chosen);
   describe_gate(app, arguments, chosen);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust train: a network from labelled points. The state is saved after every epoch, so that the same command goes on.
+#include "cli/train.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,14 +122,18 @@ class Training {
     identity_ = identity(arguments, *trainer_);
   }
 
-  int run() {
+  std::optional<TrainingResult> run() {
     go_on();
-    return run_interruptibly(
-        trainer_->stop, [this] { return train(), finish(); },
+    const int status = run_interruptibly(
+        trainer_->stop, [this] { return train(), finish(), 0; },
         [this] {
           return saved_ ? checkpoint_ + " keeps the state; the same command goes on" : std::string("nothing was written");
         });
+    return status == kInterrupted ? std::nullopt : std::optional(result_);
   }
+
+  // What is known about the trained network, for its file and for --json.
+  const TrainingRecord& record() const { return record_; }
 
  private:
   void read_test(const Shape& shape) {
@@ -228,35 +234,32 @@ class Training {
     return duration_text(seconds_since(start_) / static_cast<double>(done_) * static_cast<double>(steps_ - done_));
   }
 
-  int finish() {
-    TrainingRecord record = identity_;
-    const TrainArguments& train = arguments_.train;
-    record["epochs"] = train.epochs;
-    record["rate"] = train.rate;
-    record["schedule"] = train.schedule;
-    record["lambda"] = train.lambda;
-    record["augment_sigma"] = train.sigma;
-    record["augment_flip"] = train.flip;
-    record["augment_crop"] = train.crop;
-    record["decay"] = train.decay;
-    if (train.optimizer == "sgd") record["momentum"] = train.momentum;
-    record["loss"] = score_.loss;
-    record["accuracy"] = score_.accuracy;
-    if (!test_.labels.empty()) record["test_accuracy"] = evaluate(trainer_->network(), test_.x, test_.labels).accuracy;
-    write_whole(arguments_.output, export_onnx(trainer_->classifier(), train.model,
-                                               {{"probust.version", PROBUST_VERSION}, {"probust.train", json_text(record)}})
+  void finish() {
+    result_ = {score_.loss, score_.accuracy, {}};
+    if (!test_.labels.empty()) result_.test_accuracy = evaluate(trainer_->network(), test_.x, test_.labels).accuracy;
+    describe();
+    write_whole(arguments_.output, export_onnx(trainer_->classifier(), arguments_.train.model,
+                                               {{"probust.version", PROBUST_VERSION}, {"probust.train", json_text(record_)}})
                                        .value());
     std::error_code ignored;
     std::filesystem::remove(checkpoint_, ignored);
-    if (arguments_.json) {
-      fmt::print("{}\n", json_text(record));
-    } else {
-      fmt::print("{}: {} after {} epochs, loss {:.4f}, accuracy {:.2f} %", arguments_.output, train.model, train.epochs,
-                 score_.loss, 100 * score_.accuracy);
-      if (record.contains("test_accuracy")) fmt::print(", on test data {:.2f} %", 100 * record["test_accuracy"].get<double>());
-      fmt::print("\n");
-    }
-    return 0;
+  }
+
+  void describe() {
+    record_ = identity_;
+    const TrainArguments& train = arguments_.train;
+    record_["epochs"] = train.epochs;
+    record_["rate"] = train.rate;
+    record_["schedule"] = train.schedule;
+    record_["lambda"] = train.lambda;
+    record_["augment_sigma"] = train.sigma;
+    record_["augment_flip"] = train.flip;
+    record_["augment_crop"] = train.crop;
+    record_["decay"] = train.decay;
+    if (train.optimizer == "sgd") record_["momentum"] = train.momentum;
+    record_["loss"] = result_.loss;
+    record_["accuracy"] = result_.accuracy;
+    if (result_.test_accuracy) record_["test_accuracy"] = *result_.test_accuracy;
   }
 
   const Arguments& arguments_;
@@ -264,23 +267,40 @@ class Training {
   std::string checkpoint_;
   std::unique_ptr<Trainer> trainer_;
   LabelledPoints scored_, test_;
-  TrainingRecord identity_;
+  TrainingRecord identity_, record_;
   Score score_;
+  TrainingResult result_;
   std::string remembered_;  ///< a checkpoint that is not yet written; empty: none
   bool saved_ = false;
   std::int64_t done_ = 0, steps_ = 0;  ///< steps of this process
   Clock::time_point start_ = Clock::now(), last_saved_ = start_, last_line_ = start_;
 };
 
-}  // namespace
-
-int run_train(const Arguments& arguments) {
+std::optional<TrainingResult> train_and_print(const Arguments& arguments, bool print) {
   require_ending("--output", arguments.output, ".onnx");
   try {
-    return Training(arguments).run();
+    Training training(arguments);
+    const std::optional<TrainingResult> result = training.run();
+    if (result && print && arguments.json) fmt::print("{}\n", json_text(training.record()));
+    return result;
   } catch (const Error& error) {
     rethrow_spelled(error);
   }
+}
+
+}  // namespace
+
+std::optional<TrainingResult> train_model(const Arguments& arguments) { return train_and_print(arguments, false); }
+
+int run_train(const Arguments& arguments) {
+  const std::optional<TrainingResult> result = train_and_print(arguments, true);
+  if (!result) return kInterrupted;
+  if (arguments.json) return 0;
+  fmt::print("{}: {} after {} epochs, loss {:.4f}, accuracy {:.2f} %", arguments.output, arguments.train.model,
+             arguments.train.epochs, result->loss, 100 * result->accuracy);
+  if (result->test_accuracy) fmt::print(", on test data {:.2f} %", 100 * *result->test_accuracy);
+  fmt::print("\n");
+  return 0;
 }
 
 }  // namespace probust::cli

@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "probust/analysis/statistics.h"
+#include "probust/analysis/summary.h"
 #include "probust/base/text.h"
 #include "report/axis.h"
+#include "report/density.h"
 #include "report/layout.h"
 #include "report/map.h"
 #include "report/svg_parts.h"
@@ -76,7 +80,7 @@ class Drawing {
       const double y = entry.y;
       std::string sample;
       if (chart_.mark == Mark::line) sample += line_from(entry.x, y, entry.x + 24, y, stroke(entry.series));
-      if (chart_.mark == Mark::bar) {
+      if (chart_.mark == Mark::bar || chart_.mark == Mark::violin) {
         sample +=
             fmt::format("<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" fill-opacity=\".8\"/>\n", px(entry.x + 6), px(y - 6));
       } else if (has_markers(entry.series)) {
@@ -162,6 +166,9 @@ class Drawing {
           break;
         case Mark::bar:
           text += coloured(k, bars(k)) + error_bars(k);
+          break;
+        case Mark::violin:
+          text += coloured(k, violins(k));
           break;
         case Mark::scatter:
           text += coloured(k, error_bars(k) + markers(k));
@@ -250,6 +257,35 @@ class Drawing {
                      "rect", point.title);
     }
     return text;
+  }
+
+  std::string violins(std::size_t k) const {
+    std::map<double, std::vector<double>> categories;
+    for (const PlotPoint& point : chart_.series[k].points) {
+      if (drawn(point)) categories[point.x].push_back(point.y);
+    }
+    std::string text;
+    for (const auto& [category, values] : categories) text += violin(place(k, {category, 0}), values);
+    return text;
+  }
+
+  // The shape, a line at the median, and the mean with its 95% interval.
+  std::string violin(double x, const std::vector<double>& values) const {
+    const Density shape = density(values, layout_.y.high - layout_.y.low);
+    const double half = std::min(30.0, 0.46 * bar_step());
+    std::string path;
+    for (std::size_t h = 0; h < shape.heights.size(); ++h)
+      path += fmt::format("{}{} {}", h == 0 ? "M" : "L", px(x + half * shape.shares[h]), px(at_y(shape.heights[h])));
+    for (std::size_t h = shape.heights.size(); h-- > 0;)
+      path += fmt::format("L{} {}", px(x - half * shape.shares[h]), px(at_y(shape.heights[h])));
+    const MeanInterval mean = mean_interval(values);
+    const double median = quantile_of(values, 0.5);
+    std::string text = titled(fmt::format("<path d=\"{}z\" fill-opacity=\".35\" stroke=\"currentColor\" stroke-width=\"1\"", path), "path",
+                              fmt::format("{} values: median {:.3g}, mean {:.3g}", values.size(), median, mean.mean));
+    text += line_from(x - half, at_y(median), x + half, at_y(median), " stroke=\"currentColor\" stroke-width=\"1.5\"");
+    if (values.size() > 1)
+      text += fmt::format("<path d=\"M{} {}V{}\" stroke=\"currentColor\" stroke-width=\"2\"/>\n", px(x), px(at_y(mean.low)), px(at_y(mean.high)));
+    return text + fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"3\"/>\n", px(x), px(at_y(mean.mean)));
   }
 
   std::string error_bars(std::size_t k) const {

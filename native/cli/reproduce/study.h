@@ -22,7 +22,7 @@ struct Subject {
   Shape point;
   std::int64_t classes = 0, training_points = 0, test_points = 0;
   std::vector<std::string> class_names{};  ///< may be empty
-  bool generated = false;
+  bool generated = false, cifar100 = false;
 };
 
 /// How much an experiment does.

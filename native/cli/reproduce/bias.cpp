@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Whether the network is more robust for some classes than for others.
+#include "probust/analysis/bias.h"
+
+#include <fmt/format.h>
+
+#include "cli/reproduce/answers.h"
+#include "cli/reproduce/experiments.h"
+#include "cli/reproduce/main_run.h"
+#include "report/words.h"
+
+namespace probust::cli::reproduce {
+
+Findings bias(Study& study) {
+  const MainRun run = main_run(study);
+  const Answers answers(study.rows(run.of_network));
+  const double sigma = study.middle_sigma();
+  report::Chart chart;
+  chart.title = fmt::format("p by class at sigma {}", sigma);
+  chart.mark = report::Mark::violin;
+  chart.y = {.label = "p", .low = 0, .high = 1};
+  Sheet sheet{"bias", fmt::format("Mean p by class at sigma {}, with intervals that hold for all classes at once.", sigma),
+              columns({"class", "estimator", "points", "mean p", "low", "high"})};
+  std::vector<GroupBias> biases;
+  for (const std::string& estimator : {run.reference, run.mmse}) {
+    const RowGroup& group = answers.group(estimator, sigma);
+    const GroupBias found = bias_of(group);
+    report::Series series{estimator, {}};
+    for (std::size_t k = 0; k < found.classes.size(); ++k) {
+      for (const Row* row : group.rows) {
+        if (row->label.value_or(row->predicted) == found.classes[k])
+          series.points.push_back({static_cast<double>(k), row->estimate.p});
+      }
+      const std::string name = report::class_text(found.classes[k], study.subject().class_names);
+      if (biases.empty()) chart.x.categories.push_back(name);
+      sheet.rows.push_back({name, estimator, fmt::format("{}", found.p[k].count), report::rounded(found.p[k].mean),
+                            report::rounded(found.p[k].low), report::rounded(found.p[k].high)});
+    }
+    chart.series.push_back(series);
+    biases.push_back(found);
+  }
+  std::vector<double> mc, mmse;
+  for (std::size_t k = 0; k < biases[0].p.size(); ++k) {
+    mc.push_back(biases[0].p[k].mean);
+    mmse.push_back(biases[1].p[k].mean);
+  }
+  const std::optional<ClassGap>& gap = biases[0].largest;
+  const Agreement agree = agreement(mc, mmse);
+  Findings findings;
+  findings.method.push_back(fmt::format(
+      "p by {} and {} at sigma {}, by true class. The interval of the largest difference is adjusted for all pairs of classes.",
+      run.reference, run.mmse, sigma));
+  findings.claims = {
+      {"The network is significantly more robust for some classes than for others.", "section 4.3, figure 4",
+       gap ? fmt::format("Mean p differs by {} between class {} and class {} (95% interval {} to {}).",
+                         report::rounded(gap->difference), report::class_text(gap->most, study.subject().class_names),
+                         report::class_text(gap->least, study.subject().class_names), report::rounded(gap->low),
+                         report::rounded(gap->high))
+           : "There are too few points to compare classes.",
+       gap ? verdict_of(gap->low > 0) : Verdict::not_tested},
+      {"mmse shows the same differences between classes as Monte Carlo.", "section 4.3, figure 4",
+       fmt::format("The classes' means by the two estimators have a correlation of {} and differ by {} on average.",
+                   report::rounded(agree.pearson), report::rounded(agree.mae)),
+       verdict_of(agree.pearson > 0.9 && agree.mae < 0.1)}};
+  findings.figures = {{"bias", "p of the points of each class by two estimators. Lines are medians, dots are means with their 95% intervals.",
+                       chart}};
+  findings.sheets = {sheet};
+  return findings;
+}
+
+}  // namespace probust::cli::reproduce

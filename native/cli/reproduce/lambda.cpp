@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Networks trained with ||grad_x loss||² in the loss: how robust they are, how accurate the estimators, and whether the softmax
+// probability tells p.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/reproduce/answers.h"
+#include "cli/reproduce/experiments.h"
+#include "cli/reproduce/study.h"
+#include "report/words.h"
+
+namespace probust::cli::reproduce {
+namespace {
+
+struct Trained {
+  double lambda;
+  TrainedModel network;
+  std::vector<double> mean_p, taylor, mmse;  // by sigma: p, and mean errors
+  double pearson = 0, spearman = 0;          // of p and the softmax probability, at the middle sigma
+};
+
+constexpr const char* kMmse = "mmse:10";
+
+Trained measured(Study& study, double lambda) {
+  Trained trained{lambda, study.network(lambda), {}, {}, {}};
+  const std::string reference = fmt::format("mc:{}", study.sizes().reference);
+  const Answers answers(study.rows({.name = "lambda-" + report::rounded(lambda),
+                                    .model = trained.network.path,
+                                    .estimators = {reference, "taylor", kMmse, "softmax"},
+                                    .sigma = study.sigmas()}));
+  for (const double sigma : study.sigmas()) {
+    const std::vector<double>& p = answers.p(reference, sigma);
+    trained.mean_p.push_back(mean_interval(p).mean);
+    trained.taylor.push_back(error_of(answers.p("taylor", sigma), p).absolute);
+    trained.mmse.push_back(error_of(answers.p(kMmse, sigma), p).absolute);
+  }
+  const Agreement softmax = agreement(answers.p(reference, study.middle_sigma()), answers.p("softmax", study.middle_sigma()));
+  trained.pearson = softmax.pearson;
+  trained.spearman = softmax.spearman;
+  return trained;
+}
+
+Figure figure_of(const Study& study, const std::vector<Trained>& all, const char* name, const char* title, const char* y,
+                 std::vector<double> Trained::*values) {
+  report::Chart chart;
+  chart.title = title;
+  chart.x = {.label = "sigma", .every_value = true};
+  chart.y = {.label = y, .low = 0};
+  for (const Trained& each : all) chart.series.push_back(line(fmt::format("lambda {}", each.lambda), study.sigmas(), each.*values));
+  return {name, fmt::format("{}, for networks trained with different lambda.", title), chart};
+}
+
+// The values at one sigma, by lambda.
+std::vector<double> at(const std::vector<Trained>& all, std::vector<double> Trained::*values, std::size_t scale) {
+  std::vector<double> column;
+  for (const Trained& each : all) column.push_back((each.*values)[scale]);
+  return column;
+}
+
+}  // namespace
+
+Findings lambda(Study& study) {
+  std::vector<Trained> all;
+  for (const double lambda : {0.0, 0.001, 0.01, 0.1}) all.push_back(measured(study, lambda));
+  const std::size_t middle = study.sigmas().size() / 2, largest = study.sigmas().size() - 1;
+  const std::vector<double> p = at(all, &Trained::mean_p, middle), taylor = at(all, &Trained::taylor, middle),
+                            mmse = at(all, &Trained::mmse, middle), far = at(all, &Trained::mmse, largest);
+  std::vector<double> accuracy, correlation;
+  for (const Trained& each : all) {
+    accuracy.push_back(each.network.test_accuracy);
+    correlation.push_back(each.pearson);
+  }
+  const auto list = [](const std::vector<double>& values) { return fmt::format("{}", fmt::join(texts(values), ", ")); };
+
+  Findings findings;
+  findings.method.push_back(fmt::format(
+      "The same network is trained with the objective loss + lambda ||grad_x loss||² for lambda 0, 0.001, 0.01 and 0.1. Test "
+      "accuracies: {}. Errors are mean differences to mc:{}.",
+      list(accuracy), study.sizes().reference));
+  findings.claims = {
+      {"The larger lambda, the more robust the network.", "section 4",
+       fmt::format("Mean p at sigma {}: {}.", study.middle_sigma(), list(p)), verdict_of(std::is_sorted(p.begin(), p.end()))},
+      {"For more robust networks, the estimators are accurate over a larger sigma.", "section 4.1, figure 2b; preprint, figure 9",
+       fmt::format("Mean error of {} at sigma {}: {}; at sigma {}: {}.", kMmse, study.middle_sigma(), list(mmse),
+                   study.sigmas()[largest], list(far)),
+       verdict_of(mmse.back() < mmse.front() && far.back() < far.front())},
+      {"The same for taylor.", "section 4.1; preprint, figure 9",
+       fmt::format("Mean error of taylor at sigma {}: {}.", study.middle_sigma(), list(taylor)),
+       verdict_of(taylor.back() < taylor.front())},
+      {"The softmax probability and p are hardly correlated for the network without regularisation, more for robust ones, and "
+       "even then only mildly.",
+       "preprint, figure 3",
+       fmt::format("Pearson's correlation at sigma {}: {}.", study.middle_sigma(), list(correlation)),
+       verdict_of(correlation.front() < 0.5 && correlation.back() > correlation.front() && correlation.back() < 0.9)}};
+  findings.figures = {figure_of(study, all, "mean-p", "Mean p", "mean p", &Trained::mean_p),
+                      figure_of(study, all, "mmse-error", "Error of mmse:10", "mean of |p - p_mc|", &Trained::mmse),
+                      figure_of(study, all, "taylor-error", "Error of taylor", "mean of |p - p_mc|", &Trained::taylor)};
+  Sheet sheet{"lambda", "Networks by lambda.",
+              columns({"lambda", "test accuracy", "sigma", "mean p", "error of taylor", "error of mmse:10", "Pearson, softmax",
+                       "Spearman, softmax"},
+                      true)};
+  for (const Trained& each : all) {
+    for (std::size_t k = 0; k < study.sigmas().size(); ++k) {
+      const bool softmax = k == middle;
+      sheet.rows.push_back({fmt::format("{}", each.lambda), report::rounded(each.network.test_accuracy),
+                            fmt::format("{}", study.sigmas()[k]), report::rounded(each.mean_p[k]), report::rounded(each.taylor[k]),
+                            report::rounded(each.mmse[k]), softmax ? report::rounded(each.pearson) : "",
+                            softmax ? report::rounded(each.spearman) : ""});
+    }
+  }
+  findings.sheets = {sheet};
+  return findings;
+}
+
+}  // namespace probust::cli::reproduce

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The run that several experiments read: the subject's network and its linear classifier, all estimators, all scales.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/reproduce/study.h"
+
+namespace probust::cli::reproduce {
+
+struct MainRun {
+  Question of_network, of_linear;
+  std::string reference;       ///< "mc:10000"
+  std::string mmse, mmse_mvs;  ///< with so many samples that they have converged, as in the paper
+  std::vector<std::string> paper, equal_cost, linear;
+  std::string equal_mc;  ///< Monte Carlo at the cost of mmse:5
+  std::int64_t equal_passes = 0;
+};
+
+/// Trains the two classifiers, if they are not there; makes no run.
+MainRun main_run(Study& study);
+
+}  // namespace probust::cli::reproduce

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// What experiments found, as files and as a report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/reproduce/experiment.h"
+#include "cli/reproduce/study.h"
+
+namespace probust::cli::reproduce {
+
+struct Done {
+  const Experiment* experiment;
+  Findings findings;
+  double seconds = 0;
+};
+
+/// Writes FOLDER/NAME/: every figure as .svg, every table as .csv, and findings.txt with the claims. Throws Error{resources}.
+void write_files(const Study& study, const Done& done);
+
+/// One HTML page that needs no other file: the claims of all experiments in a table, then each experiment.
+std::string report_page(const Study& study, const std::vector<Done>& all);
+
+}  // namespace probust::cli::reproduce

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "report/picture_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/svg_parts.h"
+
+namespace probust::report {
+namespace {
+
+constexpr double kRoom = 8, kGap = 6, kTextHeight = 16;
+
+struct Places {
+  double left = 0, top = 0, step = 0, row = 0, width = 0, height = 0;
+};
+
+Places places_of(const PictureGrid& grid) {
+  std::size_t cells = grid.columns.size();
+  double names = 0;
+  bool texts = false;
+  for (const GridRow& row : grid.rows) {
+    cells = std::max(cells, row.cells.size());
+    names = std::max(names, text_width(row.name));
+    texts = texts || std::any_of(row.cells.begin(), row.cells.end(), [](const GridCell& cell) { return !cell.text.empty(); });
+  }
+  Places places;
+  places.left = kRoom + std::min(names, 120.0) + kGap;
+  places.top = kRoom + (grid.title.empty() ? 0 : 1.5 * kTitleFont) + (grid.columns.empty() ? 0 : kTextHeight);
+  places.step = grid.side + kGap;
+  places.row = grid.side + (texts ? kTextHeight : 0) + kGap;
+  places.width = places.left + static_cast<double>(cells) * places.step + kRoom;
+  places.height = places.top + static_cast<double>(grid.rows.size()) * places.row + kRoom;
+  return places;
+}
+
+std::string image(const Picture& picture, double x, double y, int side) {
+  return fmt::format(
+      "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" style=\"image-rendering:pixelated\" href=\"{}\"/>\n", px(x), px(y), side,
+      side, png_uri(picture));
+}
+
+}  // namespace
+
+std::string svg(const PictureGrid& grid, Surroundings surroundings) {
+  const Places places = places_of(grid);
+  const bool file = surroundings == Surroundings::file;
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\"{2} role=\"img\" "
+      "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" font-size=\"{3}\" fill=\"currentColor\" {4}>\n"
+      "<title>{5}</title>\n",
+      places.width, places.height, file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", places.width, places.height) : "", kFont,
+      file ? "color=\"#222\"" : fmt::format("style=\"width:100%;max-width:{:.0f}px;height:auto\"", places.width), escaped(grid.title));
+  if (file) text += fmt::format("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", places.width, places.height);
+  if (!grid.title.empty())
+    text += text_at(kRoom, kRoom + kTitleFont, shortened(grid.title, places.width - 2 * kRoom),
+                    fmt::format(" font-size=\"{}\" font-weight=\"600\"", kTitleFont));
+  for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+    // A name may reach over the columns after it that have none.
+    std::size_t span = 1;
+    while (c + span < grid.columns.size() && grid.columns[c + span].empty()) ++span;
+    text += text_at(places.left + static_cast<double>(c) * places.step, places.top - 4,
+                    shortened(grid.columns[c], static_cast<double>(span) * places.step - kGap));
+  }
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    const double y = places.top + static_cast<double>(r) * places.row;
+    text += text_at(kRoom, y + 0.5 * grid.side, shortened(grid.rows[r].name, places.left - kRoom - kGap));
+    for (std::size_t c = 0; c < grid.rows[r].cells.size(); ++c) {
+      const GridCell& cell = grid.rows[r].cells[c];
+      const double x = places.left + static_cast<double>(c) * places.step;
+      if (!cell.picture.bytes.empty()) text += image(cell.picture, x, y, grid.side);
+      if (!cell.text.empty())
+        text += text_at(x + 0.5 * grid.side, y + grid.side + kTextHeight - 4, shortened(cell.text, places.step),
+                        " text-anchor=\"middle\" font-size=\"11\"");
+    }
+  }
+  return text + "</svg>\n";
+}
+
+}  // namespace probust::report
