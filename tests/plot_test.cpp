@@ -185,7 +185,7 @@ TEST(Plot, MapsFitPagesAndPhones) {
     const Layout layout = lay_out(chart);
     EXPECT_LT(layout.right, layout.bar);
     EXPECT_GT(layout.right - layout.left, 0.4 * width);
-    for (const Tick& tick : layout.value.ticks) EXPECT_LE(layout.bar + kBar + kRoom + text_width(tick.text), width);
+    for (const Tick& tick : layout.colours.ticks) EXPECT_LE(layout.bar + kBar + kRoom + text_width(tick.text), width);
     for (const Surroundings surroundings : {Surroundings::file, Surroundings::page}) {
       const std::string text = svg(chart, surroundings);
       EXPECT_EQ(xml_problem(text), "");

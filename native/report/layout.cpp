@@ -108,8 +108,8 @@ Layout lay_out(const Chart& chart) {
   layout.left = kRoom + widest_tick(layout.y) + kRoom;
   layout.right = chart.width - 2 * kRoom;
   if (map) {
-    layout.value = ruler(chart.grid.value, chart.grid.values, most_y, true);
-    layout.bar = chart.width - kRoom - widest_tick(layout.value) - kRoom - kBar;
+    layout.colours = ruler(chart.grid.value, chart.grid.values, most_y, true);
+    layout.bar = chart.width - kRoom - widest_tick(layout.colours) - kRoom - kBar;
     layout.right = layout.bar - 2 * kRoom;
   }
   layout.top = below_legend + kRoom + (chart.y.label.empty() && chart.grid.value.label.empty() ? 0 : kLine);

@@ -23,7 +23,8 @@ struct LegendEntry {
 inline constexpr double kBar = 14;  ///< the width of a colour bar
 
 struct Layout {
-  Ruler x, y, value;  ///< value: of the colour bar
+  Ruler x, y;
+  Ruler colours;  ///< the values of the colour bar
   bool any_value = false;
   double left = 0, top = 0, right = 0, bottom = 0;  ///< of the frame
   double bar = 0;                                   ///< the left edge of the colour bar

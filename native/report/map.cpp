@@ -51,7 +51,7 @@ std::string cells(const Grid& grid, const Layout& layout) {
   const double half_x = half_of(grid.x), half_y = half_of(grid.y);
   const auto step_at = [&](std::size_t row, std::size_t column) {
     const double value = grid.values[row * columns + column];
-    return shown(grid.value, value) ? step_of(layout.value.share(value)) : -1;
+    return shown(grid.value, value) ? step_of(layout.colours.share(value)) : -1;
   };
   std::map<int, std::string> paths;  // by step
   for (std::size_t row = 0; row < grid.y.size(); ++row) {
@@ -77,8 +77,8 @@ std::string colour_bar(const Chart& chart, const Layout& layout) {
     text += fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", rectangle(left, top, right, bottom), colour_of_step(step));
   }
   text += "</g>\n";
-  for (const Tick& tick : layout.value.ticks) {
-    const double y = std::lerp(layout.bottom, layout.top, layout.value.share(tick.value));
+  for (const Tick& tick : layout.colours.ticks) {
+    const double y = std::lerp(layout.bottom, layout.top, layout.colours.share(tick.value));
     text += line_from(right, y, right + 4, y, " stroke=\"currentColor\"");
     text += text_at(right + kRoom, y + 0.35 * kFont, tick.text);
   }
