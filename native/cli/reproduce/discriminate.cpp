@@ -48,7 +48,8 @@ struct Part {
   Tensor x;
   std::vector<std::int64_t> labels;
 };
-Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const Tensor& x, std::size_t folds, std::size_t fold, bool inside) {
+Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const Tensor& x, std::size_t folds, std::size_t fold,
+             bool inside) {
   std::vector<std::int64_t> points, labels;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if ((k % folds == fold) != inside) continue;
@@ -62,7 +63,8 @@ Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const T
 Proportion cross_validated(const Study& study, const Labelled& all, const Tensor& x, std::size_t folds, std::int64_t epochs) {
   std::vector<std::size_t> order(all.points.size());
   std::vector<std::pair<double, std::size_t>> keys;
-  for (std::size_t k = 0; k < order.size(); ++k) keys.emplace_back(NoiseStream(study.seed(), static_cast<std::uint32_t>(k), 0, 7).normal(), k);
+  for (std::size_t k = 0; k < order.size(); ++k)
+    keys.emplace_back(NoiseStream(study.seed(), static_cast<std::uint32_t>(k), 0, 7).normal(), k);
   std::sort(keys.begin(), keys.end());
   std::transform(keys.begin(), keys.end(), order.begin(), [](const auto& key) { return key.second; });
   std::int64_t right = 0;
@@ -74,7 +76,8 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
         trainer.stop, [&] { return trainer.epochs(epochs, {.rate = 2e-3, .decay = 0.05, .schedule = Schedule::cosine}), 0; },
         [] { return std::string("the folds are trained again next time"); });
     if (status != 0) throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "the same command goes on"};
-    right += std::llround(evaluate(trainer.network(), unseen.x, unseen.labels).accuracy * static_cast<double>(unseen.labels.size()));
+    right +=
+        std::llround(evaluate(trainer.network(), unseen.x, unseen.labels).accuracy * static_cast<double>(unseen.labels.size()));
   }
   return proportion(right, static_cast<std::int64_t>(order.size()));
 }
@@ -109,11 +112,11 @@ Findings discriminate(Study& study) {
   const auto words = [](const Proportion& found) {
     return fmt::format("{} ({} to {})", report::percent(found.share), report::percent(found.low), report::percent(found.high));
   };
-  findings.claims = {{"A network separates images with a large p from those with a small p better than images with a large and a small softmax "
-                      "probability: 92% against 58% on CIFAR-10.",
-                      "section 4.3",
-                      fmt::format("Accuracy on unseen images: {} for p, {} for softmax.", words(by_p), words(by_softmax)),
-                      verdict_of(by_p.low > by_softmax.high || (by_p.share > by_softmax.share && by_p.low > by_softmax.share))}};
+  findings.claims = {
+      {"A network separates images with a large p from those with a small p better than images with a large and a small softmax "
+       "probability: 92% against 58% on CIFAR-10.",
+       "section 4.3", fmt::format("Accuracy on unseen images: {} for p, {} for softmax.", words(by_p), words(by_softmax)),
+       verdict_of(by_p.low > by_softmax.high || (by_p.share > by_softmax.share && by_p.low > by_softmax.share))}};
   report::Chart chart;
   chart.title = "Accuracy on unseen images";
   chart.mark = report::Mark::bar;
@@ -122,10 +125,11 @@ Findings discriminate(Study& study) {
   chart.level = 0.5;
   chart.series = {{"", {{0, by_p.share, by_p.low, by_p.high}, {1, by_softmax.share, by_softmax.low, by_softmax.high}}}};
   findings.figures = {{"accuracy", "With 95% intervals. The dashed line is chance.", chart}};
-  Sheet sheet{"discriminate", "Accuracy of telling apart the two ends of each class.", columns({"probability", "images", "right", "accuracy", "low", "high"})};
+  Sheet sheet{"discriminate", "Accuracy of telling apart the two ends of each class.",
+              columns({"probability", "images", "right", "accuracy", "low", "high"})};
   for (const auto& [name, found] : {std::pair(std::string("p"), by_p), std::pair(std::string("softmax"), by_softmax)})
-    sheet.rows.push_back({name, std::to_string(found.of), std::to_string(found.count), report::rounded(found.share), report::rounded(found.low),
-                          report::rounded(found.high)});
+    sheet.rows.push_back({name, std::to_string(found.of), std::to_string(found.count), report::rounded(found.share),
+                          report::rounded(found.low), report::rounded(found.high)});
   findings.sheets = {sheet};
   return findings;
 }

@@ -47,7 +47,8 @@ Figure figure_of(const Study& study, const std::vector<Trained>& all, const char
   chart.title = title;
   chart.x = {.label = "sigma", .every_value = true};
   chart.y = {.label = y, .low = 0};
-  for (const Trained& each : all) chart.series.push_back(line(fmt::format("lambda {}", each.lambda), study.sigmas(), each.*values));
+  for (const Trained& each : all)
+    chart.series.push_back(line(fmt::format("lambda {}", each.lambda), study.sigmas(), each.*values));
   return {name, fmt::format("{}, for networks trained with different lambda.", title), chart};
 }
 
@@ -90,8 +91,7 @@ Findings lambda(Study& study) {
        verdict_of(taylor.back() < taylor.front())},
       {"The softmax probability and p are hardly correlated for the network without regularisation, more for robust ones, and "
        "even then only mildly.",
-       "preprint, figure 3",
-       fmt::format("Pearson's correlation at sigma {}: {}.", study.middle_sigma(), list(correlation)),
+       "preprint, figure 3", fmt::format("Pearson's correlation at sigma {}: {}.", study.middle_sigma(), list(correlation)),
        verdict_of(correlation.front() < 0.5 && correlation.back() > correlation.front() && correlation.back() < 0.9)}};
   findings.figures = {figure_of(study, all, "mean-p", "Mean p", "mean p", &Trained::mean_p),
                       figure_of(study, all, "mmse-error", "Error of mmse:10", "mean of |p - p_mc|", &Trained::mmse),
@@ -104,9 +104,9 @@ Findings lambda(Study& study) {
     for (std::size_t k = 0; k < study.sigmas().size(); ++k) {
       const bool softmax = k == middle;
       sheet.rows.push_back({fmt::format("{}", each.lambda), report::rounded(each.network.test_accuracy),
-                            fmt::format("{}", study.sigmas()[k]), report::rounded(each.mean_p[k]), report::rounded(each.taylor[k]),
-                            report::rounded(each.mmse[k]), softmax ? report::rounded(each.pearson) : "",
-                            softmax ? report::rounded(each.spearman) : ""});
+                            fmt::format("{}", study.sigmas()[k]), report::rounded(each.mean_p[k]),
+                            report::rounded(each.taylor[k]), report::rounded(each.mmse[k]),
+                            softmax ? report::rounded(each.pearson) : "", softmax ? report::rounded(each.spearman) : ""});
     }
   }
   findings.sheets = {sheet};
