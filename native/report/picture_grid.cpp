@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "report/layout.h"
 #include "report/svg_parts.h"
 
 namespace probust::report {
 namespace {
 
-constexpr double kRoom = 8, kGap = 6, kTextHeight = 16;
+constexpr double kGap = 6, kTextHeight = 16;
 
 struct Places {
   double left = 0, top = 0, step = 0, row = 0, width = 0, height = 0;

@@ -11,7 +11,7 @@
 #include "cli/messages.h"
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
-#include "cli/reproduce/study.h"
+#include "cli/reproduce/main_run.h"
 #include "probust/analysis/ranking.h"
 #include "probust/analysis/summary.h"
 #include "probust/noise/noise.h"
@@ -22,7 +22,6 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr const char* kMmse = "mmse:10";
 constexpr std::int64_t kFromEachEnd = 25;  // images of a class, as in the paper
 
 struct Labelled {
@@ -94,13 +93,14 @@ Findings discriminate(Study& study) {
   const double sigma = study.middle_sigma();
   const Answers answers(study.rows({.name = "discriminate",
                                     .model = study.network().path,
-                                    .estimators = {kMmse, "softmax"},
+                                    .estimators = {kFewSamples, "softmax"},
                                     .sigma = {sigma},
                                     .data = study.subject().test}));
   const Dataset data = read_dataset(study.subject().test, {.cifar100 = study.subject().cifar100}).value();
   const std::size_t folds = study.quick() ? 5 : 10;
   const std::int64_t epochs = 30;
-  const Labelled robust = ends_of_classes(answers.group(kMmse, sigma)), sure = ends_of_classes(answers.group("softmax", sigma));
+  const Labelled robust = ends_of_classes(answers.group(kFewSamples, sigma)),
+                 sure = ends_of_classes(answers.group("softmax", sigma));
   const Proportion by_p = cross_validated(study, robust, data.x, folds, epochs),
                    by_softmax = cross_validated(study, sure, data.x, folds, epochs);
   findings.method.push_back(fmt::format(
@@ -108,7 +108,8 @@ Findings discriminate(Study& study) {
       "{} from each end of a class. The paper's small convolutional network, with two classes, is trained for {} epochs to "
       "tell one kind from the other; the same for the softmax probability. The paper tests on 10% of the images; here every "
       "image is tested once, by a network that was trained on the other {} of {} parts.",
-      report::counted(study.subject().test_points), kMmse, sigma, robust.points.size(), kFromEachEnd, epochs, folds - 1, folds));
+      report::counted(study.subject().test_points), kFewSamples, sigma, robust.points.size(), kFromEachEnd, epochs, folds - 1,
+      folds));
   const auto words = [](const Proportion& found) {
     return fmt::format("{} ({} to {})", report::percent(found.share), report::percent(found.low), report::percent(found.high));
   };
@@ -120,7 +121,7 @@ Findings discriminate(Study& study) {
   report::Chart chart;
   chart.title = "Accuracy on unseen images";
   chart.mark = report::Mark::bar;
-  chart.x = {.categories = {"p, " + std::string(kMmse), "softmax"}};
+  chart.x = {.categories = {"p, " + std::string(kFewSamples), "softmax"}};
   chart.y = {.label = "accuracy", .low = 0, .high = 1};
   chart.level = 0.5;
   chart.series = {{"", {{0, by_p.share, by_p.low, by_p.high}, {1, by_softmax.share, by_softmax.low, by_softmax.high}}}};

@@ -7,7 +7,7 @@
 
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
-#include "cli/reproduce/study.h"
+#include "cli/reproduce/main_run.h"
 #include "report/words.h"
 
 namespace probust::cli::reproduce {
@@ -20,20 +20,18 @@ struct Trained {
   double pearson = 0, spearman = 0;          // of p and the softmax probability, at the middle sigma
 };
 
-constexpr const char* kMmse = "mmse:10";
-
 Trained measured(Study& study, double lambda) {
   Trained trained{lambda, study.network(lambda), {}, {}, {}};
   const std::string reference = fmt::format("mc:{}", study.sizes().reference);
   const Answers answers(study.rows({.name = "lambda-" + report::rounded(lambda),
                                     .model = trained.network.path,
-                                    .estimators = {reference, "taylor", kMmse, "softmax"},
+                                    .estimators = {reference, "taylor", kFewSamples, "softmax"},
                                     .sigma = study.sigmas()}));
   for (const double sigma : study.sigmas()) {
     const std::vector<double>& p = answers.p(reference, sigma);
     trained.mean_p.push_back(mean_interval(p).mean);
     trained.taylor.push_back(error_of(answers.p("taylor", sigma), p).absolute);
-    trained.mmse.push_back(error_of(answers.p(kMmse, sigma), p).absolute);
+    trained.mmse.push_back(error_of(answers.p(kFewSamples, sigma), p).absolute);
   }
   const Agreement softmax = agreement(answers.p(reference, study.middle_sigma()), answers.p("softmax", study.middle_sigma()));
   trained.pearson = softmax.pearson;
@@ -83,7 +81,7 @@ Findings lambda(Study& study) {
       {"The larger lambda, the more robust the network.", "section 4",
        fmt::format("Mean p at sigma {}: {}.", study.middle_sigma(), list(p)), verdict_of(std::is_sorted(p.begin(), p.end()))},
       {"For more robust networks, the estimators are accurate over a larger sigma.", "section 4.1, figure 2b; preprint, figure 9",
-       fmt::format("Mean error of {} at sigma {}: {}; at sigma {}: {}.", kMmse, study.middle_sigma(), list(mmse),
+       fmt::format("Mean error of {} at sigma {}: {}; at sigma {}: {}.", kFewSamples, study.middle_sigma(), list(mmse),
                    study.sigmas()[largest], list(far)),
        verdict_of(mmse.back() < mmse.front() && far.back() < far.front())},
       {"The same for taylor.", "section 4.1; preprint, figure 9",
