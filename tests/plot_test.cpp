@@ -8,8 +8,10 @@
 #include <limits>
 
 #include "report/axis.h"
+#include "report/density.h"
 #include "report/layout.h"
 #include "report/map.h"
+#include "report/picture_grid.h"
 #include "report/svg_parts.h"
 #include "support/xml.h"
 
@@ -246,6 +248,44 @@ TEST(Plot, LegendsAndTitlesFitTheWidth) {
   EXPECT_EQ(occurrences(text, std::string(200, 'w')), 0U);
   EXPECT_EQ(occurrences(text, "…"), 1U);
   EXPECT_GE(occurrences(text, "font-weight"), 2U);
+}
+
+TEST(Plot, ViolinsAreAsWideAsTheDensity) {
+  // Two clusters of values: the density is largest at the larger one and small between them.
+  std::vector<double> values(60, 0.2);
+  values.insert(values.end(), 30, 0.8);
+  const Density shape = density(values, 1);
+  ASSERT_EQ(shape.heights.size(), 60U);
+  EXPECT_EQ(shape.heights.front(), 0.2);
+  EXPECT_EQ(shape.heights.back(), 0.8);
+  EXPECT_EQ(shape.shares.front(), 1);
+  EXPECT_NEAR(shape.shares.back(), 0.5, 0.03);
+  EXPECT_LT(shape.shares[30], 0.4);
+  EXPECT_TRUE(density({kMissing}, 1).heights.empty());
+}
+
+TEST(Plot, ViolinsShowMedianAndMeanOfEachCategory) {
+  Chart chart{.title = "p", .mark = Mark::violin, .x = {.categories = {"a", "b"}}, .y = {.low = 0, .high = 1}};
+  Series series{"mc", {}};
+  for (int k = 0; k < 20; ++k) series.points.push_back({0, 0.3 + 0.01 * k});
+  series.points.push_back({1, 0.5});
+  series.points.push_back({1, kMissing});
+  chart.series = {series};
+  const std::string text = svg(chart, Surroundings::file);
+  EXPECT_EQ(xml_problem(text), "");
+  EXPECT_TRUE(text.find("20 values: median 0.395, mean 0.395") != std::string::npos) << text;
+  EXPECT_TRUE(text.find("1 values: median 0.5, mean 0.5") != std::string::npos) << text;
+  EXPECT_EQ(occurrences(text, "<circle"), 2);
+}
+
+TEST(Plot, PicturesInRowsAndColumns) {
+  PictureGrid grid{.title = "a < b", .columns = {"low", ""}};
+  const Picture picture{1, 2, 1, {0, 255}};
+  grid.rows = {{"one & two", {{picture, "0.1"}, {picture, ""}}}, {"three", {{}, {picture, "0.2"}}}};
+  const std::string text = svg(grid, Surroundings::page);
+  EXPECT_EQ(xml_problem(text), "");
+  EXPECT_EQ(occurrences(text, "<image"), 3);
+  EXPECT_TRUE(text.find("one &amp; two") != std::string::npos);
 }
 
 }  // namespace

@@ -146,18 +146,20 @@ void describe_gate(CLI::App& app, Arguments& arguments, Command& chosen) {
 }
 
 void describe_reproduce(CLI::App& app, Arguments& arguments, Command& chosen) {
-  CLI::App* command =
-      add_command(app, "reproduce", "the experiments of the papers, with their claims checked, as one HTML page", run_reproduce, chosen);
+  CLI::App* command = add_command(app, "reproduce", "the experiments of the papers, with their claims checked, as one HTML page",
+                                  run_reproduce, chosen);
   command->add_option("EXPERIMENT", arguments.reproduce.experiment, "all, or one of the names below")->required();
   command
-      ->add_option("--data", arguments.data.path,
-                   "generated data (digits), published data (mnist, fashion-mnist, ...; see data fetch), or a file of training points")
+      ->add_option(
+          "--data", arguments.data.path,
+          "generated data (digits), published data (mnist, fashion-mnist, ...; see data fetch), or a file of training points")
       ->required();
   command->add_option("--test", arguments.train.test, "with a file: test points");
-  command->add_option("-o,--output", arguments.output, "the folder to write; what is there already is not computed again")->required();
+  command->add_option("-o,--output", arguments.output, "the folder to write; what is there already is not computed again")
+      ->required();
   command->add_flag("--quick", arguments.reproduce.quick, "fewer epochs, points and copies");
   command->add_option("--cache", arguments.reproduce.cache, "the folder of published data (default: that of data fetch)");
-  add_device_options(*reproduce, arguments);
+  add_device_options(*command, arguments);
   command->add_option("--seed", arguments.seed, "of generated data, training and noise")->capture_default_str();
   command->add_flag("--quiet", arguments.quiet, "no progress on stderr");
   command->footer([] {

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "report/layout.h"
 #include "report/svg_parts.h"
 
 namespace probust::report {
 namespace {
 
-constexpr double kRoom = 8, kGap = 6, kTextHeight = 16;
+constexpr double kGap = 6, kTextHeight = 16;
 
 struct Places {
   double left = 0, top = 0, step = 0, row = 0, width = 0, height = 0;
@@ -36,9 +37,8 @@ Places places_of(const PictureGrid& grid) {
 }
 
 std::string image(const Picture& picture, double x, double y, int side) {
-  return fmt::format(
-      "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" style=\"image-rendering:pixelated\" href=\"{}\"/>\n", px(x), px(y), side,
-      side, png_uri(picture));
+  return fmt::format("<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" style=\"image-rendering:pixelated\" href=\"{}\"/>\n",
+                     px(x), px(y), side, side, png_uri(picture));
 }
 
 }  // namespace
@@ -50,8 +50,9 @@ std::string svg(const PictureGrid& grid, Surroundings surroundings) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\"{2} role=\"img\" "
       "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" font-size=\"{3}\" fill=\"currentColor\" {4}>\n"
       "<title>{5}</title>\n",
-      places.width, places.height, file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", places.width, places.height) : "", kFont,
-      file ? "color=\"#222\"" : fmt::format("style=\"width:100%;max-width:{:.0f}px;height:auto\"", places.width), escaped(grid.title));
+      places.width, places.height, file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", places.width, places.height) : "",
+      kFont, file ? "color=\"#222\"" : fmt::format("style=\"width:100%;max-width:{:.0f}px;height:auto\"", places.width),
+      escaped(grid.title));
   if (file) text += fmt::format("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", places.width, places.height);
   if (!grid.title.empty())
     text += text_at(kRoom, kRoom + kTitleFont, shortened(grid.title, places.width - 2 * kRoom),

@@ -280,11 +280,13 @@ class Drawing {
       path += fmt::format("L{} {}", px(x - half * shape.shares[h]), px(at_y(shape.heights[h])));
     const MeanInterval mean = mean_interval(values);
     const double median = quantile_of(values, 0.5);
-    std::string text = titled(fmt::format("<path d=\"{}z\" fill-opacity=\".35\" stroke=\"currentColor\" stroke-width=\"1\"", path), "path",
-                              fmt::format("{} values: median {:.3g}, mean {:.3g}", values.size(), median, mean.mean));
+    std::string text =
+        titled(fmt::format("<path d=\"{}z\" fill-opacity=\".35\" stroke=\"currentColor\" stroke-width=\"1\"", path), "path",
+               fmt::format("{} values: median {:.3g}, mean {:.3g}", values.size(), median, mean.mean));
     text += line_from(x - half, at_y(median), x + half, at_y(median), " stroke=\"currentColor\" stroke-width=\"1.5\"");
     if (values.size() > 1)
-      text += fmt::format("<path d=\"M{} {}V{}\" stroke=\"currentColor\" stroke-width=\"2\"/>\n", px(x), px(at_y(mean.low)), px(at_y(mean.high)));
+      text += fmt::format("<path d=\"M{} {}V{}\" stroke=\"currentColor\" stroke-width=\"2\"/>\n", px(x), px(at_y(mean.low)),
+                          px(at_y(mean.high)));
     return text + fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"3\"/>\n", px(x), px(at_y(mean.mean)));
   }
 

@@ -62,8 +62,9 @@ Findings bias(Study& study) {
        fmt::format("The classes' means by the two estimators have a correlation of {} and differ by {} on average.",
                    report::rounded(agree.pearson), report::rounded(agree.mae)),
        verdict_of(agree.pearson > 0.9 && agree.mae < 0.1)}};
-  findings.figures = {{"bias", "p of the points of each class by two estimators. Lines are medians, dots are means with their 95% intervals.",
-                       chart}};
+  findings.figures = {
+      {"bias", "p of the points of each class by two estimators. Lines are medians, dots are means with their 95% intervals.",
+       chart}};
   findings.sheets = {sheet};
   return findings;
 }

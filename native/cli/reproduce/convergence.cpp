@@ -33,17 +33,21 @@ struct Curve {
 
 std::string estimator(const std::string& name, double samples) { return fmt::format("{}:{:.0f}", name, samples); }
 
-Curve curve_of(Study& study, const std::string& model, const std::string& name, const std::vector<double>& samples, double limit) {
+Curve curve_of(Study& study, const std::string& model, const std::string& name, const std::vector<double>& samples,
+               double limit) {
   Question question{.name = "convergence-" + name, .model = model, .sigma = {study.middle_sigma()}};
   for (const double count : samples) question.estimators.push_back(estimator(name, count));
   const Answers answers(study.rows(question));
-  Question reference{.name = question.name + "-limit", .model = model, .estimators = {estimator(name, limit)},
-                     .sigma = question.sigma, .seed = 1};
+  Question reference{.name = question.name + "-limit",
+                     .model = model,
+                     .estimators = {estimator(name, limit)},
+                     .sigma = question.sigma,
+                     .seed = 1};
   const Answers limits(study.rows(reference));
   Curve curve{name, samples, {}, {}};
   for (const double count : samples) {
-    const ErrorOf error =
-        error_of(answers.p(estimator(name, count), study.middle_sigma()), limits.p(reference.estimators[0], study.middle_sigma()));
+    const ErrorOf error = error_of(answers.p(estimator(name, count), study.middle_sigma()),
+                                   limits.p(reference.estimators[0], study.middle_sigma()));
     curve.absolute.push_back(error.absolute);
     curve.relative.push_back(error.relative);
   }
@@ -55,10 +59,12 @@ Figure figure_of(const char* name, const char* what, const std::vector<Curve>& c
   chart.title = fmt::format("{} difference of p to its limit", what);
   chart.x = {.label = "samples per point", .logarithmic = true};
   chart.y = {.label = "mean over the points", .logarithmic = true};
-  for (const Curve& curve : curves) chart.series.push_back(line(curve.name, curve.samples, relative ? curve.relative : curve.absolute));
+  for (const Curve& curve : curves)
+    chart.series.push_back(line(curve.name, curve.samples, relative ? curve.relative : curve.absolute));
   if (!relative) chart.level = kTolerance;
-  return {name, fmt::format("{} difference to the same estimator with many more samples and another seed.{}", what,
-                            relative ? "" : " The dashed line is what counts as converged here."),
+  return {name,
+          fmt::format("{} difference to the same estimator with many more samples and another seed.{}", what,
+                      relative ? "" : " The dashed line is what counts as converged here."),
           chart};
 }
 
@@ -82,7 +88,8 @@ Findings convergence(Study& study) {
 
   Findings findings;
   findings.method.push_back(fmt::format(
-      "Monte Carlo (mc) with up to {:.0f} copies and the MMSE estimator (mmse) with up to {:.0f} samples, at sigma {}. The limits "
+      "Monte Carlo (mc) with up to {:.0f} copies and the MMSE estimator (mmse) with up to {:.0f} samples, at sigma {}. The "
+      "limits "
       "have {:.0f} copies and {:.0f} samples, drawn with another seed. Converged means a mean difference of at most {}.",
       most, samples.back(), study.middle_sigma(), limit, mmse_limit, kTolerance));
   const double slope = std::log(mc.absolute.back() / mc.absolute.front()) / std::log(copies.back() / copies.front());

@@ -11,7 +11,7 @@
 #include "cli/messages.h"
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
-#include "cli/reproduce/study.h"
+#include "cli/reproduce/main_run.h"
 #include "probust/analysis/ranking.h"
 #include "probust/analysis/summary.h"
 #include "probust/noise/noise.h"
@@ -22,7 +22,6 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr const char* kMmse = "mmse:10";
 constexpr std::int64_t kFromEachEnd = 25;  // images of a class, as in the paper
 
 struct Labelled {
@@ -48,7 +47,8 @@ struct Part {
   Tensor x;
   std::vector<std::int64_t> labels;
 };
-Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const Tensor& x, std::size_t folds, std::size_t fold, bool inside) {
+Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const Tensor& x, std::size_t folds, std::size_t fold,
+             bool inside) {
   std::vector<std::int64_t> points, labels;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if ((k % folds == fold) != inside) continue;
@@ -62,7 +62,8 @@ Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const T
 Proportion cross_validated(const Study& study, const Labelled& all, const Tensor& x, std::size_t folds, std::int64_t epochs) {
   std::vector<std::size_t> order(all.points.size());
   std::vector<std::pair<double, std::size_t>> keys;
-  for (std::size_t k = 0; k < order.size(); ++k) keys.emplace_back(NoiseStream(study.seed(), static_cast<std::uint32_t>(k), 0, 7).normal(), k);
+  for (std::size_t k = 0; k < order.size(); ++k)
+    keys.emplace_back(NoiseStream(study.seed(), static_cast<std::uint32_t>(k), 0, 7).normal(), k);
   std::sort(keys.begin(), keys.end());
   std::transform(keys.begin(), keys.end(), order.begin(), [](const auto& key) { return key.second; });
   std::int64_t right = 0;
@@ -74,7 +75,8 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
         trainer.stop, [&] { return trainer.epochs(epochs, {.rate = 2e-3, .decay = 0.05, .schedule = Schedule::cosine}), 0; },
         [] { return std::string("the folds are trained again next time"); });
     if (status != 0) throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "the same command goes on"};
-    right += std::llround(evaluate(trainer.network(), unseen.x, unseen.labels).accuracy * static_cast<double>(unseen.labels.size()));
+    right +=
+        std::llround(evaluate(trainer.network(), unseen.x, unseen.labels).accuracy * static_cast<double>(unseen.labels.size()));
   }
   return proportion(right, static_cast<std::int64_t>(order.size()));
 }
@@ -91,13 +93,14 @@ Findings discriminate(Study& study) {
   const double sigma = study.middle_sigma();
   const Answers answers(study.rows({.name = "discriminate",
                                     .model = study.network().path,
-                                    .estimators = {kMmse, "softmax"},
+                                    .estimators = {kFewSamples, "softmax"},
                                     .sigma = {sigma},
                                     .data = study.subject().test}));
   const Dataset data = read_dataset(study.subject().test, {.cifar100 = study.subject().cifar100}).value();
   const std::size_t folds = study.quick() ? 5 : 10;
   const std::int64_t epochs = 30;
-  const Labelled robust = ends_of_classes(answers.group(kMmse, sigma)), sure = ends_of_classes(answers.group("softmax", sigma));
+  const Labelled robust = ends_of_classes(answers.group(kFewSamples, sigma)),
+                 sure = ends_of_classes(answers.group("softmax", sigma));
   const Proportion by_p = cross_validated(study, robust, data.x, folds, epochs),
                    by_softmax = cross_validated(study, sure, data.x, folds, epochs);
   findings.method.push_back(fmt::format(
@@ -105,27 +108,29 @@ Findings discriminate(Study& study) {
       "{} from each end of a class. The paper's small convolutional network, with two classes, is trained for {} epochs to "
       "tell one kind from the other; the same for the softmax probability. The paper tests on 10% of the images; here every "
       "image is tested once, by a network that was trained on the other {} of {} parts.",
-      report::counted(study.subject().test_points), kMmse, sigma, robust.points.size(), kFromEachEnd, epochs, folds - 1, folds));
+      report::counted(study.subject().test_points), kFewSamples, sigma, robust.points.size(), kFromEachEnd, epochs, folds - 1,
+      folds));
   const auto words = [](const Proportion& found) {
     return fmt::format("{} ({} to {})", report::percent(found.share), report::percent(found.low), report::percent(found.high));
   };
-  findings.claims = {{"A network separates images with a large p from those with a small p better than images with a large and a small softmax "
-                      "probability: 92% against 58% on CIFAR-10.",
-                      "section 4.3",
-                      fmt::format("Accuracy on unseen images: {} for p, {} for softmax.", words(by_p), words(by_softmax)),
-                      verdict_of(by_p.low > by_softmax.high || (by_p.share > by_softmax.share && by_p.low > by_softmax.share))}};
+  findings.claims = {
+      {"A network separates images with a large p from those with a small p better than images with a large and a small softmax "
+       "probability: 92% against 58% on CIFAR-10.",
+       "section 4.3", fmt::format("Accuracy on unseen images: {} for p, {} for softmax.", words(by_p), words(by_softmax)),
+       verdict_of(by_p.low > by_softmax.high || (by_p.share > by_softmax.share && by_p.low > by_softmax.share))}};
   report::Chart chart;
   chart.title = "Accuracy on unseen images";
   chart.mark = report::Mark::bar;
-  chart.x = {.categories = {"p, " + std::string(kMmse), "softmax"}};
+  chart.x = {.categories = {"p, " + std::string(kFewSamples), "softmax"}};
   chart.y = {.label = "accuracy", .low = 0, .high = 1};
   chart.level = 0.5;
   chart.series = {{"", {{0, by_p.share, by_p.low, by_p.high}, {1, by_softmax.share, by_softmax.low, by_softmax.high}}}};
   findings.figures = {{"accuracy", "With 95% intervals. The dashed line is chance.", chart}};
-  Sheet sheet{"discriminate", "Accuracy of telling apart the two ends of each class.", columns({"probability", "images", "right", "accuracy", "low", "high"})};
+  Sheet sheet{"discriminate", "Accuracy of telling apart the two ends of each class.",
+              columns({"probability", "images", "right", "accuracy", "low", "high"})};
   for (const auto& [name, found] : {std::pair(std::string("p"), by_p), std::pair(std::string("softmax"), by_softmax)})
-    sheet.rows.push_back({name, std::to_string(found.of), std::to_string(found.count), report::rounded(found.share), report::rounded(found.low),
-                          report::rounded(found.high)});
+    sheet.rows.push_back({name, std::to_string(found.of), std::to_string(found.count), report::rounded(found.share),
+                          report::rounded(found.low), report::rounded(found.high)});
   findings.sheets = {sheet};
   return findings;
 }

@@ -64,9 +64,10 @@ Findings distribution(Study& study) {
     differences.push_back(report::rounded(gap));
   }
   Findings findings;
-  findings.method.push_back(fmt::format("p of every point by {} and {}. The distance of two distributions is the largest difference "
-                                        "of their distribution functions (Kolmogorov and Smirnov).",
-                                        run.reference, run.mmse));
+  findings.method.push_back(
+      fmt::format("p of every point by {} and {}. The distance of two distributions is the largest difference "
+                  "of their distribution functions (Kolmogorov and Smirnov).",
+                  run.reference, run.mmse));
   findings.claims = {
       {"The more noise, the smaller p.", "preprint, figure 7",
        fmt::format("Mean p at sigma {}: {}.", fmt::join(study.sigmas(), ", "), fmt::join(texts(means), ", ")),
@@ -75,9 +76,10 @@ Findings distribution(Study& study) {
        fmt::format("The distances of the two distributions are {} at these sigmas; confirmed if none is above 0.1.",
                    fmt::join(differences, ", ")),
        verdict_of(farthest <= 0.1)}};
-  findings.figures = {{"distribution",
-                       "Each shape is as wide as there are points with this p. Lines are medians, dots are means with their 95% intervals.",
-                       chart}};
+  findings.figures = {
+      {"distribution",
+       "Each shape is as wide as there are points with this p. Lines are medians, dots are means with their 95% intervals.",
+       chart}};
   findings.sheets = {sheet};
   return findings;
 }

@@ -17,9 +17,7 @@ struct Errors {
   std::string estimator;
   std::vector<double> absolute, relative;
 
-  double mean() const {
-    return std::accumulate(absolute.begin(), absolute.end(), 0.0) / static_cast<double>(absolute.size());
-  }
+  double mean() const { return std::accumulate(absolute.begin(), absolute.end(), 0.0) / static_cast<double>(absolute.size()); }
 };
 
 std::vector<Errors> errors_of(const Answers& answers, const std::vector<std::string>& estimators, const std::string& reference,
@@ -50,11 +48,13 @@ report::Chart chart_of(const std::string& title, const std::vector<Errors>& erro
   chart.title = title;
   chart.x = {.label = "sigma", .every_value = true};
   chart.y = {.label = relative ? "mean of |p - p_mc| / p_mc" : "mean of |p - p_mc|", .low = 0};
-  for (const Errors& each : errors) chart.series.push_back(line(each.estimator, sigmas, relative ? each.relative : each.absolute));
+  for (const Errors& each : errors)
+    chart.series.push_back(line(each.estimator, sigmas, relative ? each.relative : each.absolute));
   return chart;
 }
 
-Sheet sheet_of(const char* name, const std::string& caption, const std::vector<Errors>& errors, const std::vector<double>& sigmas) {
+Sheet sheet_of(const char* name, const std::string& caption, const std::vector<Errors>& errors,
+               const std::vector<double>& sigmas) {
   std::vector<std::string> titles = {"estimator"};
   for (const char* kind : {"absolute", "relative"}) {
     for (const double sigma : sigmas) titles.push_back(fmt::format("{}, sigma {}", kind, sigma));
@@ -86,7 +86,8 @@ Findings error(Study& study) {
   double floor = 0, linear_floor = 0;  // what the copies of the reference add to every error
   for (const double sigma : sigmas) {
     floor += sampling_error(answers.p(run.reference, sigma), study.sizes().reference) / static_cast<double>(sigmas.size());
-    linear_floor += sampling_error(linear_answers.p(run.reference, sigma), study.sizes().reference) / static_cast<double>(sigmas.size());
+    linear_floor +=
+        sampling_error(linear_answers.p(run.reference, sigma), study.sizes().reference) / static_cast<double>(sigmas.size());
   }
 
   const double taylor = mean_of(paper, "taylor"), taylor_mvs = mean_of(paper, "taylor_mvs"), mmse = mean_of(paper, run.mmse),
@@ -97,7 +98,8 @@ Findings error(Study& study) {
   findings.method.push_back(fmt::format(
       "The reference is {}, whose own mean error is about {}. Points: {}. The network has a test accuracy of {}, the linear "
       "classifier of {}. Means of errors are over the points and sigmas {}.",
-      run.reference, report::rounded(floor), report::counted(static_cast<std::int64_t>(answers.p(run.reference, sigmas[0]).size())),
+      run.reference, report::rounded(floor),
+      report::counted(static_cast<std::int64_t>(answers.p(run.reference, sigmas[0]).size())),
       report::percent(network.test_accuracy), report::percent(linear.test_accuracy), fmt::join(sigmas, ", ")));
   bool smaller = true;
   for (const Errors& each : paper) smaller = smaller && grows(each);
@@ -124,13 +126,16 @@ Findings error(Study& study) {
        fmt::format("At equal cost, {} passes for each point, mmse:5 has a mean error of {}, and {} of {}.", run.equal_passes,
                    report::rounded(mmse5), run.equal_mc, report::rounded(mc)),
        verdict_of(mmse5 < mc)}};
-  findings.figures = {
-      {"absolute", "Absolute errors of the paper's estimators on the network.", chart_of("Absolute error, network", paper, sigmas, false)},
-      {"relative", "Relative errors of the paper's estimators on the network.", chart_of("Relative error, network", paper, sigmas, true)},
-      {"equal-cost",
-       fmt::format("Estimators with {} passes for each point: mmse:5, Monte Carlo, and three of probust's own.", run.equal_passes),
-       chart_of("Absolute error at equal cost, network", equal, sigmas, false)},
-      {"linear", "Absolute errors on the linear classifier.", chart_of("Absolute error, linear classifier", straight, sigmas, false)}};
+  findings.figures = {{"absolute", "Absolute errors of the paper's estimators on the network.",
+                       chart_of("Absolute error, network", paper, sigmas, false)},
+                      {"relative", "Relative errors of the paper's estimators on the network.",
+                       chart_of("Relative error, network", paper, sigmas, true)},
+                      {"equal-cost",
+                       fmt::format("Estimators with {} passes for each point: mmse:5, Monte Carlo, and three of probust's own.",
+                                   run.equal_passes),
+                       chart_of("Absolute error at equal cost, network", equal, sigmas, false)},
+                      {"linear", "Absolute errors on the linear classifier.",
+                       chart_of("Absolute error, linear classifier", straight, sigmas, false)}};
   findings.sheets = {sheet_of("network", "The paper's estimators on the network.", paper, sigmas),
                      sheet_of("equal-cost", "Estimators of equal cost on the network.", equal, sigmas),
                      sheet_of("linear", "The linear classifier.", straight, sigmas)};

@@ -86,11 +86,11 @@ Findings gallery(Study& study) {
   const std::map<std::int64_t, RowGroup> robust = by_class(answers.group(run.mmse, sigma)),
                                          softmax = by_class(answers.group("softmax", sigma));
   const double of_p = correlation_with_contrast(study, robust), of_softmax = correlation_with_contrast(study, softmax);
-  findings.method.push_back(
-      fmt::format("Images of each class with the smallest and the largest p ({}, sigma {}), and with the smallest and the largest "
-                  "softmax probability. The number below an image is this probability. The contrast of an image is the standard "
-                  "deviation of its values.",
-                  run.mmse, sigma));
+  findings.method.push_back(fmt::format(
+      "Images of each class with the smallest and the largest p ({}, sigma {}), and with the smallest and the largest "
+      "softmax probability. The number below an image is this probability. The contrast of an image is the standard "
+      "deviation of its values.",
+      run.mmse, sigma));
   findings.claims = {
       {"Images with a small p have an object of a similar colour as the background; those with a large p have a strong contrast.",
        "section 4.3, figure 3",
@@ -100,15 +100,17 @@ Findings gallery(Study& study) {
       {"For the softmax probability, such a difference is less evident.", "preprint, figure 12",
        fmt::format("Its correlation with the contrast is {}, that of p {}.", report::rounded(of_softmax), report::rounded(of_p)),
        verdict_of(std::fabs(of_softmax) < std::fabs(of_p))}};
-  findings.figures = {{"p", "The least and the most robust images by p.", grid_of(study, robust, fmt::format("p by {} at sigma {}", run.mmse, sigma))},
+  findings.figures = {{"p", "The least and the most robust images by p.",
+                       grid_of(study, robust, fmt::format("p by {} at sigma {}", run.mmse, sigma))},
                       {"softmax", "The same by the softmax probability.", grid_of(study, softmax, "Softmax probability")}};
-  Sheet sheet{"points", "p, softmax probability and contrast of every point.", columns({"index", "class", "p", "softmax", "contrast"}, true)};
+  Sheet sheet{"points", "p, softmax probability and contrast of every point.",
+              columns({"index", "class", "p", "softmax", "contrast"}, true)};
   sheet.in_report = false;
   const RowGroup &by_p = answers.group(run.mmse, sigma), &by_softmax = answers.group("softmax", sigma);
   for (std::size_t i = 0; i < by_p.rows.size(); ++i) {
     const Row& row = *by_p.rows[i];
-    sheet.rows.push_back({std::to_string(row.index), std::to_string(row.label.value_or(row.predicted)), fmt::format("{:.6g}", row.estimate.p),
-                          fmt::format("{:.6g}", by_softmax.rows[i]->estimate.p),
+    sheet.rows.push_back({std::to_string(row.index), std::to_string(row.label.value_or(row.predicted)),
+                          fmt::format("{:.6g}", row.estimate.p), fmt::format("{:.6g}", by_softmax.rows[i]->estimate.p),
                           fmt::format("{:.6g}", contrast(study.test().x.row(row.index)))});
   }
   findings.sheets = {sheet};

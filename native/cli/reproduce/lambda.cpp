@@ -7,7 +7,7 @@
 
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
-#include "cli/reproduce/study.h"
+#include "cli/reproduce/main_run.h"
 #include "report/words.h"
 
 namespace probust::cli::reproduce {
@@ -20,20 +20,18 @@ struct Trained {
   double pearson = 0, spearman = 0;          // of p and the softmax probability, at the middle sigma
 };
 
-constexpr const char* kMmse = "mmse:10";
-
 Trained measured(Study& study, double lambda) {
   Trained trained{lambda, study.network(lambda), {}, {}, {}};
   const std::string reference = fmt::format("mc:{}", study.sizes().reference);
   const Answers answers(study.rows({.name = "lambda-" + report::rounded(lambda),
                                     .model = trained.network.path,
-                                    .estimators = {reference, "taylor", kMmse, "softmax"},
+                                    .estimators = {reference, "taylor", kFewSamples, "softmax"},
                                     .sigma = study.sigmas()}));
   for (const double sigma : study.sigmas()) {
     const std::vector<double>& p = answers.p(reference, sigma);
     trained.mean_p.push_back(mean_interval(p).mean);
     trained.taylor.push_back(error_of(answers.p("taylor", sigma), p).absolute);
-    trained.mmse.push_back(error_of(answers.p(kMmse, sigma), p).absolute);
+    trained.mmse.push_back(error_of(answers.p(kFewSamples, sigma), p).absolute);
   }
   const Agreement softmax = agreement(answers.p(reference, study.middle_sigma()), answers.p("softmax", study.middle_sigma()));
   trained.pearson = softmax.pearson;
@@ -47,7 +45,8 @@ Figure figure_of(const Study& study, const std::vector<Trained>& all, const char
   chart.title = title;
   chart.x = {.label = "sigma", .every_value = true};
   chart.y = {.label = y, .low = 0};
-  for (const Trained& each : all) chart.series.push_back(line(fmt::format("lambda {}", each.lambda), study.sigmas(), each.*values));
+  for (const Trained& each : all)
+    chart.series.push_back(line(fmt::format("lambda {}", each.lambda), study.sigmas(), each.*values));
   return {name, fmt::format("{}, for networks trained with different lambda.", title), chart};
 }
 
@@ -82,7 +81,7 @@ Findings lambda(Study& study) {
       {"The larger lambda, the more robust the network.", "section 4",
        fmt::format("Mean p at sigma {}: {}.", study.middle_sigma(), list(p)), verdict_of(std::is_sorted(p.begin(), p.end()))},
       {"For more robust networks, the estimators are accurate over a larger sigma.", "section 4.1, figure 2b; preprint, figure 9",
-       fmt::format("Mean error of {} at sigma {}: {}; at sigma {}: {}.", kMmse, study.middle_sigma(), list(mmse),
+       fmt::format("Mean error of {} at sigma {}: {}; at sigma {}: {}.", kFewSamples, study.middle_sigma(), list(mmse),
                    study.sigmas()[largest], list(far)),
        verdict_of(mmse.back() < mmse.front() && far.back() < far.front())},
       {"The same for taylor.", "section 4.1; preprint, figure 9",
@@ -90,8 +89,7 @@ Findings lambda(Study& study) {
        verdict_of(taylor.back() < taylor.front())},
       {"The softmax probability and p are hardly correlated for the network without regularisation, more for robust ones, and "
        "even then only mildly.",
-       "preprint, figure 3",
-       fmt::format("Pearson's correlation at sigma {}: {}.", study.middle_sigma(), list(correlation)),
+       "preprint, figure 3", fmt::format("Pearson's correlation at sigma {}: {}.", study.middle_sigma(), list(correlation)),
        verdict_of(correlation.front() < 0.5 && correlation.back() > correlation.front() && correlation.back() < 0.9)}};
   findings.figures = {figure_of(study, all, "mean-p", "Mean p", "mean p", &Trained::mean_p),
                       figure_of(study, all, "mmse-error", "Error of mmse:10", "mean of |p - p_mc|", &Trained::mmse),
@@ -104,9 +102,9 @@ Findings lambda(Study& study) {
     for (std::size_t k = 0; k < study.sigmas().size(); ++k) {
       const bool softmax = k == middle;
       sheet.rows.push_back({fmt::format("{}", each.lambda), report::rounded(each.network.test_accuracy),
-                            fmt::format("{}", study.sigmas()[k]), report::rounded(each.mean_p[k]), report::rounded(each.taylor[k]),
-                            report::rounded(each.mmse[k]), softmax ? report::rounded(each.pearson) : "",
-                            softmax ? report::rounded(each.spearman) : ""});
+                            fmt::format("{}", study.sigmas()[k]), report::rounded(each.mean_p[k]),
+                            report::rounded(each.taylor[k]), report::rounded(each.mmse[k]),
+                            softmax ? report::rounded(each.pearson) : "", softmax ? report::rounded(each.spearman) : ""});
     }
   }
   findings.sheets = {sheet};

@@ -34,9 +34,13 @@ MainRun main_run(Study& study) {
   run.equal_cost = {"mmse:5", run.equal_mc, fmt::format("probit:{}", run.equal_passes),
                     fmt::format("probit:{}:pooled", run.equal_passes), fmt::format("regression:{}", run.equal_passes)};
   run.linear = {"taylor", "taylor_mvs", run.mmse, "softmax"};
-  run.of_network = {.name = "network", .model = study.network().path, .estimators = together({{run.reference}, run.paper, run.equal_cost}),
+  run.of_network = {.name = "network",
+                    .model = study.network().path,
+                    .estimators = together({{run.reference}, run.paper, run.equal_cost}),
                     .sigma = study.sigmas()};
-  run.of_linear = {.name = "linear", .model = study.linear().path, .estimators = together({{run.reference}, run.linear}),
+  run.of_linear = {.name = "linear",
+                   .model = study.linear().path,
+                   .estimators = together({{run.reference}, run.linear}),
                    .sigma = study.sigmas()};
   return run;
 }

@@ -10,6 +10,9 @@
 
 namespace probust::cli::reproduce {
 
+/// The MMSE estimator with as few samples as the paper says are enough.
+inline constexpr const char* kFewSamples = "mmse:10";
+
 struct MainRun {
   Question of_network, of_linear;
   std::string reference;       ///< "mc:10000"

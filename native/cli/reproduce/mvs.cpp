@@ -22,7 +22,7 @@ std::vector<double> boundary_norms(const Study& study, const std::string& path, 
   arguments.model = path;
   const Shape point = point_shape(x);
   const std::unique_ptr<Executor> executor = make_device(load_graph(load_model(arguments, point), point, arguments), arguments);
-  const std::int64_t classes = executor->classes(), d = size_of(point);
+  const std::int64_t classes = executor->classes(), d = element_count(point);
   std::vector<double> norms;
   const auto take = [&](std::int64_t, std::span<const float> jacobian) {
     for (std::int64_t i = 0; i < classes; ++i) {
@@ -79,7 +79,8 @@ Findings mvs(Study& study) {
   for (const double sigma : study.sigmas()) tempered.push_back("softmax:" + shortest_text(std::round(1e4 * sigma * k) / 1e4));
   for (const std::string& each : tempered) question.estimators.push_back(each);
   const Answers straight(study.rows(question));
-  Sheet softmax{"softmax", "Mean difference of softmax to taylor_mvs, linear classifier.", columns({"sigma", "T = sigma k", "at T", "at T = 1"}, true)};
+  Sheet softmax{"softmax", "Mean difference of softmax to taylor_mvs, linear classifier.",
+                columns({"sigma", "T = sigma k", "at T", "at T = 1"}, true)};
   bool closer = true;
   double worst = 0;
   for (std::size_t s = 0; s < study.sigmas().size(); ++s) {

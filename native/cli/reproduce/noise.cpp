@@ -66,14 +66,18 @@ Findings noise(Study& study) {
     if (sigma == 0) continue;
     const std::vector<double>& p = answers.p(run.reference, sigma);
     const auto lost = std::count_if(p.begin(), p.end(), [](double each) { return each < 0.5; });
-    sheet.rows.push_back({fmt::format("{}", sigma), fmt::format("{:.1f}", 20 * std::log10((brightness.white - brightness.black) / sigma)),
-                          report::rounded(mean_interval(p).mean), report::percent(static_cast<double>(lost) / static_cast<double>(p.size()))});
+    sheet.rows.push_back(
+        {fmt::format("{}", sigma), fmt::format("{:.1f}", 20 * std::log10((brightness.white - brightness.black) / sigma)),
+         report::rounded(mean_interval(p).mean), report::percent(static_cast<double>(lost) / static_cast<double>(p.size()))});
   }
-  findings.method.push_back(fmt::format("One noisy copy of {} test images at every sigma; below it, p of the image by {}.", points.size(), run.reference));
-  findings.claims = {{"The levels of noise in the experiments are visually significant.", "preprint, figures 14 to 17",
-                      fmt::format("The smallest sigma, {}, is {} dB below the range of pixel values, the largest, {}, {} dB. The reader can judge.",
-                                  scales[1], sheet.rows.front()[1], scales.back(), sheet.rows.back()[1]),
-                      Verdict::not_tested}};
+  findings.method.push_back(fmt::format("One noisy copy of {} test images at every sigma; below it, p of the image by {}.",
+                                        points.size(), run.reference));
+  findings.claims = {
+      {"The levels of noise in the experiments are visually significant.", "preprint, figures 14 to 17",
+       fmt::format(
+           "The smallest sigma, {}, is {} dB below the range of pixel values, the largest, {}, {} dB. The reader can judge.",
+           scales[1], sheet.rows.front()[1], scales.back(), sheet.rows.back()[1]),
+       Verdict::not_tested}};
   findings.figures = {{"noise", "Noisy copies. The number below an image is its p.", grid}};
   findings.sheets = {sheet};
   return findings;

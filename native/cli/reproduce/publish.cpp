@@ -46,20 +46,23 @@ std::string words_of(const Experiment& experiment, const Findings& findings) {
 }
 
 std::string html_of(const Claim& claim) {
-  return fmt::format("<li><p><b>{}.</b> The paper ({}): {}</p>\n<p>Found: {}</p></li>\n", report::html_text(text_of(claim.verdict)),
-                     report::html_text(claim.where), report::html_text(claim.paper), report::html_text(claim.found));
+  return fmt::format("<li><p><b>{}.</b> The paper ({}): {}</p>\n<p>Found: {}</p></li>\n",
+                     report::html_text(text_of(claim.verdict)), report::html_text(claim.where), report::html_text(claim.paper),
+                     report::html_text(claim.found));
 }
 
 std::string html_of(const Figure& figure) {
   if (const auto* chart = std::get_if<report::Chart>(&figure.content)) return report::figure(*chart, figure.caption);
-  return fmt::format("<figure>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n{1}</div>\n"
-                     "<figcaption>{0}</figcaption>\n</figure>\n",
-                     report::html_text(figure.caption), svg_of(figure, report::Surroundings::page));
+  return fmt::format(
+      "<figure>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n{1}</div>\n"
+      "<figcaption>{0}</figcaption>\n</figure>\n",
+      report::html_text(figure.caption), svg_of(figure, report::Surroundings::page));
 }
 
 std::string section_of(const Done& done) {
   std::string html;
-  html += fmt::format("<p class=\"quiet\">{}</p>\n", report::html_text(fmt::format("{} · {}", done.experiment->paper, report::duration(done.seconds))));
+  html += fmt::format("<p class=\"quiet\">{}</p>\n",
+                      report::html_text(fmt::format("{} · {}", done.experiment->paper, report::duration(done.seconds))));
   for (const std::string& paragraph : done.findings.method) html += report::paragraph(paragraph);
   html += "<ul>\n";
   for (const Claim& claim : done.findings.claims) html += html_of(claim);
@@ -72,7 +75,8 @@ std::string section_of(const Done& done) {
 }
 
 std::string overview(const std::vector<Done>& all) {
-  report::Table table{"All claims.", {{"experiment", false}, {"the paper says", false}, {"found", false}, {"verdict", false}}, {}, true};
+  report::Table table{
+      "All claims.", {{"experiment", false}, {"the paper says", false}, {"found", false}, {"verdict", false}}, {}, true};
   for (const Done& done : all) {
     for (const Claim& claim : done.findings.claims)
       table.rows.push_back({std::string(done.experiment->name), claim.paper, claim.found, std::string(text_of(claim.verdict))});
@@ -85,7 +89,8 @@ std::string counted_verdicts(const std::vector<Done>& all) {
   for (const Verdict verdict : {Verdict::confirmed, Verdict::not_confirmed, Verdict::not_tested}) {
     std::int64_t count = 0;
     for (const Done& done : all)
-      count += std::count_if(done.findings.claims.begin(), done.findings.claims.end(), [&](const Claim& claim) { return claim.verdict == verdict; });
+      count += std::count_if(done.findings.claims.begin(), done.findings.claims.end(),
+                             [&](const Claim& claim) { return claim.verdict == verdict; });
     parts.push_back(fmt::format("{} {}", count, text_of(verdict)));
   }
   return fmt::format("Of the papers' claims, {} are {}.", parts[0].substr(0, parts[0].find(' ')), "confirmed") +
@@ -99,7 +104,8 @@ void write_files(const Study& study, const Done& done) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   const auto path = [&](const std::string& name) { return (std::filesystem::path(folder) / name).string(); };
-  for (const Figure& figure : done.findings.figures) write_text_file(path(figure.name + ".svg"), svg_of(figure, report::Surroundings::file));
+  for (const Figure& figure : done.findings.figures)
+    write_text_file(path(figure.name + ".svg"), svg_of(figure, report::Surroundings::file));
   for (const Sheet& sheet : done.findings.sheets) write_text_file(path(sheet.name + ".csv"), csv_of(sheet));
   write_text_file(path("findings.txt"), words_of(*done.experiment, done.findings));
 }
@@ -107,21 +113,24 @@ void write_files(const Study& study, const Done& done) {
 std::string report_page(const Study& study, const std::vector<Done>& all) {
   const Subject& subject = study.subject();
   std::string html = fmt::format("<main>\n<h1>{}</h1>\n", report::html_text("The papers’ experiments on " + subject.description));
-  html += report::paragraph(fmt::format("{} training points, {} test points, {} classes.{} {}", report::counted(subject.training_points),
-                                        report::counted(subject.test_points), subject.classes,
-                                        study.quick() ? " With --quick: fewer epochs, points and copies than without." : "",
-                                        counted_verdicts(all)));
-  html += report::paragraph("p is the probability that the classifier’s answer for a point survives Gaussian noise with the standard deviation sigma. "
-                            "Verdicts are about these data and these networks.");
+  html += report::paragraph(
+      fmt::format("{} training points, {} test points, {} classes.{} {}", report::counted(subject.training_points),
+                  report::counted(subject.test_points), subject.classes,
+                  study.quick() ? " With --quick: fewer epochs, points and copies than without." : "", counted_verdicts(all)));
+  html += report::paragraph(
+      "p is the probability that the classifier’s answer for a point survives Gaussian noise with the standard deviation sigma. "
+      "Verdicts are about these data and these networks.");
   html += "<nav><ul>\n";
-  for (const Done& done : all) html += fmt::format("<li><a href=\"#{0}\">{1}</a></li>\n", done.experiment->name, report::html_text(done.experiment->title));
+  for (const Done& done : all)
+    html += fmt::format("<li><a href=\"#{0}\">{1}</a></li>\n", done.experiment->name, report::html_text(done.experiment->title));
   html += "</ul></nav>\n" + report::section("claims", "What was confirmed", overview(all));
   for (const Done& done : all) html += section_of(done);
   if (!study.commands().empty()) {
     std::string commands;
     for (const std::string& command : study.commands()) commands += command + "\n";
-    html += report::section("commands", "Commands", report::paragraph("The rows can be computed again, one run at a time:") +
-                                                        "<pre>" + report::html_text(commands) + "</pre>\n");
+    html += report::section("commands", "Commands",
+                            report::paragraph("The rows can be computed again, one run at a time:") + "<pre>" +
+                                report::html_text(commands) + "</pre>\n");
   }
   return report::document("Experiments on " + subject.description, html + "</main>\n");
 }

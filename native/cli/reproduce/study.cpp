@@ -38,9 +38,9 @@ void make_folder(const std::string& folder) {
 
 // Everything that the trained network depends on.
 Json identity(const Recipe& recipe, const Arguments& arguments) {
-  return {{"model", recipe.model}, {"train", arguments.data.path}, {"points", arguments.data.limit},
-          {"test", arguments.train.test}, {"epochs", recipe.epochs}, {"batch", recipe.batch},
-          {"rate", recipe.rate}, {"lambda", recipe.lambda}, {"decay", recipe.decay},
+  return {{"model", recipe.model},        {"train", arguments.data.path}, {"points", arguments.data.limit},
+          {"test", arguments.train.test}, {"epochs", recipe.epochs},      {"batch", recipe.batch},
+          {"rate", recipe.rate},          {"lambda", recipe.lambda},      {"decay", recipe.decay},
           {"seed", arguments.seed}};
 }
 
@@ -74,8 +74,7 @@ std::string estimate_command(const Question& question, const Arguments& argument
 
 }  // namespace
 
-Study::Study(const Arguments& arguments)
-    : arguments_(arguments), folder_(arguments.output), quick_(arguments.reproduce.quick) {
+Study::Study(const Arguments& arguments) : arguments_(arguments), folder_(arguments.output), quick_(arguments.reproduce.quick) {
   for (const char* part : {"data", "models", "runs"}) make_folder(path(part));
   subject_ = find_subject(arguments, path("data"), quick_);
   sizes_ = sizes_of(subject_, quick_);

@@ -72,8 +72,8 @@ class Study {
   const Arguments& arguments() const { return arguments_; }
   /// FOLDER/NAME, whose folder exists.
   std::string path(const std::string& name) const;
-  /// The scales of the noise at which the subject's classifiers are asked, ascending; the middle one stands for all in experiments
-  /// with one scale.
+  /// The scales of the noise at which the subject's classifiers are asked, ascending; the middle one stands for all in
+  /// experiments with one scale.
   const std::vector<double>& sigmas() const { return sigmas_; }
   double middle_sigma() const { return sigmas_[sigmas_.size() / 2]; }
 

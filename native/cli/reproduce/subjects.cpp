@@ -16,9 +16,7 @@ namespace probust::cli::reproduce {
 namespace {
 
 bool is_color(const Subject& subject) { return subject.point.size() == 3 && subject.point[0] == 3; }
-bool is_image(const Subject& subject) {
-  return subject.point.size() == 3 && subject.point[1] >= 16 && subject.point[2] >= 16;
-}
+bool is_image(const Subject& subject) { return subject.point.size() == 3 && subject.point[1] >= 16 && subject.point[2] >= 16; }
 
 void write_points(const std::string& path, const MadeData& data) {
   NpzWriter file(path);
@@ -29,7 +27,8 @@ void write_points(const std::string& path, const MadeData& data) {
 
 // Training and test points differ in their seeds.
 Subject generated(const MadeDataKind& kind, const Arguments& arguments, const std::string& folder, bool quick) {
-  MadeDataOptions training{quick ? 3000 : 6000, {}, {}, {}, arguments.seed}, test{quick ? 500 : 1500, {}, {}, {}, arguments.seed + 1};
+  MadeDataOptions training{quick ? 3000 : 6000, {}, {}, {}, arguments.seed},
+      test{quick ? 500 : 1500, {}, {}, {}, arguments.seed + 1};
   const auto path = [&](const char* part) {
     return (std::filesystem::path(folder) / fmt::format("{}-{}.npz", kind.name, part)).string();
   };
@@ -58,8 +57,7 @@ Subject of_files(const std::string& train, const std::string& test) {
 
 Subject published(const std::string& name, const std::string& cache) {
   const std::optional<Located> located = locate(name, cache);
-  if (!located)
-    throw Error{ErrorCode::usage, "--data", name + " is not there yet", "run probust data fetch " + name};
+  if (!located) throw Error{ErrorCode::usage, "--data", name + " is not there yet", "run probust data fetch " + name};
   Subject subject = of_files(located->train, located->test);
   subject.name = subject.description = name;
   subject.class_names = located->classes;
@@ -107,7 +105,8 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
   } else if (is_published(name)) {
     subject = published(name, arguments.reproduce.cache);
   } else {
-    if (!std::filesystem::exists(name)) throw Error{ErrorCode::usage, "--data", "'" + name + "' is unknown", "give " + known_names()};
+    if (!std::filesystem::exists(name))
+      throw Error{ErrorCode::usage, "--data", "'" + name + "' is unknown", "give " + known_names()};
     if (arguments.train.test.empty())
       throw Error{ErrorCode::usage, "--test", "is missing", "name a file of test points next to the training points of --data"};
     subject = of_files(name, arguments.train.test);

@@ -73,8 +73,9 @@ class Clocked {
 // The largest resident memory of `probust estimate` with one thread; NaN if the program cannot be started again.
 double megabytes(const Study& study, const std::string& model, const std::string& estimator) {
   const std::string limit = std::to_string(kPoints), sigma = shortest_text(study.middle_sigma());
-  std::vector<std::string> words = {"probust", "estimate", model, study.subject().test, "--limit", limit, "--sigma", sigma,
-                                    "--estimator", estimator, "--threads", "1", "--format", "csv", "--quiet"};
+  std::vector<std::string> words = {"probust", "estimate",    model,     study.subject().test, "--limit", limit,      "--sigma",
+                                    sigma,     "--estimator", estimator, "--threads",          "1",       "--format", "csv",
+                                    "--quiet"};
   if (study.subject().cifar100) words.emplace_back("--cifar100");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -126,8 +127,9 @@ std::string seconds_text(double seconds) {
 Findings time(Study& study) {
   const TrainedModel network = study.network();
   const Tensor x = rows(study.test().x, 0, std::min(kPoints, study.test().x.shape[0]));
-  const std::vector<std::string> estimators = {"mc:100", "mc:1000", "mc:10000", "taylor", "taylor_mvs", "mmse:1", "mmse:5",
-                                               "mmse:10", "mmse:25", "mmse:50", "mmse:100", "probit:50", "regression:50", "auto:50"};
+  const std::vector<std::string> estimators = {"mc:100",   "mc:1000",   "mc:10000",      "taylor",  "taylor_mvs",
+                                               "mmse:1",   "mmse:5",    "mmse:10",       "mmse:25", "mmse:50",
+                                               "mmse:100", "probit:50", "regression:50", "auto:50"};
   const std::string device = study.arguments().device.device;
   std::vector<Times> all = measured(study, network.path, x, device, estimators);
   if (leaves_gpu_idle(study.arguments())) {
@@ -144,17 +146,19 @@ Findings time(Study& study) {
   findings.claims = {
       {"taylor takes 8 s and Monte Carlo with 10,000 copies 1 h 41 min for 50 points: 760 times as long (CPU, ResNet-18).",
        "section 4.2, table 1",
-       fmt::format("Here taylor takes {} and mc:10000 {}: {:.0f} times as long.", seconds_text(taylor.batched), seconds_text(mc.batched),
-                   mc.batched / taylor.batched),
+       fmt::format("Here taylor takes {} and mc:10000 {}: {:.0f} times as long.", seconds_text(taylor.batched),
+                   seconds_text(mc.batched), mc.batched / taylor.batched),
        verdict_of(mc.batched > 10 * taylor.batched)},
       {"mmse with 5 samples takes 41 s: Monte Carlo with 10,000 copies takes 148 times as long.", "section 4.2, table 1",
        fmt::format("Here mmse:5 takes {}, mc:10000 {:.0f} times as long. The experiment “error” compares their errors.",
                    seconds_text(mmse.batched), mc.batched / mmse.batched),
        verdict_of(mc.batched > 10 * mmse.batched)},
-      {"A sample of mmse costs about three times as much as a copy of Monte Carlo (one forward and one backward pass).", "section 4.2",
-       fmt::format("Here a sample of mmse:100 costs {:.1f} times as much as a copy of mc:1000, for {} classes, whose margins have a "
-                   "backward pass each.",
-                   of(all, "mmse:100").batched / 100 / (of(all, "mc:1000").batched / 1000), study.subject().classes),
+      {"A sample of mmse costs about three times as much as a copy of Monte Carlo (one forward and one backward pass).",
+       "section 4.2",
+       fmt::format(
+           "Here a sample of mmse:100 costs {:.1f} times as much as a copy of mc:1000, for {} classes, whose margins have a "
+           "backward pass each.",
+           of(all, "mmse:100").batched / 100 / (of(all, "mc:1000").batched / 1000), study.subject().classes),
        verdict_of(of(all, "mmse:100").batched / 100 / (of(all, "mc:1000").batched / 1000) < 4)}};
   report::Chart chart;
   chart.title = fmt::format("Time for {} points", x.shape[0]);
@@ -174,7 +178,8 @@ Findings time(Study& study) {
     chart.x.categories.push_back(times.estimator);
   }
   chart.series = {serial, batched};
-  findings.figures = {{"time", "Serial Monte Carlo with many copies was not measured: its time is proportional to the copies.", chart}};
+  findings.figures = {
+      {"time", "Serial Monte Carlo with many copies was not measured: its time is proportional to the copies.", chart}};
   findings.sheets = {sheet};
   return findings;
 }
