@@ -17,6 +17,7 @@ std::span<const Experiment> all_experiments() {
       Experiment{"bias", "Differences between classes", kHan, bias},
       Experiment{"gallery", "The most and the least robust images", kHan, gallery},
       Experiment{"discriminate", "Telling robust images from others", kHan, discriminate},
+      Experiment{"natural", "Natural perturbations and counterfactuals", kScher, natural},
   };
   return kAll;
 }

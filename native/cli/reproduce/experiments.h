@@ -20,4 +20,7 @@ Findings noise(Study& study);
 Findings discriminate(Study& study);
 Findings time(Study& study);
 
+// Scher, Trügler, "Testing robustness of predictions of trained classifiers against naturally occurring perturbations" (2023).
+Findings natural(Study& study);
+
 }  // namespace probust::cli::reproduce

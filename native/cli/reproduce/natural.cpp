@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// The experiment `natural`: all parts, and what they share.
+#include "cli/reproduce/natural.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "cli/load.h"
+#include "cli/reproduce/experiments.h"
+#include "cli/text_file.h"
+#include "datasets/npz.h"
+#include "probust/analysis/boundary.h"
+#include "probust/base/text.h"
+#include "probust/onnx/export.h"
+#include "probust/onnx/preprocess.h"
+#include "report/words.h"
+
+namespace probust::cli::reproduce {
+namespace scher {
+namespace {
+
+template <class T>
+void move_into(std::vector<T>& to, std::vector<T>& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+void append(Findings& to, Findings part) {
+  move_into(to.method, part.method);
+  move_into(to.claims, part.claims);
+  move_into(to.figures, part.figures);
+  move_into(to.sheets, part.sheets);
+}
+
+std::int64_t copies(const Study& study) { return study.quick() ? 2000 : 10000; }
+
+std::string write_points(Study& study, const std::string& name, const Tensor& x, const std::vector<std::int64_t>& labels) {
+  const std::string path = study.path("data/" + name + ".npz");
+  NpzWriter file(path);
+  file.add("x", x.shape, std::span<const float>(x.data));
+  file.add("y", {x.shape[0]}, std::span<const std::int64_t>(labels));
+  file.close();
+  return path;
+}
+
+std::string write_model(Study& study, const std::string& name, const Graph& classifier) {
+  const std::string path = study.path("models/" + name + ".onnx");
+  write_text_file(path, export_onnx(classifier, name).value());
+  return path;
+}
+
+Graph read_model(const std::string& path, std::int64_t width) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return with_preprocessing(import_onnx(bytes).value(), {width}, {}).value();
+}
+
+std::unique_ptr<Executor> executor_of(Study& study, const Graph& classifier) {
+  return make_executor("cpu", classifier, {.threads = thread_count(study.arguments().device)}).value();
+}
+
+std::vector<double> distances(Executor& executor, const Tensor& x, bool gradients) {
+  const Points points = points_of(x, predicted_classes(executor.logits(x).value()), 0, 0);
+  const auto nearest = gradients ? nearest_boundary(executor, points) : nearest_boundary_black_box(executor, points);
+  std::vector<double> all;
+  for (const NearestBoundary& each : nearest.value()) all.push_back(each.distance);
+  return all;
+}
+
+std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator) {
+  std::vector<double> p;
+  for (const Row& row : results.rows) {
+    if (row.noise == noise && row.estimator == estimator) p.push_back(row.estimate.p);
+  }
+  if (p.empty()) throw Error{ErrorCode::internal, "reproduce", "there are no rows of " + noise + ", " + estimator, ""};
+  return p;
+}
+
+std::string gaussian(double sigma) { return "gaussian:" + shortest_text(sigma); }
+
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
+  return largest;
+}
+
+// A share of 0 or 1 has an error, too: that of about one copy.
+double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count) {
+  const double n = static_cast<double>(count);
+  double largest = 0;
+  for (std::size_t i = 0; i < share.size(); ++i)
+    largest = std::max(largest, std::fabs(share[i] - p[i]) / std::sqrt(std::max(p[i] * (1 - p[i]), 1 / n) / n));
+  return largest;
+}
+
+report::Series series_of(const std::string& name, std::span<const double> x, std::span<const double> y) {
+  report::Series series{name, {}};
+  for (std::size_t i = 0; i < x.size(); ++i) series.points.push_back({x[i], y[i]});
+  return series;
+}
+
+Sheet sheet_of(const std::string& name, const std::string& caption, const std::vector<std::string>& titles,
+               const std::vector<std::vector<double>>& columns, bool in_report) {
+  Sheet sheet{name, caption, {}, {}, in_report};
+  for (const std::string& title : titles) sheet.columns.push_back({title});
+  for (std::size_t i = 0; i < columns[0].size(); ++i) {
+    std::vector<std::string> row;
+    for (const std::vector<double>& column : columns)
+      row.push_back(in_report ? report::rounded(column[i]) : shortest_text(column[i]));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+namespace {
+
+Claim covariance_claim(const Compared& iris, const Compared& ionosphere, const Table& large) {
+  const auto found = [](const Compared& of, const std::string& title) {
+    return fmt::format("on {} p changes by {} on average, with a correlation of {}", title, report::rounded(of.covariance_change),
+                       report::rounded(of.covariance_correlation));
+  };
+  return {"Random covariances instead of the identity, with the same trace, hardly change p on Ionosphere, but they do on Iris.",
+          "section 4.1.3, figure 5",
+          fmt::format("With random covariances, {}, and {}.", found(iris, "Iris"), found(ionosphere, large.title)),
+          verdict_of(iris.covariance_change > 2 * ionosphere.covariance_change &&
+                     iris.covariance_correlation < ionosphere.covariance_correlation)};
+}
+
+}  // namespace
+}  // namespace scher
+
+Findings natural(Study& study) {
+  const scher::Table iris = scher::iris_table(study), ionosphere = scher::ionosphere_table(study);
+  const scher::Weather weather = scher::weather_table(study);
+  Findings all;
+  all.method = {
+      fmt::format("p is the share of {} noisy copies of a point with the same answer, d the distance from the point to the "
+                  "nearest one with another answer, r = d / max d over the points. The noise is Gaussian; its covariance "
+                  "has the trace 1, and its deviations are multiplied by the scale.",
+                  report::counted(scher::copies(study))),
+      iris.description, ionosphere.description, weather.table.description};
+  scher::Compared of_iris = scher::compare_with_distance(study, iris),
+                  of_ionosphere = scher::compare_with_distance(study, ionosphere);
+  scher::append(all, of_iris.findings);
+  scher::append(all, of_ionosphere.findings);
+  all.claims.push_back(scher::covariance_claim(of_iris, of_ionosphere, ionosphere));
+  const auto identity = [](const scher::Table& table, double scale) {
+    return scher::gaussian(scale / std::sqrt(static_cast<double>(table.width())));
+  };
+  scher::append(all, scher::twenty_runs(study, {{&iris, identity(iris, of_iris.best_scale)},
+                                                {&ionosphere, identity(ionosphere, of_ionosphere.best_scale)},
+                                                {&weather.table, "gaussian:factor=" + study.path("data/weather-factors.npy")}}));
+  scher::append(all, scher::integrate_forest(study, iris));
+  scher::append(all, scher::per_point_covariances(study, weather));
+  scher::append(all, scher::categories(study));
+  scher::append(all, scher::tolerance(study));
+  scher::append(all, scher::orientations(study));
+  scher::append(all, scher::linear_plane(study));
+  scher::append(all, scher::right_angle(study));
+  return all;
+}
+
+}  // namespace probust::cli::reproduce
