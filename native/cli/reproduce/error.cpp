@@ -118,10 +118,12 @@ Findings error(Study& study) {
                    report::rounded(mmse_mvs), mmse_mvs / mmse, report::rounded(mmse), report::rounded(taylor_mvs),
                    report::rounded(taylor)),
        verdict_of(mmse_mvs < 1.25 * mmse)},
-      {"For linear models, taylor and mmse are exact for every sigma.", "section 4.1; preprint, figure 8",
-       fmt::format("The mean differences to the reference are {} (taylor) and {} ({}); its copies alone cause {}.",
-                   report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),
-       verdict_of(straight_taylor < 1.5 * linear_floor && straight_mmse < 2 * linear_floor)},
+      {"For linear models, taylor and mmse are accurate for every sigma.", "section 4.1; preprint, figure 8",
+       fmt::format(
+           "The mean differences to the reference are {} (taylor) and {} ({}, whose samples vary); its copies alone cause "
+           "{}. Confirmed if neither is above 0.02.",
+           report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),
+       verdict_of(straight_taylor <= 0.02 && straight_mmse <= 0.02)},
       {"mmse is more efficient than Monte Carlo: 5 samples do instead of 10,000 copies.", "section 4.2",
        fmt::format("At equal cost, {} passes for each point, mmse:5 has a mean error of {}, and {} of {}.", run.equal_passes,
                    report::rounded(mmse5), run.equal_mc, report::rounded(mc)),

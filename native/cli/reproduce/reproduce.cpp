@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "cli/clock.h"
 #include "cli/commands.h"
@@ -31,6 +32,7 @@ std::vector<const Experiment*> chosen(const std::string& name) {
 void print(const Done& done) {
   for (const Claim& claim : done.findings.claims)
     fmt::print("{:<12} {:<13} {}\n{:<26} {}\n", done.experiment->name, text_of(claim.verdict), claim.paper, "", claim.found);
+  std::fflush(stdout);
 }
 
 }  // namespace
