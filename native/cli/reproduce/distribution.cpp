@@ -34,7 +34,7 @@ Findings distribution(Study& study) {
   chart.x = {.label = "sigma"};
   chart.y = {.label = "p", .low = 0, .high = 1};
   Sheet sheet{"distribution", "Quantiles of p over the points.",
-              columns({"sigma", "estimator", "5%", "25%", "median", "75%", "95%", "mean"}, true)};
+              columns({"sigma", "estimator", "5%", "25%", "median", "75%", "95%", "mean"}, {1})};
   std::vector<double> means;
   double farthest = 0;
   std::vector<std::string> differences;

@@ -53,19 +53,14 @@ report::Chart chart_of(const std::string& title, const std::vector<Errors>& erro
   return chart;
 }
 
-Sheet sheet_of(const char* name, const std::string& caption, const std::vector<Errors>& errors,
-               const std::vector<double>& sigmas) {
+Sheet sheet_of(const std::string& name, const std::string& caption, const std::vector<Errors>& errors,
+               const std::vector<double>& sigmas, std::vector<double> Errors::*values) {
   std::vector<std::string> titles = {"estimator"};
-  for (const char* kind : {"absolute", "relative"}) {
-    for (const double sigma : sigmas) titles.push_back(fmt::format("{}, sigma {}", kind, sigma));
-  }
+  for (const double sigma : sigmas) titles.push_back(fmt::format("sigma {}", sigma));
   Sheet sheet{name, caption, columns(titles)};
   for (const Errors& each : errors) {
-    std::vector<std::string> row = {each.estimator};
-    for (const std::vector<double>* values : {&each.absolute, &each.relative}) {
-      const std::vector<std::string> cells = texts(*values);
-      row.insert(row.end(), cells.begin(), cells.end());
-    }
+    std::vector<std::string> row = {each.estimator}, cells = texts(each.*values);
+    row.insert(row.end(), cells.begin(), cells.end());
     sheet.rows.push_back(row);
   }
   return sheet;
@@ -138,9 +133,11 @@ Findings error(Study& study) {
                        chart_of("Absolute error at equal cost, network", equal, sigmas, false)},
                       {"linear", "Absolute errors on the linear classifier.",
                        chart_of("Absolute error, linear classifier", straight, sigmas, false)}};
-  findings.sheets = {sheet_of("network", "The paper's estimators on the network.", paper, sigmas),
-                     sheet_of("equal-cost", "Estimators of equal cost on the network.", equal, sigmas),
-                     sheet_of("linear", "The linear classifier.", straight, sigmas)};
+  findings.sheets = {
+      sheet_of("network", "Absolute errors of the paper's estimators on the network.", paper, sigmas, &Errors::absolute),
+      sheet_of("network-relative", "Their relative errors.", paper, sigmas, &Errors::relative),
+      sheet_of("equal-cost", "Absolute errors of estimators of equal cost on the network.", equal, sigmas, &Errors::absolute),
+      sheet_of("linear", "Absolute errors on the linear classifier.", straight, sigmas, &Errors::absolute)};
   return findings;
 }
 

@@ -80,7 +80,7 @@ Findings mvs(Study& study) {
   for (const std::string& each : tempered) question.estimators.push_back(each);
   const Answers straight(study.rows(question));
   Sheet softmax{"softmax", "Mean difference of softmax to taylor_mvs, linear classifier.",
-                columns({"sigma", "T = sigma k", "at T", "at T = 1"}, true)};
+                columns({"sigma", "T = sigma k", "at T", "at T = 1"}, {})};
   int closer = 0;
   double worst = 0;
   for (std::size_t s = 0; s < study.sigmas().size(); ++s) {
