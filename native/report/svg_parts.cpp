@@ -13,7 +13,8 @@ namespace probust::report {
 double text_width(const std::string& text, double font) {
   const auto letters =
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; });
-  return 0.56 * font * static_cast<double>(letters);
+  const auto wide = std::count_if(text.begin(), text.end(), [](char c) { return c == 'm' || c == 'w' || c == 'M' || c == 'W'; });
+  return font * (0.56 * static_cast<double>(letters) + 0.35 * static_cast<double>(wide));
 }
 
 std::string px(double value) {

@@ -72,9 +72,10 @@ std::vector<std::string> texts(std::span<const double> values) {
   return texts;
 }
 
-std::vector<report::Column> columns(const std::vector<std::string>& titles, bool first_is_number) {
+std::vector<report::Column> columns(const std::vector<std::string>& titles, std::initializer_list<std::size_t> words) {
   std::vector<report::Column> columns;
-  for (const std::string& title : titles) columns.push_back({title, !columns.empty() || first_is_number});
+  for (const std::string& title : titles)
+    columns.push_back({title, std::find(words.begin(), words.end(), columns.size()) == words.end()});
   return columns;
 }
 

@@ -50,7 +50,7 @@ report::Series line(const std::string& name, std::span<const double> x, std::spa
 /// Numbers as texts of a table.
 std::vector<std::string> texts(std::span<const double> values);
 
-/// A first column and columns of numbers.
-std::vector<report::Column> columns(const std::vector<std::string>& titles, bool first_is_number = false);
+/// Columns of numbers, except those at the positions `words`.
+std::vector<report::Column> columns(const std::vector<std::string>& titles, std::initializer_list<std::size_t> words = {0});
 
 }  // namespace probust::cli::reproduce

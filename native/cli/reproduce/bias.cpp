@@ -12,17 +12,15 @@
 namespace probust::cli::reproduce {
 
 Findings bias(Study& study) {
-  const MainRun run = main_run(study);
-  const Answers answers(study.rows(run.of_network));
+  const WideRun run = wide_run(study);
+  const Answers answers(study.rows(run.question));
   const double sigma = study.middle_sigma();
   report::Chart chart;
   chart.title = fmt::format("p by class at sigma {}", sigma);
   chart.mark = report::Mark::violin;
   chart.y = {.label = "p", .low = 0, .high = 1};
-  Sheet sheet{"bias", fmt::format("Mean p by class at sigma {}, with intervals that hold for all classes at once.", sigma),
-              columns({"class", "estimator", "points", "mean p", "low", "high"})};
   std::vector<GroupBias> biases;
-  for (const std::string& estimator : {run.reference, run.mmse}) {
+  for (const std::string& estimator : {run.mc, run.mmse}) {
     const RowGroup& group = answers.group(estimator, sigma);
     const GroupBias found = bias_of(group);
     report::Series series{estimator, {}};
@@ -31,13 +29,19 @@ Findings bias(Study& study) {
         if (row->label.value_or(row->predicted) == found.classes[k])
           series.points.push_back({static_cast<double>(k), row->estimate.p});
       }
-      const std::string name = report::class_text(found.classes[k], study.subject().class_names);
-      if (biases.empty()) chart.x.categories.push_back(name);
-      sheet.rows.push_back({name, estimator, fmt::format("{}", found.p[k].count), report::rounded(found.p[k].mean),
-                            report::rounded(found.p[k].low), report::rounded(found.p[k].high)});
     }
     chart.series.push_back(series);
     biases.push_back(found);
+  }
+  Sheet sheet{"bias", fmt::format("Mean p by class at sigma {}, with intervals that hold for all classes at once.", sigma),
+              columns({"class", "points", run.mc, "low", "high", run.mmse, "low", "high"})};
+  for (std::size_t k = 0; k < biases[0].classes.size(); ++k) {
+    chart.x.categories.push_back(report::class_text(biases[0].classes[k], study.subject().class_names));
+    std::vector<std::string> row = {chart.x.categories.back(), fmt::format("{}", biases[0].p[k].count)};
+    for (const GroupBias& found : biases) {
+      for (const double value : {found.p[k].mean, found.p[k].low, found.p[k].high}) row.push_back(report::rounded(value));
+    }
+    sheet.rows.push_back(row);
   }
   std::vector<double> mc, mmse;
   for (std::size_t k = 0; k < biases[0].p.size(); ++k) {
@@ -47,9 +51,10 @@ Findings bias(Study& study) {
   const std::optional<ClassGap>& gap = biases[0].largest;
   const Agreement agree = agreement(mc, mmse);
   Findings findings;
-  findings.method.push_back(fmt::format(
-      "p by {} and {} at sigma {}, by true class. The interval of the largest difference is adjusted for all pairs of classes.",
-      run.reference, run.mmse, sigma));
+  findings.method.push_back(
+      fmt::format("p of all {} test points by {} and {} at sigma {}, by true class. The interval of the largest difference is "
+                  "adjusted for all pairs of classes.",
+                  report::counted(study.subject().test_points), run.mc, run.mmse, sigma));
   findings.claims = {
       {"The network is significantly more robust for some classes than for others.", "section 4.3, figure 4",
        gap ? fmt::format("Mean p differs by {} between class {} and class {} (95% interval {} to {}).",

@@ -91,12 +91,8 @@ Findings discriminate(Study& study) {
     return findings;
   }
   const double sigma = study.middle_sigma();
-  const Answers answers(study.rows({.name = "discriminate",
-                                    .model = study.network().path,
-                                    .estimators = {kFewSamples, "softmax"},
-                                    .sigma = {sigma},
-                                    .data = study.subject().test}));
-  const Dataset data = read_dataset(study.subject().test, {.cifar100 = study.subject().cifar100}).value();
+  const Answers answers(study.rows(wide_run(study).question));
+  const Dataset data = study.all_test();
   const std::size_t folds = study.quick() ? 5 : 10;
   const std::int64_t epochs = 30;
   const Labelled robust = ends_of_classes(answers.group(kFewSamples, sigma)),

@@ -36,12 +36,21 @@ MainRun main_run(Study& study) {
   run.linear = {"taylor", "taylor_mvs", run.mmse, "softmax"};
   run.of_network = {.name = "network",
                     .model = study.network().path,
-                    .estimators = together({{run.reference}, run.paper, run.equal_cost}),
+                    .estimators = together({{run.reference}, run.paper, run.equal_cost, {kFewSamples}}),
                     .sigma = study.sigmas()};
   run.of_linear = {.name = "linear",
                    .model = study.linear().path,
                    .estimators = together({{run.reference}, run.linear}),
                    .sigma = study.sigmas()};
+  return run;
+}
+
+WideRun wide_run(Study& study) {
+  WideRun run{
+      {.name = "all-points", .model = study.network().path, .sigma = {study.middle_sigma()}, .data = study.subject().test},
+      "mc:1000",
+      kFewSamples};
+  run.question.estimators = {run.mc, run.mmse, "softmax"};
   return run;
 }
 

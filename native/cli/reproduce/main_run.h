@@ -22,6 +22,13 @@ struct MainRun {
   std::int64_t equal_passes = 0;
 };
 
+/// A run over all test points, at the middle scale, with few samples: for what needs many points of each class.
+struct WideRun {
+  Question question;
+  std::string mc, mmse;
+};
+WideRun wide_run(Study& study);
+
 /// Trains the two classifiers, if they are not there; makes no run.
 MainRun main_run(Study& study);
 

@@ -80,15 +80,15 @@ Findings mvs(Study& study) {
   for (const std::string& each : tempered) question.estimators.push_back(each);
   const Answers straight(study.rows(question));
   Sheet softmax{"softmax", "Mean difference of softmax to taylor_mvs, linear classifier.",
-                columns({"sigma", "T = sigma k", "at T", "at T = 1"}, true)};
-  bool closer = true;
+                columns({"sigma", "T = sigma k", "at T", "at T = 1"}, {})};
+  int closer = 0;
   double worst = 0;
   for (std::size_t s = 0; s < study.sigmas().size(); ++s) {
     const double sigma = study.sigmas()[s];
     const double at_t = error_of(straight.p(tempered[s], sigma), straight.p("taylor_mvs", sigma)).absolute,
                  at_1 = error_of(straight.p("softmax", sigma), straight.p("taylor_mvs", sigma)).absolute;
     softmax.rows.push_back({fmt::format("{}", sigma), tempered[s].substr(8), report::rounded(at_t), report::rounded(at_1)});
-    closer = closer && at_t <= at_1 + 1e-9;
+    closer += at_t < at_1 ? 1 : 0;
     worst = std::max(worst, at_t);
   }
   findings.method.push_back(
@@ -102,10 +102,10 @@ Findings mvs(Study& study) {
       {"For a linear model whose boundary gradients all have the norm k, softmax at temperature T = sigma k equals taylor_mvs.",
        "section 3.2.3; preprint, lemma A.4",
        fmt::format("The trained linear classifier has norms from {} to {}, mean k = {}. At T = sigma k the mean difference is at "
-                   "most {}; it is {} at T = 1 for every sigma.",
-                   report::rounded(*least), report::rounded(*most), report::rounded(k), report::rounded(worst),
-                   closer ? "no smaller" : "smaller"),
-       verdict_of(closer)}};
+                   "most {}; for {} of {} sigmas it is smaller than at T = 1. Confirmed if it is at most 0.05: the norms differ.",
+                   report::rounded(*least), report::rounded(*most), report::rounded(k), report::rounded(worst), closer,
+                   study.sigmas().size()),
+       verdict_of(worst <= 0.05)}};
   findings.figures = {{"mv-sigmoid", "Each mark is a point. On the dashed line the two functions are equal.", chart}};
   findings.sheets = {sheet, softmax};
   return findings;

@@ -52,7 +52,7 @@ Findings noise(Study& study) {
   for (const std::int64_t point : points)
     grid.columns.push_back(report::class_text(data.labels[static_cast<std::size_t>(point)], study.subject().class_names));
   Sheet sheet{"noise", "Noise relative to the range of pixels, and what it does.",
-              columns({"sigma", "peak signal to noise, dB", "mean p", "points with p < 0.5"}, true)};
+              columns({"sigma", "peak signal to noise, dB", "mean p", "points with p < 0.5"}, {})};
   std::vector<double> scales = {0};
   scales.insert(scales.end(), study.sigmas().begin(), study.sigmas().end());
   for (const double sigma : scales) {

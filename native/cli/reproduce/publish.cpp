@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "cli/text_file.h"
@@ -61,8 +61,7 @@ std::string html_of(const Figure& figure) {
 
 std::string section_of(const Done& done) {
   std::string html;
-  html += fmt::format("<p class=\"quiet\">{}</p>\n",
-                      report::html_text(fmt::format("{} · {}", done.experiment->paper, report::duration(done.seconds))));
+  html += fmt::format("<p class=\"quiet\">{}</p>\n", report::html_text(done.experiment->paper));
   for (const std::string& paragraph : done.findings.method) html += report::paragraph(paragraph);
   html += "<ul>\n";
   for (const Claim& claim : done.findings.claims) html += html_of(claim);
@@ -85,16 +84,12 @@ std::string overview(const std::vector<Done>& all) {
 }
 
 std::string counted_verdicts(const std::vector<Done>& all) {
-  std::vector<std::string> parts;
-  for (const Verdict verdict : {Verdict::confirmed, Verdict::not_confirmed, Verdict::not_tested}) {
-    std::int64_t count = 0;
-    for (const Done& done : all)
-      count += std::count_if(done.findings.claims.begin(), done.findings.claims.end(),
-                             [&](const Claim& claim) { return claim.verdict == verdict; });
-    parts.push_back(fmt::format("{} {}", count, text_of(verdict)));
+  std::array<std::int64_t, 3> count{};
+  for (const Done& done : all) {
+    for (const Claim& claim : done.findings.claims) ++count[static_cast<std::size_t>(claim.verdict)];
   }
-  return fmt::format("Of the papers' claims, {} are {}.", parts[0].substr(0, parts[0].find(' ')), "confirmed") +
-         fmt::format(" {}; {}.", parts[1], parts[2]);
+  return fmt::format("Of {} claims, {} are confirmed, {} are not, and {} are left to the reader.", count[0] + count[1] + count[2],
+                     count[0], count[1], count[2]);
 }
 
 }  // namespace

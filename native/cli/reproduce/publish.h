@@ -14,7 +14,6 @@ namespace probust::cli::reproduce {
 struct Done {
   const Experiment* experiment;
   Findings findings;
-  double seconds = 0;
 };
 
 /// Writes FOLDER/NAME/: every figure as .svg, every table as .csv, and findings.txt with the claims. Throws Error{resources}.

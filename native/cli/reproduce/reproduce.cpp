@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
-#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/messages.h"
 #include "cli/reproduce/publish.h"
 #include "cli/text_file.h"
-#include "report/words.h"
 
 namespace probust::cli {
 namespace {
@@ -31,6 +30,7 @@ std::vector<const Experiment*> chosen(const std::string& name) {
 void print(const Done& done) {
   for (const Claim& claim : done.findings.claims)
     fmt::print("{:<12} {:<13} {}\n{:<26} {}\n", done.experiment->name, text_of(claim.verdict), claim.paper, "", claim.found);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -41,9 +41,7 @@ int run_reproduce(const Arguments& arguments) {
   std::vector<Done> all;
   for (const Experiment* experiment : experiments) {
     if (!arguments.quiet) say("== {}\n", experiment->name);
-    const Stopwatch watch;
-    Done done{experiment, experiment->run(study), 0};
-    done.seconds = watch.seconds();
+    Done done{experiment, experiment->run(study)};
     write_files(study, done);
     print(done);
     all.push_back(std::move(done));

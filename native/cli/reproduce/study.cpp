@@ -84,12 +84,17 @@ Study::Study(const Arguments& arguments) : arguments_(arguments), folder_(argume
 std::string Study::path(const std::string& name) const { return (std::filesystem::path(folder_) / name).string(); }
 
 const Dataset& Study::test() {
-  if (!test_) {
-    DatasetOptions options;
-    options.limit = sizes_.test;
-    test_ = read_dataset(subject_.test, options).value();
-  }
+  if (!test_) test_ = read_test(sizes_.test);
   return *test_;
+}
+
+Dataset Study::all_test() const { return read_test(-1); }
+
+Dataset Study::read_test(std::int64_t limit) const {
+  DatasetOptions options;
+  options.limit = limit;
+  options.cifar100 = subject_.cifar100;
+  return read_dataset(subject_.test, options).value();
 }
 
 TrainedModel Study::model(const Recipe& recipe) {
@@ -97,6 +102,7 @@ TrainedModel Study::model(const Recipe& recipe) {
   arguments.output = path("models/" + recipe.name + ".onnx");
   arguments.data.path = recipe.train.empty() ? subject_.train : recipe.train;
   arguments.data.limit = recipe.train.empty() ? sizes_.train : -1;
+  arguments.data.cifar100 = subject_.cifar100;
   TrainArguments& train = arguments.train;
   train.model = recipe.model;
   train.test = recipe.test.empty() ? subject_.test : recipe.test;
@@ -142,6 +148,7 @@ Results Study::rows(const Question& question) {
   arguments.output = path("runs/" + question.name + ".sqlite");
   arguments.data.path = question.data.empty() ? subject_.test : question.data;
   arguments.data.limit = question.points >= 0 || !question.data.empty() ? question.points : sizes_.test;
+  arguments.data.cifar100 = subject_.cifar100;
   arguments.estimators = question.estimators;
   if (!question.sigma.empty()) arguments.sigma = {list_of(question.sigma)};
   arguments.noise = question.noise;

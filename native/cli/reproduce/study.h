@@ -79,6 +79,8 @@ class Study {
 
   /// The test points of the experiments, at most sizes().test of them.
   const Dataset& test();
+  /// All test points.
+  Dataset all_test() const;
 
   /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained otherwise, Error{interrupted}.
   TrainedModel model(const Recipe& recipe);
@@ -93,6 +95,8 @@ class Study {
   const std::vector<std::string>& commands() const { return commands_; }
 
  private:
+  Dataset read_test(std::int64_t limit) const;
+
   Arguments arguments_;
   std::string folder_;
   bool quick_;

@@ -78,8 +78,8 @@ std::string known_names() {
 
 // Counts points and classes, and checks that training and test points fit together.
 void measure(Subject& subject) {
-  const auto look = [](const std::string& path, std::int64_t& points, std::int64_t& classes) {
-    const std::unique_ptr<PointSource> source = open_dataset(path, {}).value();
+  const auto look = [&](const std::string& path, std::int64_t& points, std::int64_t& classes) {
+    const std::unique_ptr<PointSource> source = open_dataset(path, {.cifar100 = subject.cifar100}).value();
     const std::vector<std::int64_t> labels = source->labels();
     if (labels.empty()) throw Error{ErrorCode::usage, path, "has no labels", "give labelled points"};
     points = source->count();
@@ -116,7 +116,7 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
 }
 
 Sizes sizes_of(const Subject& subject, bool quick) {
-  if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000} : Sizes{-1, 6, 400, 10000};
+  if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000} : Sizes{-1, 6, 250, 10000};
   return quick ? Sizes{-1, 4, 500, 10000} : Sizes{};
 }
 

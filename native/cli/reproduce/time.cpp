@@ -166,7 +166,7 @@ Findings time(Study& study) {
   chart.y = {.label = "seconds", .logarithmic = true};
   report::Series serial{"serial", {}}, batched{"batched", {}};
   Sheet sheet{"time", "Seconds for all points, and the memory of a process.",
-              columns({"estimator", "device", "serial", "batched", "serial / batched", "memory"})};
+              columns({"estimator", "device", "serial", "batched", "serial / batched", "memory"}, {0, 1})};
   for (const Times& times : all) {
     sheet.rows.push_back({times.estimator, times.device, seconds_text(times.serial), seconds_text(times.batched),
                           std::isfinite(times.serial) ? fmt::format("{:.1f}", times.serial / times.batched) : "",
