@@ -27,8 +27,8 @@ struct Table {
   std::int64_t width() const { return x.shape[1]; }
 };
 
-/// Section 4.1.1: two classes of Iris and a random forest.
-Table iris_table(Study& study);
+/// Section 4.1.1: two classes of Iris, `first` and the next one, and a random forest.
+Table iris_table(Study& study, std::int64_t first);
 /// Section 4.1.2: Ionosphere, or a generated table of the same shape, and a network.
 Table ionosphere_table(Study& study);
 /// Section 4.2: generated weather, a network, and ten deviations [N, 10, d] for each held-out point.
@@ -46,8 +46,8 @@ struct Compared {
 };
 Compared compare_with_distance(Study& study, const Table& table);
 
-/// Section 4.1.3: the smallest correlation between any two of twenty runs. `noise` is asked for by its text.
-Findings twenty_runs(Study& study, const std::vector<std::pair<const Table*, std::string>>& tables);
+/// Sections 4.1.3 and 4.2: the smallest correlation between any two of twenty runs.
+Findings twenty_runs(Study& study, const std::vector<const Table*>& tables, const Weather& weather);
 
 /// Section 6: p of a forest by adding up the pieces of space with one answer.
 Findings integrate_forest(Study& study, const Table& table);
@@ -88,9 +88,16 @@ std::vector<double> p_of(const Results& results, const std::string& noise, const
 /// "gaussian:0.1"
 std::string gaussian(double sigma);
 
-/// |a - b| at most; and in units of the standard error of a share of `count` copies with the probability b.
+/// The largest |a - b|; and the largest error of a share of `count` copies with the probability p, in standard errors.
 double largest_difference(std::span<const double> a, std::span<const double> b);
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count);
+
+/// Pairs of points that p and r put in opposite orders, p by more than twice its error with `count` copies (0: it has none); and
+/// all pairs.
+struct Pairs {
+  std::int64_t reversed = 0, all = 0;
+};
+Pairs compare_orders(std::span<const double> p, std::span<const double> r, std::int64_t count);
 
 report::Series series_of(const std::string& name, std::span<const double> x, std::span<const double> y);
 /// Columns of numbers as a table.
