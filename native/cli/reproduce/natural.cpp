@@ -160,12 +160,13 @@ Findings natural(Study& study) {
       iris.description, hard.description, ionosphere.description, weather.table.description};
   scher::Compared of_iris = scher::compare_with_distance(study, iris), of_hard = scher::compare_with_distance(study, hard),
                   of_ionosphere = scher::compare_with_distance(study, ionosphere);
+  scher::append(all, scher::integrate_forest(study, iris));
   scher::append(all, of_iris.findings);
+  scher::append(all, scher::integrate_forest(study, hard));
   scher::append(all, of_hard.findings);
   scher::append(all, of_ionosphere.findings);
   all.claims.push_back(scher::covariance_claim({&of_iris, &of_hard, &of_ionosphere}, {&iris, &hard, &ionosphere}));
   scher::append(all, scher::twenty_runs(study, {&iris, &hard, &ionosphere}, weather));
-  for (const scher::Table* table : {&iris, &hard}) scher::append(all, scher::integrate_forest(study, *table));
   scher::append(all, scher::per_point_covariances(study, weather));
   scher::append(all, scher::categories(study));
   scher::append(all, scher::tolerance(study));
