@@ -51,6 +51,16 @@ struct TrainArguments {
   std::int64_t crop = 0;
 };
 
+/// The options of `data`.
+struct PointArguments {
+  std::string what;  ///< a kind of generated data, or "fetch"
+  std::string name;  ///< of a published data set
+  std::optional<std::int64_t> count, side, classes;
+  std::optional<double> noise;
+  std::string from, cache;
+  bool unverified = false;
+};
+
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
@@ -91,6 +101,7 @@ struct Arguments {
   std::string against;        ///< an estimator of the baseline; empty: each with itself
   GateArguments gate;
   TrainArguments train;
+  PointArguments points;
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

@@ -198,6 +198,8 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   describe_bench(app, arguments, chosen);
   add_train_options(*add_command(app, "train", "a classifier from labelled points, as an ONNX file", run_train, chosen),
                     arguments);
+  add_point_options(*add_command(app, "data", "points to start with: generated, or published data sets", run_data, chosen),
+                    arguments);
 
   describe_analyses(app, arguments, chosen);
   describe_compare(app, arguments, chosen);

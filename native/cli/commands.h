@@ -19,6 +19,7 @@ int run_frontier(const Arguments& arguments);  ///< bench --frontier
 int run_compare(const Arguments& arguments);
 int run_gate(const Arguments& arguments);  ///< 1 if a threshold is not met
 int run_train(const Arguments& arguments);
+int run_data(const Arguments& arguments);
 int run_version(const Arguments& arguments);
 int run_summary(const Arguments& arguments);
 int run_bias(const Arguments& arguments);
