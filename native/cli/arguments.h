@@ -96,6 +96,7 @@ struct Arguments {
   std::string plot;           ///< an .svg file to write; empty: none
   std::string gallery;        ///< an .html file of images to write; empty: none
   std::int64_t count = 10;    ///< points to show
+  std::int64_t pairs = 100;   ///< antithetic pairs of noisy copies
   double threshold = 0.9;     ///< of p
   double confidence = 0.999;  ///< of a certified radius
   std::string against;        ///< an estimator of the baseline; empty: each with itself

@@ -27,6 +27,7 @@ int run_rank(const Arguments& arguments);
 int run_curve(const Arguments& arguments);
 int run_agree(const Arguments& arguments);
 int run_distance(const Arguments& arguments);
+int run_curvature(const Arguments& arguments);
 
 inline constexpr int kInterrupted = 130;
 
