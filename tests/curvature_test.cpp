@@ -85,6 +85,17 @@ TEST(SmoothedCurvatureTest, ARectifierHasItsClosedForm) {
   }
 }
 
+// Margins 2 over class 1 with a slope of 4, 1 over class 2 with a slope of 1.
+TEST(SmoothedCurvatureTest, TheNearestRivalIsTheOneWithTheSmallestZ) {
+  const OnePoint one = at(test::linear_classifier(Tensor({3, 2}, {0, 0, 4, 0, 0, 1}), Tensor({3}, {2, 0, 1})), {0, 0});
+  const SmoothedCurvature found = smoothed_curvature(*one.executor, one.points, 0.1).value().front();
+  EXPECT_EQ(found.rival, 1);
+  EXPECT_NEAR(found.gradient_norm, 4, 1e-4);
+  EXPECT_NEAR(found.margin, 2, 0.2);
+  EXPECT_NEAR(found.largest.value, 0, 1e-2);
+  EXPECT_NEAR(found.smallest.value, 0, 1e-2);
+}
+
 TEST(SmoothedCurvatureTest, WhatItCannotDo) {
   const OnePoint one = at(quadratic({1, 2}), {0.1F, 0.2F});
   EXPECT_FALSE(smoothed_curvature(*one.executor, one.points, 0));
