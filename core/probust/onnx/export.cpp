@@ -11,14 +11,17 @@
 #include <vector>
 
 #include "probust/onnx/elements.h"
+#include "probust/onnx/node_attributes.h"
 #include "probust/ops/op.h"
 
 namespace probust {
 namespace {
 
+using onnx::NodeAttributes;
 using protozero::pbf_writer;
 
-constexpr int kIrVersion = 8, kOpset = 13;
+constexpr int kIrVersion = 8, kOpset = 13, kMlOpset = 1;
+constexpr const char* kMl = "ai.onnx.ml";
 constexpr const char* kLogits = "logits";
 
 // Operators that mean the same on [batch, n] as on [n], with their ONNX names.
@@ -40,33 +43,6 @@ const char* elementwise_name(Op op) {
 
 // One row of numbers per example.
 bool is_row(const Shape& shape) { return shape.size() == 1 || (shape.size() == 2 && shape[0] == 1); }
-
-// The attributes of a node, as written so far.
-class NodeAttributes {
- public:
-  NodeAttributes& add(const char* name, std::int64_t value) {
-    std::string bytes;
-    pbf_writer writer(bytes);
-    writer.add_string(1, name);
-    writer.add_int64(3, value);
-    writer.add_int32(20, 2);  // AttributeProto.INT
-    all_.push_back(std::move(bytes));
-    return *this;
-  }
-  NodeAttributes& add(const char* name, const Shape& values) {
-    std::string bytes;
-    pbf_writer writer(bytes);
-    writer.add_string(1, name);
-    for (const std::int64_t value : values) writer.add_int64(8, value);
-    writer.add_int32(20, 7);  // AttributeProto.INTS
-    all_.push_back(std::move(bytes));
-    return *this;
-  }
-  const std::vector<std::string>& all() const { return all_; }
-
- private:
-  std::vector<std::string> all_;
-};
 
 NodeAttributes window_attributes(const Window& window) {
   Shape pads = window.pad_low;
@@ -96,13 +72,13 @@ class Exporter {
     graph.add_string(2, name.data(), name.size());
     add_port(graph, 11, "x", graph_[graph_.inputs()[0]].shape);
     add_port(graph, 12, kLogits, graph_[graph_.outputs[0]].shape);
-    std::string bytes, opset;
-    pbf_writer(opset).add_int64(2, kOpset);
+    std::string bytes;
     pbf_writer model(bytes);
     model.add_int64(1, kIrVersion);
     model.add_string(2, "probust");
     model.add_message(7, graph_bytes_);
-    model.add_message(8, opset);
+    add_opset(model, "", kOpset);
+    if (has_trees_) add_opset(model, kMl, kMlOpset);
     for (const auto& [key, value] : metadata) {
       std::string entry;
       pbf_writer writer(entry);
@@ -145,6 +121,8 @@ class Exporter {
                           NodeAttributes().add("axis", row_axis(id, std::get<AxisAttribute>(node.attributes).axis)));
       case Op::transpose:
         return write_transpose(id);
+      case Op::tree_ensemble:
+        return write_trees(id);
       default:
         refuse(node);
     }
@@ -259,6 +237,15 @@ class Exporter {
     write_node("Transpose", operands(node), new_name(id), NodeAttributes().add("perm", order));
   }
 
+  // As a regressor with one target per output: it has one result, the sums, while a classifier would have labels, too.
+  void write_trees(ValueId id) {
+    const Node& node = graph_[id];
+    const auto attributes = onnx::tree_attributes(*std::get<TreesAttribute>(node.attributes).trees);
+    if (!attributes) refuse(node);
+    has_trees_ = true;
+    write_node("TreeEnsembleRegressor", operands(node), new_name(id), *attributes, kMl);
+  }
+
   // Operands of a node that treats every example alike. Constants become initializers at first use.
   std::vector<std::string> operands(const Node& node) {
     std::vector<std::string> names;
@@ -306,7 +293,7 @@ class Exporter {
   }
 
   void write_node(const char* op, const std::vector<std::string>& inputs, const std::string& output,
-                  const NodeAttributes& attributes = {}) {
+                  const NodeAttributes& attributes = {}, const char* domain = "") {
     std::string bytes;
     pbf_writer writer(bytes);
     for (const std::string& input : inputs) writer.add_string(1, input);
@@ -314,7 +301,16 @@ class Exporter {
     writer.add_string(3, output + "/" + op);
     writer.add_string(4, op);
     for (const std::string& attribute : attributes.all()) writer.add_message(5, attribute);
+    if (*domain != '\0') writer.add_string(7, domain);
     pbf_writer(graph_bytes_).add_message(1, bytes);
+  }
+
+  static void add_opset(pbf_writer& model, const char* domain, int version) {
+    std::string bytes;
+    pbf_writer writer(bytes);
+    if (*domain != '\0') writer.add_string(1, domain);
+    writer.add_int64(2, version);
+    model.add_message(8, bytes);
   }
 
   static void add_port(pbf_writer& graph, std::uint32_t field, const char* name, const Shape& shape) {
@@ -340,6 +336,7 @@ class Exporter {
 
   const Graph& graph_;
   std::vector<int> uses_;
+  bool has_trees_ = false;
   int extra_ = 0;                   ///< numbers the names of what is no value of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written

@@ -17,9 +17,10 @@ namespace probust {
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 /// A classifier (one input of any shape, one output [C]) as the bytes of an ONNX model of opset 13 with float32 weights: input
-/// "x" [batch, ...], output "logits" [batch, C], with the batch left open. Importing it gives the same function.
+/// "x" [batch, ...], output "logits" [batch, C], with the batch left open. Importing it gives the same function. Trees are a
+/// TreeEnsembleRegressor of ai.onnx.ml 1.
 /// Error{unsupported} if it has operators other than convolutions, maxima of windows, products, sums, softmax, transposes,
-/// reshapes and elementwise ones, or values whose first extent is not that of one example.
+/// reshapes, trees and elementwise ones, or values whose first extent is not that of one example.
 Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata = {});
 
 }  // namespace probust
