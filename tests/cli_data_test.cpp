@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "datasets/dataset.h"
+#include "datasets/iris.h"
 #include "probust/data/datasets.h"
 #include "support/command.h"
 #include "support/http_server.h"
@@ -64,6 +65,19 @@ TEST(CliData, OptionsOfGeneratedPoints) {
       0);
 }
 
+TEST(CliData, WritesIris) {
+  const Folder folder;
+  for (const std::string& file : {folder / "iris.csv", folder / "iris.npz"}) {
+    const Finished written = data("iris -o " + file);
+    ASSERT_EQ(written.status, 0) << written.err;
+    EXPECT_TRUE(mentions(written.out, "150 points of shape [4] in 3 classes")) << written.out;
+    const Dataset flowers = read_dataset(file).value();
+    EXPECT_EQ(flowers.x.data, iris().x.data);
+    EXPECT_EQ(flowers.labels, iris().labels);
+  }
+  EXPECT_EQ(read_dataset(folder / "iris.csv").value().class_names, iris().class_names);
+}
+
 TEST(CliData, SaysWhatIsWrongOnOneLine) {
   const Folder folder;
   const std::string out = " -o " + (folder / "x.npz");
@@ -80,6 +94,8 @@ TEST(CliData, SaysWhatIsWrongOnOneLine) {
            {"moons -o " + (folder / "none/x.npz"), 2, "cannot be written"},
            {"moons --from x" + out, 2, "--from: is not for generated data"},
            {"moons mnist" + out, 2, "NAME: is not for generated data"},
+           {"iris --count 3" + out, 2, "--count: is not for iris"},
+           {"iris -o " + (folder / "x.txt"), 2, "does not end in .npz or .csv"},
            {"fetch", 2, "data fetch: does not say what; give mnist"},
            {"fetch mnst", 2, "data: no published data set is called 'mnst'; give mnist, fashion-mnist"},
            {"fetch mnist --count 3", 2, "--count: is not for fetch"},

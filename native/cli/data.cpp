@@ -11,6 +11,7 @@
 #include "cli/json_text.h"
 #include "cli/progress_line.h"
 #include "datasets/fetch.h"
+#include "datasets/iris.h"
 #include "datasets/npz.h"
 #include "datasets/partial_file.h"
 #include "probust/base/text.h"
@@ -23,9 +24,11 @@ using nlohmann::ordered_json;
 
 constexpr std::int64_t kDefaultCount = 1000;
 
-std::vector<std::string> generated_names() {
+// What can be written to a file.
+std::vector<std::string> writable_names() {
   std::vector<std::string> names;
   for (const MadeDataKind& kind : made_data_kinds()) names.emplace_back(kind.name);
+  names.emplace_back("iris");
   return names;
 }
 
@@ -123,6 +126,16 @@ int generate(const Arguments& arguments) {
   return 0;
 }
 
+// ---- Iris
+
+int write_iris(const Arguments& arguments) {
+  check_output(arguments.output, true);
+  const Dataset flowers = iris();
+  write_points(arguments.output, flowers);
+  print_written(arguments, flowers, std::ssize(flowers.class_names), {{"kind", "iris"}, {"class_names", flowers.class_names}});
+  return 0;
+}
+
 // ---- published points
 
 std::string origin_text(const FetchedFile& file) {
@@ -211,7 +224,7 @@ int run_data(const Arguments& arguments) {
     refuse_given({{"--output", !arguments.output.empty()}}, "fetch, which has --cache FOLDER");
     return fetch_published(arguments);
   }
-  std::vector<std::string> names = generated_names();
+  std::vector<std::string> names = writable_names();
   if (std::find(names.begin(), names.end(), points.what) == names.end()) {
     names.emplace_back("fetch");
     throw Error{ErrorCode::usage, "data", "'" + points.what + "' is not known", "give " + join(names, " or ")};
@@ -220,8 +233,10 @@ int run_data(const Arguments& arguments) {
                 {"--from", !points.from.empty()},
                 {"--cache", !points.cache.empty()},
                 {"--unverified", points.unverified}},
-               "generated data");
-  return generate(arguments);
+               points.what == "iris" ? "iris, which is part of the program" : "generated data");
+  if (points.what != "iris") return generate(arguments);
+  refuse_given(generating, "iris");
+  return write_iris(arguments);
 }
 
 }  // namespace probust::cli

@@ -29,7 +29,7 @@ std::string estimators_explained() {
 std::string points_explained() {
   std::string text = "Generated:\n";
   for (const MadeDataKind& kind : made_data_kinds()) text += fmt::format("  {:<15} {}\n", kind.name, kind.summary);
-  text += "Published:\n";
+  text += "Part of the program:\n  iris            150 flowers of 4 numbers in three classes (Anderson, Fisher)\nPublished:\n";
   for (const Published& dataset : published_datasets()) text += fmt::format("  {:<15} {}\n", dataset.name, dataset.summary);
   text.pop_back();
   return text;
@@ -168,9 +168,10 @@ void add_train_options(CLI::App& command, Arguments& arguments) {
 
 void add_point_options(CLI::App& command, Arguments& arguments) {
   PointArguments& points = arguments.points;
-  command.add_option("WHAT", points.what, "what to generate, as below, or fetch")->required();
+  command.add_option("WHAT", points.what, "what to write, as below, or fetch")->required();
   command.add_option("NAME", points.name, "with fetch: the data set, as below");
-  command.add_option("-o,--output", arguments.output, "the file to write: .npz with x and y, or .csv for points in the plane");
+  command.add_option("-o,--output", arguments.output,
+                     "the file to write: .npz with x and y, or .csv for points that are no images");
   command.add_option("--count", points.count, "points to generate (default: 1000)")->check(at_least(1));
   command.add_option("--classes", points.classes, "of generated points (default: the kind's own)")->check(at_least(1));
   command.add_option("--noise", points.noise, "standard deviation of what is added to every number (default: the kind's own)");
