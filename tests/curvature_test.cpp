@@ -12,6 +12,7 @@
 #include "probust/normal/univariate.h"
 #include "probust/train/models.h"
 #include "support/known_problems.h"
+#include "support/networks.h"
 
 namespace probust {
 namespace {
