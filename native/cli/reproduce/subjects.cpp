@@ -116,7 +116,7 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
 }
 
 Sizes sizes_of(const Subject& subject, bool quick) {
-  if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000, 50} : Sizes{-1, 6, 200, 10000, 100};
+  if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000, 50} : Sizes{-1, 6, 200, 5000, 100};
   return quick ? Sizes{-1, 4, 500, 10000, 100} : Sizes{};
 }
 
