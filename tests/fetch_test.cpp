@@ -236,7 +236,7 @@ TEST(Fetch, OneProcessAtATime) {
   const SmallImages small;
   fs::create_directories(folder / "cache/mnist");
   const int held = open((folder / "cache/mnist").c_str(), O_RDONLY | O_DIRECTORY);
-  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  ASSERT_EQ(flock(held, LOCK_SH), 0);
   EXPECT_EQ(failure(small.dataset, {folder / "none", folder / "cache", false}).code, ErrorCode::conflict);
   close(held);
   EXPECT_EQ(failure(small.dataset, {folder / "none", folder / "cache", false}).code, ErrorCode::unreadable);

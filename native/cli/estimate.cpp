@@ -13,6 +13,7 @@
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/cost.h"
+#include "cli/devices.h"
 #include "cli/hints.h"
 #include "cli/interrupt.h"
 #include "cli/ledger.h"
