@@ -13,7 +13,7 @@
 namespace probust::cli::reproduce::scher {
 namespace {
 
-constexpr std::size_t kBins = 20;
+constexpr std::size_t kBins = 10;
 
 // How many values are in each of the bins between 0 and 1.
 std::vector<double> histogram(const std::vector<double>& values) {
@@ -25,8 +25,8 @@ std::vector<double> histogram(const std::vector<double>& values) {
 report::Chart histogram_chart(const std::vector<double>& p, const std::vector<double>& r) {
   report::Chart chart{.title = "How often p and r have a value", .mark = report::Mark::bar};
   for (std::size_t bin = 0; bin < kBins; ++bin)
-    chart.x.categories.push_back(fmt::format("{:.2f}", static_cast<double>(bin) / kBins));
-  chart.x.label = "from this value on, in steps of 0.05";
+    chart.x.categories.push_back(fmt::format("{:.1f}", static_cast<double>(bin) / kBins));
+  chart.x.label = "from this value on, in steps of 0.1";
   chart.y = {.label = "points", .low = 0.5, .logarithmic = true};
   std::vector<double> numbers(kBins);
   for (std::size_t bin = 0; bin < kBins; ++bin) numbers[bin] = static_cast<double>(bin);
