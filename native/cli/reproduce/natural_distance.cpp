@@ -39,13 +39,6 @@ struct Swept {
   }
 };
 
-std::vector<double> rescaled(const std::vector<double>& distance) {
-  const double largest = *std::max_element(distance.begin(), distance.end());
-  std::vector<double> r;
-  for (const double each : distance) r.push_back(each / largest);
-  return r;
-}
-
 Swept swept(Study& study, const Table& table) {
   Swept result;
   result.scales = scales_of(study);
@@ -253,8 +246,9 @@ Findings twenty_runs(Study& study, const std::vector<const Table*>& tables, cons
   for (const Table* table : tables) {
     Question question;
     question.points = study.quick() ? std::min<std::int64_t>(table->x.shape[0], 40) : table->x.shape[0];
-    std::vector<std::string> noises;
-    for (const double scale : scales) noises.push_back(gaussian(question.sigma.emplace_back(sigma_of(*table, scale))));
+    for (const double scale : scales) question.sigma.push_back(sigma_of(*table, scale));
+    std::vector<std::string> noises(scales.size());
+    std::transform(question.sigma.begin(), question.sigma.end(), noises.begin(), gaussian);
     const std::vector<double> smallest = smallest_correlations(study, *table, question, noises);
     for (std::size_t k = 0; k < scales.size(); ++k) note(*table, question.points, fmt::format("{}", scales[k]), smallest[k]);
     found += fmt::format("{:.4f}, {:.4f} and {:.4f} on {}; ", smallest[0], smallest[1], smallest[2], table->title);

@@ -61,8 +61,7 @@ Findings per_point_covariances(Study& study, const Weather& weather) {
   const std::vector<double> p = p_of(results, factors, mc), drawn = p_of(results, members, mc);
   const auto executor = executor_of(study, read_model(table.model, table.width()));
   const std::vector<double> distance = distances(*executor, table.x, true), counted = counted_members(*executor, weather);
-  std::vector<double> r;
-  for (const double each : distance) r.push_back(each / *std::max_element(distance.begin(), distance.end()));
+  const std::vector<double> r = rescaled(distance);
 
   const double n = static_cast<double>(p.size());
   const auto share = [n](const std::vector<double>& of, const auto& holds) {
