@@ -54,9 +54,13 @@ std::string what_there_is(const std::vector<Row>& rows) {
 
 }  // namespace
 
-RunResults selected_results(const Arguments& arguments) {
+void check_plot(const Arguments& arguments) {
   if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg"))
     throw Error{ErrorCode::usage, "--plot", "'" + arguments.plot + "' does not end in .svg", "charts are written as SVG"};
+}
+
+RunResults selected_results(const Arguments& arguments) {
+  check_plot(arguments);
   RunResults results = results_of(arguments);
   if (!is_run(arguments.model)) return results;
   const Selection selection = selection_of(arguments);

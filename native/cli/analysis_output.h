@@ -16,6 +16,9 @@
 
 namespace probust::cli {
 
+/// Throws Error{usage} if --plot is given and names no .svg file.
+void check_plot(const Arguments& arguments);
+
 /// What results_of gives. Of a run, --sigma, --noise and --estimator select rows: throws Error{usage}, naming what there is, if
 /// none is left. Also checks --plot, so that a mistake shows before anything is computed.
 RunResults selected_results(const Arguments& arguments);

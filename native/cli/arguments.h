@@ -58,6 +58,16 @@ struct ReproduceArguments {
   bool quick = false;
 };
 
+/// The options of `data`.
+struct PointArguments {
+  std::string what;  ///< a kind of generated data, or "fetch"
+  std::string name;  ///< of a published data set
+  std::optional<std::int64_t> count, side, classes;
+  std::optional<double> noise;
+  std::string from, cache;
+  bool unverified = false;
+};
+
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
@@ -93,12 +103,14 @@ struct Arguments {
   std::string plot;           ///< an .svg file to write; empty: none
   std::string gallery;        ///< an .html file of images to write; empty: none
   std::int64_t count = 10;    ///< points to show
+  std::int64_t pairs = 100;   ///< antithetic pairs of noisy copies
   double threshold = 0.9;     ///< of p
   double confidence = 0.999;  ///< of a certified radius
   std::string against;        ///< an estimator of the baseline; empty: each with itself
   GateArguments gate;
   TrainArguments train;
   ReproduceArguments reproduce;
+  PointArguments points;
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

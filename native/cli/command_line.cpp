@@ -109,6 +109,34 @@ void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
   distance->add_option("--confidence", arguments.confidence, "of each certified radius")->capture_default_str();
 }
 
+void describe_curvature(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* curvature = add_command(
+      app, "curvature", "how far margins are from linear at the scale of the noise, and error bounds", run_curvature, chosen);
+  add_model(*curvature, arguments);
+  add_data(*curvature, arguments);
+  add_device_options(*curvature, arguments);
+  one_argument_each(
+      {curvature->add_option("--sigma", arguments.sigma, "noise scales in the data's units: 0.1,0.2, or 0.01..1:20"),
+       curvature->add_option("--noise", arguments.noise,
+                             "noise models, as for estimate; shift and scatter alone, unless gaussian:S")});
+  curvature->add_option("--target", arguments.target, "the class of the margins: predicted, label, a number or a name")
+      ->capture_default_str();
+  curvature->add_option("--pairs", arguments.pairs, "antithetic pairs of noisy copies for each number")
+      ->check(at_least(2))
+      ->capture_default_str();
+  curvature->add_option("--count", arguments.count, "points to show")->check(at_least(1))->capture_default_str();
+  curvature->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+  curvature->add_flag("--json", arguments.json, "one JSON object, with all points");
+  curvature->add_option("--plot", arguments.plot, "also draw a chart to this .svg file");
+  curvature->add_flag("--quiet", arguments.quiet, "no progress on stderr");
+  curvature->footer(
+      "shift: the largest mean error of a linearisation at x, over rivals. scatter: the largest standard deviation of that "
+      "error.\n"
+      "Both are in standard deviations of the margin's linear part. prop. 1, prop. 2: the papers' products for taylor and mmse.\n"
+      "summed: an upper bound of the error of taylor if boundaries are quadratic. largest, mean, smallest: eigenvalues of the\n"
+      "Hessian of the smoothed margin over the nearest rival, with standard errors.");
+}
+
 void describe_compare(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* compare =
       add_command(app, "compare", "runs on the same points: differences of p to the first run", run_compare, chosen);
@@ -224,9 +252,12 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   describe_bench(app, arguments, chosen);
   add_train_options(*add_command(app, "train", "a classifier from labelled points, as an ONNX file", run_train, chosen),
                     arguments);
+  add_point_options(*add_command(app, "data", "points to start with: generated, or published data sets", run_data, chosen),
+                    arguments);
 
   describe_reproduce(app, arguments, chosen);
   describe_analyses(app, arguments, chosen);
+  describe_curvature(app, arguments, chosen);
   describe_compare(app, arguments, chosen);
   describe_gate(app, arguments, chosen);
 

@@ -20,6 +20,7 @@ int run_compare(const Arguments& arguments);
 int run_gate(const Arguments& arguments);  ///< 1 if a threshold is not met
 int run_train(const Arguments& arguments);
 int run_reproduce(const Arguments& arguments);
+int run_data(const Arguments& arguments);
 int run_version(const Arguments& arguments);
 int run_summary(const Arguments& arguments);
 int run_bias(const Arguments& arguments);
@@ -27,6 +28,7 @@ int run_rank(const Arguments& arguments);
 int run_curve(const Arguments& arguments);
 int run_agree(const Arguments& arguments);
 int run_distance(const Arguments& arguments);
+int run_curvature(const Arguments& arguments);
 
 inline constexpr int kInterrupted = 130;
 

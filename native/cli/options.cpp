@@ -7,9 +7,10 @@
 #include <algorithm>
 
 #include "cli/devices.h"
-#include "datasets/dataset.h"
+#include "datasets/catalogue.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/data/datasets.h"
 #include "probust/estimators/estimator.h"
 #include "probust/noise/noise.h"
 
@@ -21,6 +22,16 @@ std::string estimators_explained() {
   std::string text = "Estimators:\n";
   for (const EstimatorDefinition& definition : all_estimators())
     text += fmt::format("  {:<26} {}\n", form(definition), definition.summary);
+  return text;
+}
+
+// The lists below the options of `data`.
+std::string points_explained() {
+  std::string text = "Generated:\n";
+  for (const MadeDataKind& kind : made_data_kinds()) text += fmt::format("  {:<15} {}\n", kind.name, kind.summary);
+  text += "Part of the program:\n  iris            150 flowers of 4 numbers in three classes (Anderson, Fisher)\nPublished:\n";
+  for (const Published& dataset : published_datasets()) text += fmt::format("  {:<15} {}\n", dataset.name, dataset.summary);
+  text.pop_back();
   return text;
 }
 
@@ -153,6 +164,27 @@ void add_train_options(CLI::App& command, Arguments& arguments) {
       "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint. The same command goes on from there; "
       "when the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, "
       "from which a smaller --rate can go on.");
+}
+
+void add_point_options(CLI::App& command, Arguments& arguments) {
+  PointArguments& points = arguments.points;
+  command.add_option("WHAT", points.what, "what to write, as below, or fetch")->required();
+  command.add_option("NAME", points.name, "with fetch: the data set, as below");
+  command.add_option("-o,--output", arguments.output,
+                     "the file to write: .npz with x and y, or .csv for points that are no images");
+  command.add_option("--count", points.count, "points to generate (default: 1000)")->check(at_least(1));
+  command.add_option("--classes", points.classes, "of generated points (default: the kind's own)")->check(at_least(1));
+  command.add_option("--noise", points.noise, "standard deviation of what is added to every number (default: the kind's own)");
+  command.add_option("--side", points.side, "pixels per side of generated images (default: 28)")->check(at_least(1));
+  command.add_option("--seed", arguments.seed, "of generated points")->capture_default_str();
+  command.add_option("--from", points.from, "fetch from this folder, or from the URL of one");
+  command.add_option("--cache", points.cache,
+                     "the folder that keeps what is fetched (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "
+                     "~/.cache/probust)");
+  command.add_flag("--unverified", points.unverified, "with --from FOLDER: take files that are not as published");
+  command.add_flag("--json", arguments.json, "one JSON object");
+  command.add_flag("--quiet", arguments.quiet, "no progress on stderr");
+  command.footer(points_explained);
 }
 
 std::string data_options_text(const DataArguments& data) {

@@ -34,6 +34,9 @@ void add_device_options(CLI::App& command, Arguments& arguments);
 /// What `train` learns from, and how.
 void add_train_options(CLI::App& command, Arguments& arguments);
 
+/// What `data` makes or fetches.
+void add_point_options(CLI::App& command, Arguments& arguments);
+
 /// What `estimate` asks: noise, estimators, budget, target. Sets the footer that explains the estimators.
 void add_question_options(CLI::App& command, Arguments& arguments);
 

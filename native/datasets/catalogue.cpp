@@ -45,15 +45,13 @@ Published like_mnist(std::string name, std::string summary, std::vector<std::str
 }
 
 Published mnist() {
-  std::vector<std::string> digits;
-  for (int digit = 0; digit < 10; ++digit) digits.push_back(std::to_string(digit));
   return like_mnist("mnist", "handwritten digits, 60,000 + 10,000 images of 28 x 28 (LeCun, Cortes, Burges)",
                     {"https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"},
                     {alone({"train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9912422}),
                      alone({"train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432", 28881}),
                      alone({"t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3", 1648877}),
                      alone({"t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c", 4542})},
-                    digits);
+                    split("0 1 2 3 4 5 6 7 8 9", ' '));
 }
 
 Published fashion_mnist() {
@@ -145,7 +143,7 @@ const Published& published_dataset(std::string_view name) {
 }
 
 std::string default_cache() {
-  if (const std::string own = environment("PROBUST_CACHE"); !own.empty()) return own;
+  if (std::string own = environment("PROBUST_CACHE"); !own.empty()) return own;
   if (const std::string all = environment("XDG_CACHE_HOME"); !all.empty())
     return (std::filesystem::path(all) / "probust").string();
   if (const std::string home = environment("HOME"); !home.empty())

@@ -45,6 +45,11 @@ void PartialFile::write(const void* from, std::size_t bytes) {
   throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
 }
 
+void PartialFile::flush() {
+  if (std::fflush(file_) == 0) return;
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+}
+
 void PartialFile::commit() {
   // On the disk before it has its name: otherwise a crash of the machine could leave the name with an empty file. What cannot be
   // synchronized, such as a pipe, says so, and needs no more.

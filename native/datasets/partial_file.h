@@ -22,6 +22,10 @@ class PartialFile {
   void write(const void* from, std::size_t bytes);
   void commit();
 
+  /// For reading it before it has its name: all that was written is in the file written().
+  void flush();
+  const std::string& written() const { return written_; }
+
   const std::string& path() const { return path_; }  ///< as given
 
  private:

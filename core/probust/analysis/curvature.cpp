@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/curvature.h"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "probust/analysis/jacobian.h"
 #include "probust/estimators/pair_statistics.h"
+#include "probust/normal/univariate.h"
 
 namespace probust {
 namespace {
@@ -65,6 +67,13 @@ class Gradients {
   std::int64_t target_;
 };
 
+// Of normal variables with the correlations of u [d, m].
+double largest_density(const MatrixXd& u) {
+  const MatrixXd units = u.colwise().normalized();
+  const double determinant = (units.transpose() * units).determinant();
+  return std::pow(normal::pdf(0), static_cast<double>(u.cols())) / std::sqrt(std::max(0.0, determinant));
+}
+
 // A margin's Hessian is 2 A; products with it are differences of gradients.
 QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h, int iterations) {
   Gradients gradients(executor, points, i);
@@ -79,7 +88,9 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
     for (double& x : v) x = random.normal();
     return VectorXd(v.normalized());
   };
-  QuadraticBound bound{VectorXd::Zero(m), VectorXd::Zero(m), gradients.at(VectorXd::Zero(d)).colwise().norm().transpose()};
+  const MatrixXd u = gradients.at(VectorXd::Zero(d));
+  QuadraticBound bound{VectorXd::Zero(m), VectorXd::Zero(m), u.colwise().norm().transpose()};
+  bound.k = largest_density(u);
   bool semidefinite = true;
   for (Index rival = 0; rival < m; ++rival) {
     VectorXd v = direction();
@@ -101,7 +112,10 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
   for (Index rival = 0; rival < m; ++rival) {
     bound.taylor *= scaled * bound.lambda_max[rival] / bound.gradient_norm[rival];
     bound.mmse *= scaled * std::max(0.0, bound.lambda_max[rival] - bound.lambda_mean[rival]) / bound.gradient_norm[rival];
+    bound.summed +=
+        normal::pdf(0) * sigma * static_cast<double>(d) * std::abs(bound.lambda_max[rival]) / bound.gradient_norm[rival];
   }
+  bound.summed = std::min(1.0, bound.summed);
   bound.defined = m > 0 && semidefinite && (bound.gradient_norm.array() > 0).all() && (bound.lambda_max.array() > 0).all();
   return bound;
 }

@@ -22,13 +22,21 @@ struct Curvature {
 /// Error{resources} if the margins of one point's pairs do not fit the executor's memory.
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs);
 
-/// The ratios in the error bounds of Han et al. (propositions 3.2 and 3.4) for boundaries g(x) = xᵀA x + uᵀx + c at x. With
-/// noise N(0, sigma² / d), the error of the Taylor estimator is at most k times the product over rivals of
-/// sigma lambda_max(A) / |u|; for the MMSE estimator, replace lambda_max by lambda_max - lambda_mean. k is small and depends on
-/// the problem.
+/// The ratios in the error bounds of Han et al. (propositions 1 and 2 of the UAI paper, 3.2 and 3.4 of the preprint) for
+/// boundaries g(x) = xᵀA x + uᵀx + c at x. With noise N(0, sigma² / d), the error of the Taylor estimator is said to be at most k
+/// times the product over rivals of sigma lambda_max(A) / |u|; for the MMSE estimator, replace lambda_max by lambda_max -
+/// lambda_mean.
+///
+/// The proof bounds the probability that any margin changes sign by an integral over all of them changing it, and divides by the
+/// norm of the noise where the standard deviation of uᵀ eps belongs, which is smaller by sqrt(d). So the product is no bound, not
+/// even for one rival. `summed` is what the same argument gives with Boole's inequality and that standard deviation.
 struct QuadraticBound {
   Eigen::VectorXd lambda_max, lambda_mean, gradient_norm;  ///< [m]
   double taylor = 0, mmse = 0;                             ///< the products at k = 1, with sigma sqrt(d) for the paper's sigma
+  double k = 0;  ///< the paper's constant (2 pi)^(-m/2) det(R)^(-1/2), R the correlations of the gradients; infinite if singular
+  /// For the Taylor estimator and any signs of eigenvalues: sum over rivals of sigma d |lambda_max| / (sqrt(2 pi) |u|), at
+  /// most 1. For boundaries that are quadratic, and |eps|² close to its mean, as for large d.
+  double summed = 0;
   bool defined = false;  ///< no A has a negative eigenvalue that was found, every A has some curvature, and u is not zero
 };
 

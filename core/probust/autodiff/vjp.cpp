@@ -56,10 +56,20 @@ Vjp vjp(const Graph& graph, std::span<const ValueId> outputs, std::span<const Va
   return result;
 }
 
-bool is_piecewise_constant(const Graph& graph) {
-  const Vjp sweep = vjp(graph, graph.outputs, graph.inputs());
+namespace {
+
+bool all_constant(const Vjp& sweep) {
   return std::all_of(sweep.gradients.begin(), sweep.gradients.end(),
                      [&](ValueId gradient) { return sweep.graph[gradient].extent == Extent::constant; });
+}
+
+}  // namespace
+
+bool is_piecewise_constant(const Graph& graph) { return all_constant(vjp(graph, graph.outputs, graph.inputs())); }
+
+bool is_piecewise_linear(const Graph& graph) {
+  const Vjp first = vjp(graph, graph.outputs, graph.inputs());
+  return all_constant(vjp(first.graph, first.gradients, graph.inputs()));
 }
 
 }  // namespace probust

@@ -31,4 +31,8 @@ Vjp vjp(const Graph& graph, std::span<const ValueId> outputs, std::span<const Va
 /// sense.
 bool is_piecewise_constant(const Graph& graph);
 
+/// True if every second derivative is zero almost everywhere for any weights, in the same sense: linear classifiers, and networks
+/// of linear layers, rectifiers and maxima.
+bool is_piecewise_linear(const Graph& graph);
+
 }  // namespace probust

@@ -2,6 +2,9 @@
 // How many samples Monte Carlo and MMSE need: their difference to answers from many more samples, drawn with another seed.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
 #include "cli/reproduce/study.h"
@@ -81,7 +84,7 @@ Findings convergence(Study& study) {
   for (const double count : {10, 30, 100, 300, 1000, 3000, 10000})
     if (count <= most) copies.push_back(count);
   const std::vector<double> samples = {1, 2, 5, 10, 25, 50};
-  const double mmse_limit = study.quick() ? 100 : 500;
+  const double mmse_limit = static_cast<double>(std::max<std::int64_t>(100, 2 * study.sizes().samples));
   const TrainedModel network = study.network();
   const Curve mc = curve_of(study, network.path, "mc", copies, limit),
               mmse = curve_of(study, network.path, "mmse", samples, mmse_limit);

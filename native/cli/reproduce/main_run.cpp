@@ -24,7 +24,7 @@ std::vector<std::string> together(std::initializer_list<std::vector<std::string>
 
 MainRun main_run(Study& study) {
   MainRun run;
-  const std::int64_t samples = study.quick() ? 50 : 500;  // the paper: 500
+  const std::int64_t samples = study.sizes().samples;
   run.reference = fmt::format("mc:{}", study.sizes().reference);
   run.mmse = fmt::format("mmse:{}", samples);
   run.mmse_mvs = fmt::format("mmse_mvs:{}", samples);

@@ -31,6 +31,7 @@ struct Sizes {
   std::int64_t epochs = 20;        ///< of the convolutional network
   std::int64_t test = -1;          ///< test points; -1: all
   std::int64_t reference = 10000;  ///< copies for the p that counts as true, as in the paper
+  std::int64_t samples = 500;      ///< of mmse, as many as the paper takes
 };
 
 /// A network to train: the options of `probust train` that differ from its defaults.

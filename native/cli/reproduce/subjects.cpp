@@ -116,8 +116,8 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
 }
 
 Sizes sizes_of(const Subject& subject, bool quick) {
-  if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000} : Sizes{-1, 6, 250, 10000};
-  return quick ? Sizes{-1, 4, 500, 10000} : Sizes{};
+  if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000, 50} : Sizes{-1, 6, 200, 10000, 100};
+  return quick ? Sizes{-1, 4, 500, 10000, 100} : Sizes{};
 }
 
 std::vector<double> sigmas_of(const Subject& subject) {

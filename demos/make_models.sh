@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Makes the project's trained networks again, and the demo's points: web/models/ and demos/digits/. With --check, compares with the
+# files that are there. web/scripts/make-models.mjs has the recipes. PROBUST_PACKAGE names a package that is staged already.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ -z "${PROBUST_PACKAGE:-}" ]; then
+  tests/tools/install.sh test # it holds Emscripten
+  npm --prefix wasm install --no-save
+  cmake --preset wasm
+  cmake --build --preset wasm --target probust-npm
+fi
+node web/scripts/make-models.mjs "$@"

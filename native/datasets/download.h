@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "datasets/bytes.h"
+#include "probust/base/stop.h"
+
+namespace probust::datasets {
+
+struct DownloadFailure {
+  std::string problem;
+  bool passing = false;  ///< it may work a moment later
+};
+
+/// Passes the contents of a URL to `take`, piece by piece, at most `most` bytes, by the program curl. Redirections are followed;
+/// a transfer that stalls for 30 seconds is given up. Returns what went wrong, if anything. Throws Error: unreadable (there is no
+/// curl), interrupted, and what `take` throws.
+std::optional<DownloadFailure> download(const std::string& url, std::uint64_t most, const std::function<void(Bytes)>& take,
+                                        const StopToken* stop = nullptr);
+
+}  // namespace probust::datasets

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// Other programs: curl, which downloads, and md5sum, which computes checksums.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "datasets/bytes.h"
+#include "probust/base/stop.h"
+
+namespace probust::datasets {
+
+/// A program that runs, found by PATH, whose standard input and output are in our hands.
+class Program {
+ public:
+  /// Starts command[0] with the other words as its arguments. Throws Error{unreadable} with `hint` if there is no such program.
+  Program(const std::vector<std::string>& command, const std::string& hint);
+  /// Ends the program if it still runs.
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// Passes bytes to it; lost if it has ended.
+  void write(Bytes bytes);
+
+  /// At least one byte of what it prints; 0 at the end. Closes its input first. Throws Error{interrupted}.
+  std::size_t read(std::span<std::uint8_t> out, const StopToken* stop = nullptr);
+
+  struct End {
+    int status;            ///< exit status; 128 + N if signal N ended it
+    std::string messages;  ///< the last line that it printed on stderr
+  };
+  /// Waits for its end, after read() has returned 0.
+  End end();
+
+ private:
+  pid_t process_ = -1;
+  int input_ = -1, output_ = -1, messages_ = -1;  // our ends; -1: closed
+};
+
+/// The MD5 sum of bytes, by the program md5sum.
+class Md5 {
+ public:
+  /// Throws Error{unreadable} if there is no md5sum.
+  Md5();
+  void add(Bytes bytes) { program_.write(bytes); }
+  /// 32 hexadecimal digits. To be called once. Throws Error{unreadable} if md5sum failed.
+  std::string digits();
+
+ private:
+  Program program_;
+};
+
+/// The MD5 sum of bytes [at, at + count) of a file. Throws what `Md5` and Stored::read throw, and Error{interrupted}.
+std::string md5_of(const Stored& file, std::uint64_t at, std::uint64_t count, const StopToken* stop = nullptr);
+
+}  // namespace probust::datasets
