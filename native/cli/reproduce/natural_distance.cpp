@@ -157,12 +157,13 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
         fmt::format("gaussian:cov={}{}", path, result.best_scale == 1 ? "" : fmt::format(":{}", result.best_scale)));
   }
   const Results results = study.rows(question);
-  std::vector<double> first, index, change, correlation;
+  std::vector<double> index, change, correlation;
+  std::vector<report::Series> shown;  // the first of them
   for (std::uint32_t draw = 0; draw < draws; ++draw) {
     const std::vector<double> p = p_of(results, question.noise[draw], mc);
-    if (draw == 0) first = p;
+    if (draw < 3) shown.push_back(series_of(fmt::format("covariance {}", draw + 1), identity, p));
     const Agreement agreed = agreement(p, identity);
-    index.push_back(draw);
+    index.push_back(draw + 1);
     change.push_back(agreed.mae);
     correlation.push_back(agreed.pearson);
   }
@@ -171,13 +172,15 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
   report::Chart chart{.title = "Covariances: " + table.title, .mark = report::Mark::scatter, .diagonal = true};
   chart.x = {.label = "p with the identity as covariance", .low = 0, .high = 1};
   chart.y = {.label = "p with a random covariance", .low = 0, .high = 1};
-  chart.series = {series_of("", identity, first)};
+  chart.series = shown;
   result.findings.figures.push_back(
       {table.name + "-covariance",
-       fmt::format("Held-out points at scale {}, with the first of {} random covariances.", result.best_scale, draws), chart});
-  result.findings.sheets.push_back(sheet_of(
-      table.name + "-covariances", fmt::format("Random covariances against the identity, at scale {}.", result.best_scale),
-      {"covariance", "mean change of p", "Pearson's correlation"}, {index, change, correlation}, table.forest));
+       fmt::format("Held-out points at scale {}, with {} of {} random covariances.", result.best_scale, shown.size(), draws),
+       chart});
+  result.findings.sheets.push_back(
+      sheet_of(table.name + "-covariances",
+               fmt::format("Random covariances against the identity, at scale {}: {}.", result.best_scale, table.title),
+               {"covariance", "mean change of p", "Pearson's correlation"}, {index, change, correlation}, table.forest));
 }
 
 }  // namespace

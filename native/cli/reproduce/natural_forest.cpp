@@ -157,12 +157,13 @@ Findings integrate_forest(Study& study, const Table& table) {
                    "opposite orders at scales {}, and Spearman's correlation is at most {}.",
                    table.title, range, report::counted(pairs), fmt::join(scales, ", "), report::rounded(highest)),
        verdict_of(fewest > 0)}};
-  findings.sheets = {sheet_of(table.name + "-boxes", fmt::format("{} against p integrated over the boxes of the forest.", mc),
-                              {"scale", "largest difference", "in standard errors",
-                               "Spearman's correlation of integral and distance", "pairs in opposite order"},
-                              {scales, differences, errors, ranks_agree, reversed}, true),
-                     sheet_of(table.name + "-distances", "Distances by search and by boxes.", {"searched", "exact"},
-                              {searched, nearest}, false)};
+  findings.sheets = {
+      sheet_of(table.name + "-boxes", fmt::format("{} against p integrated over the boxes of the forest: {}.", mc, table.title),
+               {"scale", "largest difference", "in standard errors", "Spearman's correlation with the distance",
+                "pairs in opposite order"},
+               {scales, differences, errors, ranks_agree, reversed}, true),
+      sheet_of(table.name + "-distances", "Distances by search and by boxes.", {"searched", "exact"}, {searched, nearest},
+               false)};
   return findings;
 }
 
