@@ -100,7 +100,7 @@ Claim peak_claim(const Swept& of, const Table& table, const std::string& figure)
 
 Figure scatter_figure(const Swept& of, const Table& table) {
   report::Chart chart{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};
-  chart.x = {.label = "r: distance to the nearest other answer / the largest", .low = 0, .high = 1};
+  chart.x = {.label = "r: distance / the largest", .low = 0, .high = 1};
   chart.y = {.label = "p", .low = 0, .high = 1};
   for (const double scale : {kSmall, kLarge})
     chart.series.push_back(series_of(fmt::format("scale {}", scale), of.r, of.p_at(scale)));

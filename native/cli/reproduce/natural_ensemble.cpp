@@ -90,7 +90,7 @@ Findings per_point_covariances(Study& study, const Weather& weather) {
            mc, report::rounded(largest_difference(drawn, counted)), error, report::rounded(agreement(p, drawn).mae)),
        verdict_of(error < 5)}};
   report::Chart scatter{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};
-  scatter.x = {.label = "r: distance to the nearest other answer / the largest", .low = 0, .high = 1};
+  scatter.x = {.label = "r: distance / the largest", .low = 0, .high = 1};
   scatter.y = {.label = "p", .low = std::min(0.4, *std::min_element(p.begin(), p.end())), .high = 1};
   scatter.series = {series_of("", r, p)};
   scatter.level = 0.5;
