@@ -15,6 +15,7 @@
 #include <random>
 
 #include "datasets/dataset.h"
+#include "datasets/iris.h"
 #include "datasets/npy.h"
 
 namespace probust {
@@ -168,6 +169,23 @@ void expect_read_back(const std::string& path, const std::string& code, const st
     ASSERT_TRUE(tensor) << tensor.error().message();
     EXPECT_EQ(tensor->data, expected) << code << (swapped ? " big-endian" : " little-endian");
   }
+}
+
+// The means that are known of this version of the table.
+TEST(Iris, HasFiftyFlowersOfEachSpecies) {
+  const Dataset flowers = iris();
+  ASSERT_EQ(flowers.x.shape, (Shape{150, 4}));
+  const std::vector<std::vector<double>> means = {
+      {5.006, 3.418, 1.464, 0.244}, {5.936, 2.770, 4.260, 1.326}, {6.588, 2.974, 5.552, 2.026}};
+  std::vector<std::vector<double>> found(3, std::vector<double>(4, 0.0));
+  for (std::int64_t i = 0; i < 150; ++i) {
+    for (std::size_t e = 0; e < 4; ++e) found[static_cast<std::size_t>(flowers.labels[i])][e] += flowers.x.row(i)[e] / 50.0;
+    EXPECT_EQ(flowers.index[i], i);
+  }
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t e = 0; e < 4; ++e) EXPECT_NEAR(found[c][e], means[c][e], 1e-6) << c << " " << e;
+  }
+  EXPECT_EQ(flowers.class_names, (std::vector<std::string>{"setosa", "versicolor", "virginica"}));
 }
 
 TEST_F(Datasets, NpyReadsEveryNumberTypeInBothByteOrders) {
@@ -703,6 +721,14 @@ TEST_F(SharedDatasets, GtsrbImagesWithLabelsOfTheirOwn) {
   const Dataset signs = read(at("gtsrb30-test-open-images.npy"), {.labels_path = at("gtsrb-test-open-labels.npy")});
   EXPECT_EQ(signs.x.shape, (Shape{1000, 3, 30, 30}));
   EXPECT_EQ(first(signs.labels, 4), (Labels{16, 1, 38, 33}));
+}
+
+TEST_F(SharedDatasets, IrisIsTheTableOfTheRepository) {
+  const Dataset file = read(at("iris.csv")), own = iris();
+  EXPECT_EQ(own.x.shape, file.x.shape);
+  EXPECT_EQ(own.x.data, file.x.data);
+  EXPECT_EQ(own.labels, file.labels);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ("Iris-" + own.class_names[k], file.class_names[k]);
 }
 
 TEST_F(SharedDatasets, Tables) {

@@ -21,7 +21,7 @@ constexpr int kSteps = 48;  // of colour: finer ones are hard to tell, and cells
 constexpr std::array<std::array<int, 3>, 6> kAnchors = {
     {{0x44, 0x01, 0x54}, {0x41, 0x44, 0x87}, {0x2a, 0x78, 0x8e}, {0x22, 0xa8, 0x84}, {0x7a, 0xd1, 0x51}, {0xfd, 0xe7, 0x25}}};
 
-int step_of(double share) { return static_cast<int>(std::clamp(share, 0.0, 1.0) * (kSteps - 1) + 0.5); }
+int step_of(double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (kSteps - 1))); }
 std::string colour_of_step(int step) { return map_colour(static_cast<double>(step) / (kSteps - 1)); }
 
 // Half a cell.
@@ -41,7 +41,7 @@ std::string map_colour(double share) {
   std::string text = "#";
   for (std::size_t k = 0; k < 3; ++k) {
     const double mixed = std::lerp(kAnchors[below][k], kAnchors[below + 1][k], at - static_cast<double>(below));
-    text += fmt::format("{:02x}", static_cast<int>(mixed + 0.5));
+    text += fmt::format("{:02x}", std::lround(mixed));
   }
   return text;
 }

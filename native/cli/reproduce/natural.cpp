@@ -39,7 +39,7 @@ void append(Findings& to, Findings part) {
 std::int64_t copies(const Study& study) { return study.quick() ? 2000 : 10000; }
 
 std::string write_points(Study& study, const std::string& name, const Tensor& x, const std::vector<std::int64_t>& labels) {
-  const std::string path = study.path("data/" + name + ".npz");
+  std::string path = study.path("data/" + name + ".npz");
   NpzWriter file(path);
   file.add("x", x.shape, std::span<const float>(x.data));
   file.add("y", {x.shape[0]}, std::span<const std::int64_t>(labels));
@@ -48,7 +48,7 @@ std::string write_points(Study& study, const std::string& name, const Tensor& x,
 }
 
 std::string write_model(Study& study, const std::string& name, const Graph& classifier) {
-  const std::string path = study.path("models/" + name + ".onnx");
+  std::string path = study.path("models/" + name + ".onnx");
   write_text_file(path, export_onnx(classifier, name).value());
   return path;
 }
@@ -68,6 +68,12 @@ std::vector<double> distances(Executor& executor, const Tensor& x, bool gradient
   std::vector<double> all;
   for (const NearestBoundary& each : nearest.value()) all.push_back(each.distance);
   return all;
+}
+
+std::vector<double> rescaled(std::vector<double> distance) {
+  const double largest = *std::max_element(distance.begin(), distance.end());
+  for (double& each : distance) each /= largest;
+  return distance;
 }
 
 std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator) {
@@ -120,6 +126,7 @@ Sheet sheet_of(const std::string& name, const std::string& caption, const std::v
   for (const std::string& title : titles) sheet.columns.push_back({title});
   for (std::size_t i = 0; i < columns[0].size(); ++i) {
     std::vector<std::string> row;
+    row.reserve(columns.size());
     for (const std::vector<double>& column : columns)
       row.push_back(in_report ? report::rounded(column[i]) : shortest_text(column[i]));
     sheet.rows.push_back(std::move(row));

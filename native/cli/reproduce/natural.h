@@ -83,6 +83,9 @@ std::unique_ptr<Executor> executor_of(Study& study, const Graph& classifier);
 /// The distance from each point to the nearest other answer, by gradients or, for a forest, without.
 std::vector<double> distances(Executor& executor, const Tensor& x, bool gradients);
 
+/// Distances divided by the largest of them: r in the paper.
+std::vector<double> rescaled(std::vector<double> distance);
+
 /// p of each point under a noise model, named by its canonical text.
 std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator);
 /// "gaussian:0.1"

@@ -39,13 +39,6 @@ struct Swept {
   }
 };
 
-std::vector<double> rescaled(const std::vector<double>& distance) {
-  const double largest = *std::max_element(distance.begin(), distance.end());
-  std::vector<double> r;
-  for (const double each : distance) r.push_back(each / largest);
-  return r;
-}
-
 Swept swept(Study& study, const Table& table) {
   Swept result;
   result.scales = scales_of(study);
@@ -107,7 +100,7 @@ Claim peak_claim(const Swept& of, const Table& table, const std::string& figure)
 
 Figure scatter_figure(const Swept& of, const Table& table) {
   report::Chart chart{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};
-  chart.x = {.label = "r: distance to the nearest other answer / the largest", .low = 0, .high = 1};
+  chart.x = {.label = "r: distance / the largest", .low = 0, .high = 1};
   chart.y = {.label = "p", .low = 0, .high = 1};
   for (const double scale : {kSmall, kLarge})
     chart.series.push_back(series_of(fmt::format("scale {}", scale), of.r, of.p_at(scale)));
@@ -164,12 +157,13 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
         fmt::format("gaussian:cov={}{}", path, result.best_scale == 1 ? "" : fmt::format(":{}", result.best_scale)));
   }
   const Results results = study.rows(question);
-  std::vector<double> first, index, change, correlation;
+  std::vector<double> index, change, correlation;
+  std::vector<report::Series> shown;  // the first of them
   for (std::uint32_t draw = 0; draw < draws; ++draw) {
     const std::vector<double> p = p_of(results, question.noise[draw], mc);
-    if (draw == 0) first = p;
+    if (draw < 3) shown.push_back(series_of(fmt::format("covariance {}", draw + 1), identity, p));
     const Agreement agreed = agreement(p, identity);
-    index.push_back(draw);
+    index.push_back(draw + 1);
     change.push_back(agreed.mae);
     correlation.push_back(agreed.pearson);
   }
@@ -178,13 +172,15 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
   report::Chart chart{.title = "Covariances: " + table.title, .mark = report::Mark::scatter, .diagonal = true};
   chart.x = {.label = "p with the identity as covariance", .low = 0, .high = 1};
   chart.y = {.label = "p with a random covariance", .low = 0, .high = 1};
-  chart.series = {series_of("", identity, first)};
+  chart.series = shown;
   result.findings.figures.push_back(
       {table.name + "-covariance",
-       fmt::format("Held-out points at scale {}, with the first of {} random covariances.", result.best_scale, draws), chart});
-  result.findings.sheets.push_back(sheet_of(
-      table.name + "-covariances", fmt::format("Random covariances against the identity, at scale {}.", result.best_scale),
-      {"covariance", "mean change of p", "Pearson's correlation"}, {index, change, correlation}, table.forest));
+       fmt::format("Held-out points at scale {}, with {} of {} random covariances.", result.best_scale, shown.size(), draws),
+       chart});
+  result.findings.sheets.push_back(
+      sheet_of(table.name + "-covariances",
+               fmt::format("Random covariances against the identity, at scale {}: {}.", result.best_scale, table.title),
+               {"covariance", "mean change of p", "Pearson's correlation"}, {index, change, correlation}, table.forest));
 }
 
 }  // namespace
@@ -253,8 +249,9 @@ Findings twenty_runs(Study& study, const std::vector<const Table*>& tables, cons
   for (const Table* table : tables) {
     Question question;
     question.points = study.quick() ? std::min<std::int64_t>(table->x.shape[0], 40) : table->x.shape[0];
-    std::vector<std::string> noises;
-    for (const double scale : scales) noises.push_back(gaussian(question.sigma.emplace_back(sigma_of(*table, scale))));
+    for (const double scale : scales) question.sigma.push_back(sigma_of(*table, scale));
+    std::vector<std::string> noises(scales.size());
+    std::transform(question.sigma.begin(), question.sigma.end(), noises.begin(), gaussian);
     const std::vector<double> smallest = smallest_correlations(study, *table, question, noises);
     for (std::size_t k = 0; k < scales.size(); ++k) note(*table, question.points, fmt::format("{}", scales[k]), smallest[k]);
     found += fmt::format("{:.4f}, {:.4f} and {:.4f} on {}; ", smallest[0], smallest[1], smallest[2], table->title);

@@ -13,7 +13,7 @@
 namespace probust::cli::reproduce::scher {
 namespace {
 
-constexpr std::size_t kBins = 20;
+constexpr std::size_t kBins = 10;
 
 // How many values are in each of the bins between 0 and 1.
 std::vector<double> histogram(const std::vector<double>& values) {
@@ -25,8 +25,8 @@ std::vector<double> histogram(const std::vector<double>& values) {
 report::Chart histogram_chart(const std::vector<double>& p, const std::vector<double>& r) {
   report::Chart chart{.title = "How often p and r have a value", .mark = report::Mark::bar};
   for (std::size_t bin = 0; bin < kBins; ++bin)
-    chart.x.categories.push_back(fmt::format("{:.2f}", static_cast<double>(bin) / kBins));
-  chart.x.label = "from this value on, in steps of 0.05";
+    chart.x.categories.push_back(fmt::format("{:.1f}", static_cast<double>(bin) / kBins));
+  chart.x.label = "from this value on, in steps of 0.1";
   chart.y = {.label = "points", .low = 0.5, .logarithmic = true};
   std::vector<double> numbers(kBins);
   for (std::size_t bin = 0; bin < kBins; ++bin) numbers[bin] = static_cast<double>(bin);
@@ -61,8 +61,7 @@ Findings per_point_covariances(Study& study, const Weather& weather) {
   const std::vector<double> p = p_of(results, factors, mc), drawn = p_of(results, members, mc);
   const auto executor = executor_of(study, read_model(table.model, table.width()));
   const std::vector<double> distance = distances(*executor, table.x, true), counted = counted_members(*executor, weather);
-  std::vector<double> r;
-  for (const double each : distance) r.push_back(each / *std::max_element(distance.begin(), distance.end()));
+  const std::vector<double> r = rescaled(distance);
 
   const double n = static_cast<double>(p.size());
   const auto share = [n](const std::vector<double>& of, const auto& holds) {
@@ -91,7 +90,7 @@ Findings per_point_covariances(Study& study, const Weather& weather) {
            mc, report::rounded(largest_difference(drawn, counted)), error, report::rounded(agreement(p, drawn).mae)),
        verdict_of(error < 5)}};
   report::Chart scatter{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};
-  scatter.x = {.label = "r: distance to the nearest other answer / the largest", .low = 0, .high = 1};
+  scatter.x = {.label = "r: distance / the largest", .low = 0, .high = 1};
   scatter.y = {.label = "p", .low = std::min(0.4, *std::min_element(p.begin(), p.end())), .high = 1};
   scatter.series = {series_of("", r, p)};
   scatter.level = 0.5;

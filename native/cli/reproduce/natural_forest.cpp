@@ -138,6 +138,7 @@ Findings integrate_forest(Study& study, const Table& table) {
   }
   const auto fewest = static_cast<std::int64_t>(*std::min_element(reversed.begin(), reversed.end()));
   const auto most = static_cast<std::int64_t>(*std::max_element(reversed.begin(), reversed.end()));
+  const std::string range = fewest == most ? report::counted(fewest) : report::counted(fewest) + " to " + report::counted(most);
   const std::int64_t pairs = table.x.shape[0] * (table.x.shape[0] - 1) / 2;
   const double highest = *std::max_element(ranks_agree.begin(), ranks_agree.end());
   const double longest = *std::max_element(excess.begin(), excess.end());
@@ -152,18 +153,17 @@ Findings integrate_forest(Study& study, const Table& table) {
            report::percent(longest)),
        verdict_of(worst < 5 && longest < 0.05)},
       {"p and the distance do not measure the same: the order of the points differs.", "section 4.1.3, figure 3",
-       fmt::format(
-           "On {}, with p by integration and exact distances, so without errors of either, {} to {} of {} pairs of points have "
-           "opposite orders at scales {}, and Spearman's correlation is at most {}.",
-           table.title, report::counted(fewest), report::counted(most), report::counted(pairs), fmt::join(scales, ", "),
-           report::rounded(highest)),
+       fmt::format("On {}, with p by integration and exact distances, so without errors of either, {} of {} pairs of points have "
+                   "opposite orders at scales {}, and Spearman's correlation is at most {}.",
+                   table.title, range, report::counted(pairs), fmt::join(scales, ", "), report::rounded(highest)),
        verdict_of(fewest > 0)}};
-  findings.sheets = {sheet_of(table.name + "-boxes", fmt::format("{} against p integrated over the boxes of the forest.", mc),
-                              {"scale", "largest difference", "in standard errors",
-                               "Spearman's correlation of integral and distance", "pairs in opposite order"},
-                              {scales, differences, errors, ranks_agree, reversed}, true),
-                     sheet_of(table.name + "-distances", "Distances by search and by boxes.", {"searched", "exact"},
-                              {searched, nearest}, false)};
+  findings.sheets = {
+      sheet_of(table.name + "-boxes", fmt::format("{} against p integrated over the boxes of the forest: {}.", mc, table.title),
+               {"scale", "largest difference", "in standard errors", "Spearman's correlation with the distance",
+                "pairs in opposite order"},
+               {scales, differences, errors, ranks_agree, reversed}, true),
+      sheet_of(table.name + "-distances", "Distances by search and by boxes.", {"searched", "exact"}, {searched, nearest},
+               false)};
   return findings;
 }
 

@@ -124,12 +124,13 @@ std::vector<double> without_rounding(std::vector<double> values) {
 
 Figure map_of(const Plane& plane, const Case& of, const std::string& what, const std::vector<double>& values,
               std::optional<double> high) {
-  report::Chart chart{.title = fmt::format("{} at {}", what, of.title), .mark = report::Mark::map, .width = 560, .height = 500};
+  report::Chart chart{
+      .title = fmt::format("{} at {}", what == "p" ? "p" : "Distance", of.title), .mark = report::Mark::map, .height = 560};
   chart.x.label = "x1";
   chart.y.label = "x2";
   chart.grid = {plane.x1, plane.x2, values, {.label = what, .low = 0, .high = high}};
   return {of.name + "-" + what,
-          fmt::format("{} by the program, for noise of sigma 1, on a map of {} points.", what, values.size()), chart};
+          fmt::format("As the program finds it, for noise of sigma 1, on a map of {} points.", values.size()), chart};
 }
 
 // What both cases report.
