@@ -41,7 +41,7 @@ class CliReproduce : public testing::Test {
 TEST_F(CliReproduce, AnExperimentWritesRowsTableChartWordsAndReport) {
   const Finished done = reproduce("error");
   ASSERT_EQ(done.status, 0) << done.err;
-  EXPECT_TRUE(mentions(done.out, output_ + "/report.html")) << done.out;
+  EXPECT_TRUE(mentions(done.out, output_ + "/error/report.html")) << done.out;
   for (const char* name : {"error/absolute.svg", "error/relative.svg", "error/equal-cost.svg", "error/linear.svg",
                            "runs/network.sqlite", "runs/linear.sqlite", "models/linear.onnx"})
     EXPECT_FALSE(written(name).empty()) << name;
@@ -49,7 +49,7 @@ TEST_F(CliReproduce, AnExperimentWritesRowsTableChartWordsAndReport) {
   ASSERT_EQ(rows.size(), 6U);
   EXPECT_TRUE(rows[0].starts_with("estimator,sigma 0.05")) << rows[0];
   EXPECT_TRUE(rows[1].starts_with("taylor,0.")) << rows[1];
-  const std::string words = written("error/findings.txt"), page = written("report.html");
+  const std::string words = written("error/findings.txt"), page = written("error/report.html");
   EXPECT_TRUE(mentions(words, "For linear models, taylor and mmse are exact for every sigma.\nFound: The mean differences"));
   const std::regex verdict("\n(confirmed|not confirmed|not tested)\\.\n");
   EXPECT_EQ(std::distance(std::sregex_iterator(words.begin(), words.end(), verdict), std::sregex_iterator()), 5);

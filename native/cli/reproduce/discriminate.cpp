@@ -93,7 +93,7 @@ Findings discriminate(Study& study) {
   const double sigma = study.middle_sigma();
   const Answers answers(study.rows(wide_run(study).question));
   const Dataset data = study.all_test();
-  const std::size_t folds = study.quick() ? 5 : 10;
+  const std::size_t folds = study.quick() || study.subject().generated ? 5 : 10;
   const std::int64_t epochs = 30;
   const Labelled robust = ends_of_classes(answers.group(kFewSamples, sigma)),
                  sure = ends_of_classes(answers.group("softmax", sigma));

@@ -38,6 +38,7 @@ void print(const Done& done) {
 int run_reproduce(const Arguments& arguments) {
   const std::vector<const Experiment*> experiments = chosen(arguments.reproduce.experiment);
   Study study(arguments);
+  const std::string page = experiments.size() == 1 ? arguments.reproduce.experiment + "/report.html" : "report.html";
   std::vector<Done> all;
   for (const Experiment* experiment : experiments) {
     if (!arguments.quiet) say("== {}\n", experiment->name);
@@ -45,9 +46,9 @@ int run_reproduce(const Arguments& arguments) {
     write_files(study, done);
     print(done);
     all.push_back(std::move(done));
-    write_text_file(study.path("report.html"), report_page(study, all));
+    write_text_file(study.path(page), report_page(study, all));
   }
-  fmt::print("{}\n", study.path("report.html"));
+  fmt::print("{}\n", study.path(page));
   return 0;
 }
 
