@@ -50,7 +50,7 @@ TEST_F(CliReproduce, AnExperimentWritesRowsTableChartWordsAndReport) {
   EXPECT_TRUE(rows[0].starts_with("estimator,sigma 0.05")) << rows[0];
   EXPECT_TRUE(rows[1].starts_with("taylor,0.")) << rows[1];
   const std::string words = written("error/findings.txt"), page = written("error/report.html");
-  EXPECT_TRUE(mentions(words, "For linear models, taylor and mmse are exact for every sigma.\nFound: The mean differences"));
+  EXPECT_TRUE(mentions(words, "For linear models, taylor and mmse are accurate for every sigma.\nFound: The mean differences"));
   const std::regex verdict("\n(confirmed|not confirmed|not tested)\\.\n");
   EXPECT_EQ(std::distance(std::sregex_iterator(words.begin(), words.end(), verdict), std::sregex_iterator()), 5);
   EXPECT_TRUE(mentions(page, "<section id=\"error\"")) << page.substr(0, 500);
