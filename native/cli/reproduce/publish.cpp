@@ -75,10 +75,10 @@ std::string section_of(const Done& done) {
 
 std::string overview(const std::vector<Done>& all) {
   report::Table table{
-      "All claims.", {{"experiment", false}, {"the paper says", false}, {"found", false}, {"verdict", false}}, {}, true};
+      "All claims.", {{"experiment", false}, {"verdict", false}, {"the paper says", false}, {"found", false}}, {}, true};
   for (const Done& done : all) {
     for (const Claim& claim : done.findings.claims)
-      table.rows.push_back({std::string(done.experiment->name), claim.paper, claim.found, std::string(text_of(claim.verdict))});
+      table.rows.push_back({std::string(done.experiment->name), std::string(text_of(claim.verdict)), claim.paper, claim.found});
   }
   return report::table(table);
 }
