@@ -67,8 +67,8 @@ report::Series line(const std::string& name, std::span<const double> x, std::spa
 }
 
 std::vector<std::string> texts(std::span<const double> values) {
-  std::vector<std::string> texts;
-  for (const double value : values) texts.push_back(report::rounded(value));
+  std::vector<std::string> texts(values.size());
+  std::transform(values.begin(), values.end(), texts.begin(), report::rounded);
   return texts;
 }
 

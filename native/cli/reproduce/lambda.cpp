@@ -68,8 +68,8 @@ std::vector<double> over_scales(const std::vector<Trained>& all, std::vector<dou
 
 // By how much the most regularised network is more robust, paired by point.
 MeanInterval gain(const std::vector<Trained>& all) {
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < all.front().p.size(); ++i) differences.push_back(all.back().p[i] - all.front().p[i]);
+  std::vector<double> differences = all.back().p;
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= all.front().p[i];
   return mean_interval(differences);
 }
 

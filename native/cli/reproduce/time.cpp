@@ -77,9 +77,8 @@ double megabytes(const Study& study, const std::string& model, const std::string
                                     sigma,     "--estimator", estimator, "--threads",          "1",       "--format", "csv",
                                     "--quiet"};
   if (study.subject().cifar100) words.emplace_back("--cifar100");
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments(words.size() + 1, nullptr);  // the last one stays null
+  std::transform(words.begin(), words.end(), arguments.begin(), [](std::string& word) { return word.data(); });
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
