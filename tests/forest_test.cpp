@@ -157,7 +157,7 @@ TEST(Forest, ItGeneralises) {
   EXPECT_GT(forest, 0.9);
 }
 
-std::string exported(const Graph& graph) { return export_onnx(graph, "forest").value(); }
+std::string exported(const Graph& graph) { return export_onnx_with_trees(graph, "forest").value(); }
 
 TEST(Forest, TheSameSeedGivesTheSameForest) {
   const Flowers data = flowers(60, 5);
@@ -273,7 +273,7 @@ TEST(Forest, EveryQuestionAndSumIsWritten) {
 
 TEST(Forest, WhatTheFormatCannotSayIsRefused) {
   const auto refused = [](const Graph& graph) {
-    const Result<std::string> bytes = export_onnx(graph, "forest");
+    const Result<std::string> bytes = export_onnx_with_trees(graph, "forest");
     ASSERT_FALSE(bytes);
     EXPECT_EQ(bytes.error().code, ErrorCode::unsupported);
   };

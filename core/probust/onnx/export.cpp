@@ -52,9 +52,13 @@ NodeAttributes window_attributes(const Window& window) {
   return attributes;
 }
 
+using TreeWriter = std::optional<NodeAttributes> (*)(const Trees&);
+
 class Exporter {
  public:
-  explicit Exporter(const Graph& graph) : graph_(graph), uses_(use_counts(graph)) {
+  // Without a writer, trees are refused.
+  explicit Exporter(const Graph& graph, TreeWriter trees = nullptr)
+      : graph_(graph), tree_writer_(trees), uses_(use_counts(graph)) {
     if (graph.inputs().size() != 1 || graph.outputs.size() != 1 || graph[graph.outputs[0]].shape.size() != 1 ||
         graph[graph.outputs[0]].extent != Extent::example)
       throw Error{ErrorCode::unsupported, "ONNX export", "the graph is no classifier", "it has one input and one output [C]"};
@@ -240,7 +244,8 @@ class Exporter {
   // As a regressor with one target per output: it has one result, the sums, while a classifier would have labels, too.
   void write_trees(ValueId id) {
     const Node& node = graph_[id];
-    const auto attributes = onnx::tree_attributes(*std::get<TreesAttribute>(node.attributes).trees);
+    const auto attributes =
+        tree_writer_ != nullptr ? tree_writer_(*std::get<TreesAttribute>(node.attributes).trees) : std::nullopt;
     if (!attributes) refuse(node);
     has_trees_ = true;
     write_node("TreeEnsembleRegressor", operands(node), new_name(id), *attributes, kMl);
@@ -335,6 +340,7 @@ class Exporter {
   }
 
   const Graph& graph_;
+  TreeWriter tree_writer_;
   std::vector<int> uses_;
   bool has_trees_ = false;
   int extra_ = 0;                   ///< numbers the names of what is no value of the graph
@@ -347,6 +353,10 @@ class Exporter {
 
 Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata) {
   return guarded("ONNX export", [&] { return Exporter(classifier).model(name, metadata); });
+}
+
+Result<std::string> export_onnx_with_trees(const Graph& classifier, std::string_view name, const Metadata& metadata) {
+  return guarded("ONNX export", [&] { return Exporter(classifier, onnx::tree_attributes).model(name, metadata); });
 }
 
 }  // namespace probust

@@ -49,7 +49,7 @@ std::string write_points(Study& study, const std::string& name, const Tensor& x,
 
 std::string write_model(Study& study, const std::string& name, const Graph& classifier) {
   std::string path = study.path("models/" + name + ".onnx");
-  write_text_file(path, export_onnx(classifier, name).value());
+  write_text_file(path, export_onnx_with_trees(classifier, name).value());
   return path;
 }
 
