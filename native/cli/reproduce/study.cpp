@@ -55,8 +55,8 @@ std::optional<Json> read_record(const std::string& path) {
 }
 
 std::string list_of(const std::vector<double>& values) {
-  std::vector<std::string> texts;
-  for (const double value : values) texts.push_back(shortest_text(value));
+  std::vector<std::string> texts(values.size());
+  std::transform(values.begin(), values.end(), texts.begin(), shortest_text);
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
