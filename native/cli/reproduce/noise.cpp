@@ -48,9 +48,13 @@ Findings noise(Study& study) {
   const Dataset& data = study.test();
   const std::vector<std::int64_t> points = examples(data);
   const report::Brightness brightness = report::brightness_of(data.x);
-  report::PictureGrid grid{.title = "Noisy copies of test images"};
-  for (const std::int64_t point : points)
-    grid.columns.push_back(report::class_text(data.labels[static_cast<std::size_t>(point)], study.subject().class_names));
+  report::PictureGrid grid{.title = "Noisy copies of test images", .side = 72};
+  const std::vector<std::string>& names = study.subject().class_names;
+  for (const std::int64_t point : points) {
+    const std::int64_t label = data.labels[static_cast<std::size_t>(point)];
+    grid.columns.push_back(static_cast<std::size_t>(label) < names.size() ? names[static_cast<std::size_t>(label)]
+                                                                          : std::to_string(label));
+  }
   Sheet sheet{"noise", "Noise relative to the range of pixels, and what it does.",
               columns({"sigma", "peak signal to noise, dB", "mean p", "points with p < 0.5"}, {})};
   std::vector<double> scales = {0};

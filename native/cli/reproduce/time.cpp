@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <fstream>
+#include <thread>
 
 #include "cli/clock.h"
 #include "cli/devices.h"
@@ -70,6 +72,17 @@ class Clocked {
   Points points_;
 };
 
+// The largest resident memory of a process so far, in megabytes; 0 if the system does not say. wait4 would give that of its
+// parent if it was larger, because the child begins in the parent's memory.
+double resident_peak(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string word; status >> word;) {
+    double kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
+  }
+  return 0;
+}
+
 // The largest resident memory of `probust estimate` with one thread; NaN if the program cannot be started again.
 double megabytes(const Study& study, const std::string& model, const std::string& estimator) {
   const std::string limit = std::to_string(kPoints), sigma = shortest_text(study.middle_sigma());
@@ -87,9 +100,12 @@ double megabytes(const Study& study, const std::string& model, const std::string
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return std::nan("");
   int status = 0;
-  rusage usage{};
-  if (wait4(child, &status, 0, &usage) != child || status != 0) return std::nan("");
-  return static_cast<double>(usage.ru_maxrss) / 1024;
+  double peak = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    peak = std::max(peak, resident_peak(child));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return status == 0 && peak > 0 ? peak : std::nan("");
 }
 
 double samples_of(const std::string& estimator) { return parse_double(split(estimator, ':').back()).value_or(1); }
