@@ -54,7 +54,8 @@ TEST_F(CliReproduce, AnExperimentWritesRowsTableChartWordsAndReport) {
   const std::regex verdict("\n(confirmed|not confirmed|not tested)\\.\n");
   EXPECT_EQ(std::distance(std::sregex_iterator(words.begin(), words.end(), verdict), std::sregex_iterator()), 5);
   EXPECT_TRUE(mentions(page, "<section id=\"error\"")) << page.substr(0, 500);
-  EXPECT_TRUE(mentions(page, "probust estimate"));
+  EXPECT_TRUE(mentions(page, "<pre>probust estimate"));
+  EXPECT_FALSE(mentions(page, "\\x0a"));
   EXPECT_FALSE(mentions(page, "<script"));
 }
 

@@ -113,7 +113,7 @@ Findings gallery(Study& study) {
     const Row& row = *by_p.rows[i];
     sheet.rows.push_back({std::to_string(row.index), std::to_string(row.label.value_or(row.predicted)),
                           fmt::format("{:.6g}", row.estimate.p), fmt::format("{:.6g}", by_softmax.rows[i]->estimate.p),
-                          fmt::format("{:.6g}", contrast(study.test().x.row(row.index)))});
+                          fmt::format("{:.6g}", contrast(x.row(row.index)))});
   }
   findings.sheets = {sheet};
   return findings;

@@ -122,10 +122,10 @@ std::string report_page(const Study& study, const std::vector<Done>& all) {
   for (const Done& done : all) html += section_of(done);
   if (!study.commands().empty()) {
     std::string commands;
-    for (const std::string& command : study.commands()) commands += command + "\n";
-    html += report::section("commands", "Commands",
-                            report::paragraph("The rows can be computed again, one run at a time:") + "<pre>" +
-                                report::html_text(commands) + "</pre>\n");
+    for (const std::string& command : study.commands()) commands += report::html_text(command) + "\n";
+    html += report::section(
+        "commands", "Commands",
+        report::paragraph("The rows can be computed again, one run at a time:") + "<pre>" + commands + "</pre>\n");
   }
   return report::document("Experiments on " + subject.description, html + "</main>\n");
 }
