@@ -39,7 +39,7 @@ void append(Findings& to, Findings part) {
 std::int64_t copies(const Study& study) { return study.quick() ? 2000 : 10000; }
 
 std::string write_points(Study& study, const std::string& name, const Tensor& x, const std::vector<std::int64_t>& labels) {
-  std::string path = study.path("data/" + name + ".npz");
+  std::string path = study.path("data/natural-" + name + ".npz");
   NpzWriter file(path);
   file.add("x", x.shape, std::span<const float>(x.data));
   file.add("y", {x.shape[0]}, std::span<const std::int64_t>(labels));
@@ -48,7 +48,7 @@ std::string write_points(Study& study, const std::string& name, const Tensor& x,
 }
 
 std::string write_model(Study& study, const std::string& name, const Graph& classifier) {
-  std::string path = study.path("models/" + name + ".onnx");
+  std::string path = study.path("models/natural-" + name + ".onnx");
   write_text_file(path, export_onnx_with_trees(classifier, name).value());
   return path;
 }

@@ -71,9 +71,9 @@ void append(Findings& to, Findings part);
 /// The copies of a point for `mc`: 10,000, as in the paper, or fewer if it is quick.
 std::int64_t copies(const Study& study);
 
-/// Points and labels as FOLDER/data/NAME.npz; returns the path.
+/// Points and labels as FOLDER/data/natural-NAME.npz; returns the path.
 std::string write_points(Study& study, const std::string& name, const Tensor& x, const std::vector<std::int64_t>& labels);
-/// A classifier as FOLDER/models/NAME.onnx; returns the path.
+/// A classifier as FOLDER/models/natural-NAME.onnx; returns the path.
 std::string write_model(Study& study, const std::string& name, const Graph& classifier);
 
 /// The model in a file, of points [d].
