@@ -73,14 +73,17 @@ std::string section_of(const Done& done) {
   return report::section(done.experiment->name, done.experiment->title, html);
 }
 
+// The claims of each experiment, below a link to its section.
 std::string overview(const std::vector<Done>& all) {
-  report::Table table{
-      "All claims.", {{"experiment", false}, {"verdict", false}, {"the paper says", false}, {"found", false}}, {}, true};
+  std::string html;
   for (const Done& done : all) {
+    html +=
+        fmt::format("<h3><a href=\"#{}\">{}</a></h3>\n<ul>\n", done.experiment->name, report::html_text(done.experiment->title));
     for (const Claim& claim : done.findings.claims)
-      table.rows.push_back({std::string(done.experiment->name), std::string(text_of(claim.verdict)), claim.paper, claim.found});
+      html += fmt::format("<li><b>{}:</b> {}</li>\n", report::html_text(text_of(claim.verdict)), report::html_text(claim.paper));
+    html += "</ul>\n";
   }
-  return report::table(table);
+  return html;
 }
 
 std::string counted_verdicts(const std::vector<Done>& all) {
@@ -115,10 +118,7 @@ std::string report_page(const Study& study, const std::vector<Done>& all) {
   html += report::paragraph(
       "p is the probability that the classifier’s answer for a point survives Gaussian noise with the standard deviation sigma. "
       "Verdicts are about these data and these networks.");
-  html += "<nav><ul>\n";
-  for (const Done& done : all)
-    html += fmt::format("<li><a href=\"#{0}\">{1}</a></li>\n", done.experiment->name, report::html_text(done.experiment->title));
-  html += "</ul></nav>\n" + report::section("claims", "What was confirmed", overview(all));
+  html += report::section("claims", "The papers’ claims", overview(all));
   for (const Done& done : all) html += section_of(done);
   if (!study.commands().empty()) {
     std::string commands;
