@@ -74,6 +74,7 @@ std::vector<std::string> texts(std::span<const double> values) {
 
 std::vector<report::Column> columns(const std::vector<std::string>& titles, std::initializer_list<std::size_t> words) {
   std::vector<report::Column> columns;
+  columns.reserve(titles.size());
   for (const std::string& title : titles)
     columns.push_back({title, std::find(words.begin(), words.end(), columns.size()) == words.end()});
   return columns;

@@ -61,8 +61,8 @@ double mean_of(const std::vector<double>& values) { return mean_interval(values)
 
 // Means over the scales, by lambda.
 std::vector<double> over_scales(const std::vector<Trained>& all, std::vector<double> Trained::*values) {
-  std::vector<double> column;
-  for (const Trained& each : all) column.push_back(mean_of(each.*values));
+  std::vector<double> column(all.size());
+  std::transform(all.begin(), all.end(), column.begin(), [&](const Trained& each) { return mean_of(each.*values); });
   return column;
 }
 
