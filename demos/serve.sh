@@ -4,12 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if [ -z "${PROBUST_PACKAGE:-}" ]; then
-  tests/tools/install.sh test # it holds Emscripten
-  npm --prefix wasm install --no-save
-  cmake --preset wasm
-  cmake --build --preset wasm --target probust-npm
-fi
+tests/tools/stage_package.sh
 cd web
 npm install --no-save
 npm run build

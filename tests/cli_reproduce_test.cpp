@@ -7,8 +7,8 @@
 
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/publish.h"
-#include "probust/data/datasets.h"
 #include "support/command.h"
+#include "support/moons.h"
 
 namespace probust {
 namespace {
@@ -16,15 +16,6 @@ namespace {
 using test::Finished;
 using test::Folder;
 using test::mentions;
-
-// Points of two moons as a table.
-std::string moons(const Folder& folder, const std::string& name, std::int64_t count, std::uint64_t seed) {
-  const MadeData data = make_data(made_data_kind("moons"), {.count = count, .noise = 0.1, .seed = seed});
-  std::string text = "a,b,label\n";
-  for (std::int64_t i = 0; i < data.size(); ++i)
-    text += fmt::format("{},{},{}\n", data.x.row(i)[0], data.x.row(i)[1], data.labels[static_cast<std::size_t>(i)]);
-  return folder.write(name, text);
-}
 
 class CliReproduce : public testing::Test {
  protected:
@@ -35,7 +26,8 @@ class CliReproduce : public testing::Test {
   std::string written(const std::string& name) const { return test::read_whole(output_ + "/" + name); }
 
   Folder folder_;
-  std::string train_ = moons(folder_, "train.csv", 300, 0), test_ = moons(folder_, "test.csv", 20, 1), output_ = folder_ / "out";
+  std::string train_ = test::moons(folder_, 300, "train.csv"), test_ = test::moons(folder_, 20, "test.csv", 1),
+              output_ = folder_ / "out";
 };
 
 TEST_F(CliReproduce, AnExperimentWritesRowsTableChartWordsAndReport) {

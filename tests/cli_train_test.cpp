@@ -13,6 +13,7 @@
 #include "probust/data/datasets.h"
 #include "probust/onnx/import.h"
 #include "support/command.h"
+#include "support/moons.h"
 
 namespace probust {
 namespace {
@@ -20,15 +21,7 @@ namespace {
 using test::Finished;
 using test::Folder;
 using test::mentions;
-
-// Points of two moons as a table.
-std::string moons(const Folder& folder, std::int64_t count = 400) {
-  const MadeData data = make_data(made_data_kind("moons"), {.count = count, .noise = 0.1});
-  std::string text = "a,b,label\n";
-  for (std::int64_t i = 0; i < data.size(); ++i)
-    text += fmt::format("{},{},{}\n", data.x.row(i)[0], data.x.row(i)[1], data.labels[i]);
-  return folder.write("moons.csv", text);
-}
+using test::moons;
 
 // A row of CIFAR binary has a label and 3072 bytes.
 std::string pictures(const Folder& folder, int count) {

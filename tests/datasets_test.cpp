@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Data files: the contents of well-formed files, and only an Error for all others.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <bit>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "datasets/dataset.h"
 #include "datasets/iris.h"
 #include "datasets/npy.h"
+#include "support/gzip.h"
 
 namespace probust {
 namespace {
@@ -73,22 +73,8 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
   return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' + little(text.size(), version == 1 ? 2 : 4) + text + values;
 }
 
-// Packs with zlib: window bits -15 give a bare stream, 31 gzip.
-std::string packed(const std::string& bytes, int window_bits) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
-std::string gzip(const std::string& bytes) { return packed(bytes, 31); }
+using test::gzip;
+using test::packed;
 
 struct Member {
   std::string name, bytes;

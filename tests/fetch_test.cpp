@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
-#include <zlib.h>
 
 #include <set>
 
@@ -14,6 +13,7 @@
 #include "datasets/program.h"
 #include "datasets/tar.h"
 #include "support/command.h"
+#include "support/gzip.h"
 #include "support/http_server.h"
 
 namespace probust {
@@ -41,27 +41,13 @@ std::string big_endian(std::uint32_t value) {
   return bytes;
 }
 
-std::string gzipped(const std::string& text) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
 // `count` images of 2 x 2 pixels, and labels, in IDX.
 std::string images(std::uint32_t count, char value) {
-  return gzipped(std::string("\0\0\x08\x03", 4) + big_endian(count) + big_endian(2) + big_endian(2) +
-                 std::string(4 * count, value));
+  return test::gzip(std::string("\0\0\x08\x03", 4) + big_endian(count) + big_endian(2) + big_endian(2) +
+                    std::string(4 * count, value));
 }
 std::string labels(std::uint32_t count) {
-  return gzipped(std::string("\0\0\x08\x01", 4) + big_endian(count) + std::string(count, '\x01'));
+  return test::gzip(std::string("\0\0\x08\x01", 4) + big_endian(count) + std::string(count, '\x01'));
 }
 
 // Four files as of MNIST, called as such, of three and two images.
@@ -315,9 +301,9 @@ std::string tar_entry(const std::string& name, const std::string& contents, char
 // Training data in two parts, which the archive has in another order, and other files.
 struct SmallArchive {
   std::string first = std::string(700, '1'), second = std::string(512, '2'), third = std::string(3, '3');
-  std::string archive = gzipped(tar_entry("set/", "", '5') + tar_entry("set/test_batch.bin", third) +
-                                tar_entry("set/data_batch_2.bin", second) + tar_entry("set/readme.html", std::string(5000, 'r')) +
-                                tar_entry("set/data_batch_1.bin", first) + std::string(1024, '\0'));
+  std::string archive = test::gzip(
+      tar_entry("set/", "", '5') + tar_entry("set/test_batch.bin", third) + tar_entry("set/data_batch_2.bin", second) +
+      tar_entry("set/readme.html", std::string(5000, 'r')) + tar_entry("set/data_batch_1.bin", first) + std::string(1024, '\0'));
   Published dataset;
 
   SmallArchive() {
@@ -367,7 +353,7 @@ TEST(Fetch, ADamagedArchiveIsRefused) {
   EXPECT_EQ(taken, 4);
   for (const std::size_t cut : {std::size_t{30}, small.archive.size() / 2, small.archive.size() - 4})
     EXPECT_THROW(datasets::read_tar_gz(folder.write("cut.tar.gz", small.archive.substr(0, cut)), all), Error) << cut;
-  EXPECT_THROW(datasets::read_tar_gz(folder.write("other.tar.gz", gzipped(std::string(1024, 'x'))), all), Error);
+  EXPECT_THROW(datasets::read_tar_gz(folder.write("other.tar.gz", test::gzip(std::string(1024, 'x'))), all), Error);
   EXPECT_THROW(datasets::read_tar_gz(folder / "missing.tar.gz", all), Error);
   // A part that is not as long as it should be counts as missing.
   Published longer = small.dataset;

@@ -55,16 +55,7 @@ void write_csv(const std::string& path, const Dataset& data) {
     text += label < data.class_names.size() ? data.class_names[label] : std::to_string(label);
     text += "\n";
   }
-  PartialFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
-void write_npz(const std::string& path, const Dataset& data) {
-  NpzWriter file(path);
-  file.add("x", data.x.shape, data.x.data);
-  file.add("y", {std::ssize(data.labels)}, data.labels);
-  file.close();
+  write_whole(path, text);
 }
 
 // Before anything is computed.
@@ -79,7 +70,7 @@ void write_points(const std::string& path, const Dataset& data) {
   if (path.ends_with(".csv")) {
     write_csv(path, data);
   } else {
-    write_npz(path, data);
+    write_npz(path, data.x, data.labels);
   }
 }
 

@@ -34,12 +34,6 @@ constexpr std::int64_t kMostScored = 10000;  // training points, for the accurac
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-void write_whole(const std::string& path, const std::string& bytes) {
-  PartialFile file(path);
-  file.write(bytes.data(), bytes.size());
-  file.commit();
-}
-
 // The library's names of options that are spelled otherwise here.
 [[noreturn]] void rethrow_spelled(const Error& error) {
   constexpr std::pair<const char*, const char*> kFlags[] = {{"rate", "--rate"},

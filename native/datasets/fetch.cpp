@@ -273,10 +273,9 @@ class Fetch {
   std::string write_class_names() const {
     std::string names;
     for (const std::string& name : dataset_.classes) names += name + "\n";
-    PartialFile file(folder_ / "classes.txt");
-    file.write(names.data(), names.size());
-    file.commit();
-    return file.path();
+    std::string path = folder_ / "classes.txt";
+    write_whole(path, names);
+    return path;
   }
 
   const Published& dataset_;

@@ -43,4 +43,7 @@ class NpzWriter {
   std::int64_t members_ = 0;
 };
 
+/// Writes labelled points as arrays x and y, as read_dataset reads them. Throws as NpzWriter does.
+void write_npz(const std::string& path, const Tensor& x, std::span<const std::int64_t> labels);
+
 }  // namespace probust

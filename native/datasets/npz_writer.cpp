@@ -123,4 +123,11 @@ void NpzWriter::close() {
   file_.commit();
 }
 
+void write_npz(const std::string& path, const Tensor& x, std::span<const std::int64_t> labels) {
+  NpzWriter file(path);
+  file.add("x", x.shape, std::span<const float>(x.data));
+  file.add("y", {std::ssize(labels)}, labels);
+  file.close();
+}
+
 }  // namespace probust

@@ -64,4 +64,10 @@ void PartialFile::commit() {
   file_ = nullptr;
 }
 
+void write_whole(const std::string& path, std::string_view bytes) {
+  PartialFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
 }  // namespace probust

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace probust {
 
@@ -33,5 +34,8 @@ class PartialFile {
   std::string target_, written_;  // path with links resolved; the file written until commit()
   std::FILE* file_ = nullptr;
 };
+
+/// Writes a whole file. Throws as PartialFile does.
+void write_whole(const std::string& path, std::string_view bytes);
 
 }  // namespace probust

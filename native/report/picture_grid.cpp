@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/layout.h"
 #include "report/svg_parts.h"
@@ -45,15 +46,9 @@ std::string image(const Picture& picture, double x, double y, int side) {
 
 std::string svg(const PictureGrid& grid, Surroundings surroundings) {
   const Places places = places_of(grid);
-  const bool file = surroundings == Surroundings::file;
-  std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\"{2} role=\"img\" "
-      "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" font-size=\"{3}\" fill=\"currentColor\" {4}>\n"
-      "<title>{5}</title>\n",
-      places.width, places.height, file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", places.width, places.height) : "",
-      kFont, file ? "color=\"#222\"" : fmt::format("style=\"width:100%;max-width:{:.0f}px;height:auto\"", places.width),
-      escaped(grid.title));
-  if (file) text += fmt::format("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", places.width, places.height);
+  const int width = static_cast<int>(std::lround(places.width)), height = static_cast<int>(std::lround(places.height));
+  std::string text =
+      svg_head(width, height, grid.title, surroundings, fmt::format("width:100%;max-width:{}px;height:auto", width));
   if (!grid.title.empty())
     text += text_at(kRoom, kRoom + kTitleFont, shortened(grid.title, places.width - 2 * kRoom),
                     fmt::format(" font-size=\"{}\" font-weight=\"600\"", kTitleFont));

@@ -36,7 +36,8 @@ class Drawing {
 
   std::string text() const {
     const std::string marks = layout_.any_value ? map_cells() + reference_lines() + marks_of_all() : "";
-    return head() + title() + legend() + grid() + inside(marks) + frame_and_labels() + bar() +
+    return svg_head(chart_.width, chart_.height, chart_.title, surroundings_) + title() + legend() + grid() + inside(marks) +
+           frame_and_labels() + bar() +
            (layout_.any_value
                 ? ""
                 : text_at(layout_.middle(), 0.5 * (layout_.top + layout_.bottom), "no values", " text-anchor=\"middle\"")) +
@@ -50,18 +51,6 @@ class Drawing {
   bool drawn(const PlotPoint& point) const { return shown(chart_.x, point.x) && shown(chart_.y, point.y); }
 
   // ---- parts
-
-  std::string head() const {
-    const bool file = surroundings_ == Surroundings::file;
-    std::string text = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\"{2} role=\"img\" "
-        "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" font-size=\"{3}\" fill=\"currentColor\" {4}>\n"
-        "<title>{5}</title>\n",
-        chart_.width, chart_.height, file ? fmt::format(" width=\"{}\" height=\"{}\"", chart_.width, chart_.height) : "", kFont,
-        file ? "color=\"#222\"" : "style=\"width:100%;height:auto\"", escaped(chart_.title));
-    if (file) text += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", chart_.width, chart_.height);
-    return text;
-  }
 
   std::string title() const {
     std::string text;

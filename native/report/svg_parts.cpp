@@ -17,6 +17,18 @@ double text_width(const std::string& text, double font) {
   return font * (0.56 * static_cast<double>(letters) + 0.35 * static_cast<double>(wide));
 }
 
+std::string svg_head(int width, int height, const std::string& title, Surroundings surroundings, std::string_view style) {
+  const bool file = surroundings == Surroundings::file;
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\"{2} role=\"img\" "
+      "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" font-size=\"{3}\" fill=\"currentColor\" {4}>\n"
+      "<title>{5}</title>\n",
+      width, height, file ? fmt::format(" width=\"{}\" height=\"{}\"", width, height) : "", kFont,
+      file ? "color=\"#222\"" : fmt::format("style=\"{}\"", style), escaped(title));
+  if (file) text += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", width, height);
+  return text;
+}
+
 std::string px(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "report/plot.h"
 
 namespace probust::report {
 
@@ -12,6 +15,10 @@ inline constexpr double kFont = 13, kTitleFont = 15;
 
 /// About as wide as in a typical sans-serif font: which font a picture will have is not known.
 double text_width(const std::string& text, double font = kFont);
+
+/// The <svg> tag of a picture of this size with its title, and the white ground of a file. `style` is that on a page.
+std::string svg_head(int width, int height, const std::string& title, Surroundings surroundings,
+                     std::string_view style = "width:100%;height:auto");
 
 /// A length with at most one decimal.
 std::string px(double value);

@@ -22,16 +22,44 @@ std::string_view text_of(Verdict verdict) {
   return "not tested";
 }
 
+namespace {
+
+[[noreturn]] void refuse_missing(const std::string& noise, const std::string& estimator) {
+  throw Error{ErrorCode::internal, "reproduce", "there are no rows of " + noise + ", " + estimator, ""};
+}
+
+}  // namespace
+
+std::string gaussian(double sigma) { return "gaussian:" + shortest_text(sigma); }
+
+std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator) {
+  std::vector<double> p;
+  for (const Row& row : results.rows) {
+    if (row.noise == noise && row.estimator == estimator) p.push_back(row.estimate.p);
+  }
+  if (p.empty()) refuse_missing(noise, estimator);
+  return p;
+}
+
+std::map<std::int64_t, RowGroup> by_class(const RowGroup& group) {
+  std::map<std::int64_t, RowGroup> classes;
+  for (const Row* row : group.rows) {
+    RowGroup& one = classes[row->label.value_or(row->predicted)];
+    one.key = group.key;
+    one.rows.push_back(row);
+  }
+  return classes;
+}
+
 Answers::Answers(Results results) : results_(std::move(results)), groups_(grouped(results_.rows)) {
   for (const RowGroup& group : groups_) p_.push_back(group.p());
 }
 
 std::size_t Answers::find(const std::string& estimator, double sigma) const {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const GroupKey& key = groups_[g].key;
-    if (key.estimator == estimator && key.sigma && std::fabs(*key.sigma - sigma) < 1e-12) return g;
+    if (groups_[g].key.estimator == estimator && groups_[g].key.noise == gaussian(sigma)) return g;
   }
-  throw Error{ErrorCode::internal, "reproduce", "there are no rows of " + estimator + " at " + shortest_text(sigma), ""};
+  refuse_missing(gaussian(sigma), estimator);
 }
 
 const std::vector<double>& Answers::p(const std::string& estimator, double sigma) const { return p_[find(estimator, sigma)]; }

@@ -3,6 +3,7 @@
 // The rows of a run as columns of p, and what experiments say about them.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,16 @@
 
 namespace probust::cli::reproduce {
 
-/// The rows of one model by estimator and scale. Keeps the results.
+/// "gaussian:0.1"
+std::string gaussian(double sigma);
+
+/// p of each point under a noise model, named by its canonical text. Throws Error{internal} if there are no such rows.
+std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator);
+
+/// The rows of each class: by true label, or by prediction for a point without one.
+std::map<std::int64_t, RowGroup> by_class(const RowGroup& group);
+
+/// The rows of one model by estimator and scale of Gaussian noise. Keeps the results.
 class Answers {
  public:
   explicit Answers(Results results);

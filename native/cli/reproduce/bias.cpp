@@ -24,11 +24,9 @@ Findings bias(Study& study) {
     const RowGroup& group = answers.group(estimator, sigma);
     const GroupBias found = bias_of(group);
     report::Series series{estimator, {}};
+    const std::map<std::int64_t, RowGroup> classes = by_class(group);
     for (std::size_t k = 0; k < found.classes.size(); ++k) {
-      for (const Row* row : group.rows) {
-        if (row->label.value_or(row->predicted) == found.classes[k])
-          series.points.push_back({static_cast<double>(k), row->estimate.p});
-      }
+      for (const double p : classes.at(found.classes[k]).p()) series.points.push_back({static_cast<double>(k), p});
     }
     chart.series.push_back(series);
     biases.push_back(found);

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
 #include "cli/reproduce/main_run.h"
+#include "cli/reproduce/subjects.h"
 #include "probust/analysis/ranking.h"
 #include "probust/analysis/summary.h"
 #include "probust/noise/noise.h"
@@ -30,10 +30,8 @@ struct Labelled {
 
 // The images with the largest and the smallest probability of each class.
 Labelled ends_of_classes(const RowGroup& group) {
-  std::map<std::int64_t, RowGroup> classes;
-  for (const Row* row : group.rows) classes[row->label.value_or(row->predicted)].rows.push_back(row);
   Labelled ends;
-  for (const auto& [label, rows] : classes) {
+  for (const auto& [label, rows] : by_class(group)) {
     const std::int64_t count = std::min(kFromEachEnd, static_cast<std::int64_t>(rows.rows.size()) / 4);
     const Ranking ranking = ranking_of(rows, count);
     for (const Row* row : ranking.most) ends.points.push_back(row->index), ends.labels.push_back(1);
@@ -74,7 +72,7 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
     const int status = run_interruptibly(
         trainer.stop, [&] { return trainer.epochs(epochs, {.rate = 2e-3, .decay = 0.05, .schedule = Schedule::cosine}), 0; },
         [] { return std::string("the folds are trained again next time"); });
-    if (status != 0) throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "the same command goes on"};
+    if (status != 0) end_interrupted();
     right +=
         std::llround(evaluate(trainer.network(), unseen.x, unseen.labels).accuracy * static_cast<double>(unseen.labels.size()));
   }
@@ -85,8 +83,7 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
 
 Findings discriminate(Study& study) {
   Findings findings;
-  const Shape& point = study.subject().point;
-  if (point.size() != 3 || point[1] < 16 || point[2] < 16) {
+  if (!suits_cnn(study.subject().point)) {
     findings.method.push_back("These points are no images of at least 16 x 16 pixels.");
     return findings;
   }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiments.h"
@@ -28,17 +27,6 @@ double contrast(std::span<const float> image) {
   }
   const double n = static_cast<double>(image.size());
   return std::sqrt(std::max(0.0, squares / n - sum / n * sum / n));
-}
-
-// The rows of each class, by true label.
-std::map<std::int64_t, RowGroup> by_class(const RowGroup& group) {
-  std::map<std::int64_t, RowGroup> classes;
-  for (const Row* row : group.rows) {
-    RowGroup& one = classes[row->label.value_or(row->predicted)];
-    one.key = group.key;
-    one.rows.push_back(row);
-  }
-  return classes;
 }
 
 report::PictureGrid grid_of(const Study& study, const Tensor& x, const std::map<std::int64_t, RowGroup>& classes,

@@ -24,8 +24,9 @@ struct Trained {
 // The network without regularisation is asked in the main run; the others with a fifth of the copies.
 Trained measured(Study& study, double lambda) {
   Trained trained{lambda, study.network(lambda), {}, {}, {}, {}};
-  Question question = main_run(study).of_network;
-  std::string reference = main_run(study).reference;
+  const MainRun run = main_run(study);
+  Question question = run.of_network;
+  std::string reference = run.reference;
   if (lambda > 0) {
     reference = fmt::format("mc:{}", study.sizes().reference / 5);
     question.name = fmt::format("network-lambda-{}", lambda);

@@ -16,7 +16,7 @@ inline constexpr const char* kFewSamples = "mmse:10";
 struct MainRun {
   Question of_network, of_linear;
   std::string reference;       ///< "mc:10000"
-  std::string mmse, mmse_mvs;  ///< with so many samples that they have converged, as in the paper
+  std::string mmse, mmse_mvs;  ///< with enough samples to converge, as in the paper
   std::vector<std::string> paper, equal_cost, linear;
   std::string equal_mc;  ///< Monte Carlo at the cost of mmse:5
   std::int64_t equal_passes = 0;

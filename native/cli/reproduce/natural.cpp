@@ -40,10 +40,7 @@ std::int64_t copies(const Study& study) { return study.quick() ? 2000 : 10000; }
 
 std::string write_points(Study& study, const std::string& name, const Tensor& x, const std::vector<std::int64_t>& labels) {
   std::string path = study.path("data/natural-" + name + ".npz");
-  NpzWriter file(path);
-  file.add("x", x.shape, std::span<const float>(x.data));
-  file.add("y", {x.shape[0]}, std::span<const std::int64_t>(labels));
-  file.close();
+  write_npz(path, x, labels);
   return path;
 }
 
@@ -76,17 +73,6 @@ std::vector<double> rescaled(std::vector<double> distance) {
   return distance;
 }
 
-std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator) {
-  std::vector<double> p;
-  for (const Row& row : results.rows) {
-    if (row.noise == noise && row.estimator == estimator) p.push_back(row.estimate.p);
-  }
-  if (p.empty()) throw Error{ErrorCode::internal, "reproduce", "there are no rows of " + noise + ", " + estimator, ""};
-  return p;
-}
-
-std::string gaussian(double sigma) { return "gaussian:" + shortest_text(sigma); }
-
 double largest_difference(std::span<const double> a, std::span<const double> b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
@@ -112,12 +98,6 @@ Pairs compare_orders(std::span<const double> p, std::span<const double> r, std::
       pairs.reversed += (p[i] - p[j]) * (r[i] - r[j]) < 0 && std::fabs(p[i] - p[j]) > error(p[i]) + error(p[j]) ? 1 : 0;
   }
   return pairs;
-}
-
-report::Series series_of(const std::string& name, std::span<const double> x, std::span<const double> y) {
-  report::Series series{name, {}};
-  for (std::size_t i = 0; i < x.size(); ++i) series.points.push_back({x[i], y[i]});
-  return series;
 }
 
 Sheet sheet_of(const std::string& name, const std::string& caption, const std::vector<std::string>& titles,

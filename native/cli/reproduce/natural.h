@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/reproduce/answers.h"
 #include "cli/reproduce/experiment.h"
 #include "cli/reproduce/study.h"
 #include "probust/exec/executor.h"
@@ -86,11 +87,6 @@ std::vector<double> distances(Executor& executor, const Tensor& x, bool gradient
 /// Distances divided by the largest of them: r in the paper.
 std::vector<double> rescaled(std::vector<double> distance);
 
-/// p of each point under a noise model, named by its canonical text.
-std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator);
-/// "gaussian:0.1"
-std::string gaussian(double sigma);
-
 /// The largest |a - b|; and the largest error of a share of `count` copies with the probability p, in standard errors.
 double largest_difference(std::span<const double> a, std::span<const double> b);
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count);
@@ -102,7 +98,6 @@ struct Pairs {
 };
 Pairs compare_orders(std::span<const double> p, std::span<const double> r, std::int64_t count);
 
-report::Series series_of(const std::string& name, std::span<const double> x, std::span<const double> y);
 /// Columns of numbers as a table.
 Sheet sheet_of(const std::string& name, const std::string& caption, const std::vector<std::string>& titles,
                const std::vector<std::vector<double>>& columns, bool in_report);

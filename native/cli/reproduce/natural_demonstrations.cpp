@@ -23,12 +23,20 @@ constexpr std::array<std::array<double, kFirst>, kFirst> kFirstChanges = {{{0.9,
 constexpr std::array<std::array<double, kSecond>, kSecond> kSecondChanges = {
     {{0.85, 0.05, 0.05, 0.05}, {0.1, 0.9, 0, 0}, {0.05, 0.15, 0.7, 0.1}, {0.02, 0.03, 0.05, 0.9}}};
 
-constexpr const char* kGroups = R"({"groups": [
-  {"columns": [0, 1, 2], "transitions": [[0.9, 0.08, 0.02], [0.1, 0.8, 0.1], [0, 0.2, 0.8]]},
-  {"columns": [3, 4, 5, 6],
-   "transitions": [[0.85, 0.05, 0.05, 0.05], [0.1, 0.9, 0, 0], [0.05, 0.15, 0.7, 0.1], [0.02, 0.03, 0.05, 0.9]]}
-]}
-)";
+// As the file of categorical noise has it.
+template <std::size_t N>
+std::string matrix_text(const std::array<std::array<double, N>, N>& rows) {
+  std::vector<std::string> texts;
+  for (const std::array<double, N>& row : rows) texts.push_back(fmt::format("[{}]", fmt::join(row, ", ")));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+std::string groups_text() {
+  return fmt::format(
+      "{{\"groups\": [\n  {{\"columns\": [0, 1, 2], \"transitions\": {}}},\n"
+      "  {{\"columns\": [3, 4, 5, 6],\n   \"transitions\": {}}}\n]}}\n",
+      matrix_text(kFirstChanges), matrix_text(kSecondChanges));
+}
 
 struct Customers {
   Tensor x;
@@ -87,7 +95,7 @@ Findings categories(Study& study) {
   const TrainedModel model = study.model(recipe);
   const std::string file = study.path("data/categories.json"), noise = "categorical:" + file,
                     mc = fmt::format("mc:{}", copies(study));
-  write_text_file(file, kGroups);
+  write_text_file(file, groups_text());
   const std::vector<double> p = p_of(
       study.rows({.name = "natural-categories", .model = model.path, .estimators = {mc}, .noise = {noise}, .data = recipe.test}),
       noise, mc);
@@ -105,7 +113,7 @@ Findings categories(Study& study) {
   report::Chart chart{.title = "Categories that change", .mark = report::Mark::scatter, .diagonal = true};
   chart.x = {.label = "p, added up", .low = 0, .high = 1};
   chart.y = {.label = "p by " + mc, .low = 0, .high = 1};
-  chart.series = {series_of("", exact, p)};
+  chart.series = {line("", exact, p)};
   findings.figures = {{"categories", "200 points of a generated table; the line is where both are equal.", chart}};
   findings.sheets = {sheet_of("categories", "Every point.", {"p", "p added up"}, {p, exact}, false)};
   return findings;
@@ -176,7 +184,7 @@ Findings tolerance(Study& study) {
   report::Chart chart{.title = "A regression within its tolerance"};
   chart.x = {.label = "sigma in cm", .logarithmic = true, .every_value = true};
   chart.y = {.label = "p", .low = 0, .high = 1};
-  chart.series = {series_of("closed form", sigmas, exact), series_of("taylor", sigmas, taylor), series_of(mc, sigmas, sampled)};
+  chart.series = {line("closed form", sigmas, exact), line("taylor", sigmas, taylor), line(mc, sigmas, sampled)};
   findings.figures = {{"tolerance", "The probability that the petal width changes by less than 0.1 cm; the three agree.", chart}};
   findings.sheets = {sheet_of("tolerance", "The first of the points.", {"sigma", "closed form", "taylor", mc},
                               {sigmas, exact, taylor, sampled}, true)};

@@ -102,8 +102,7 @@ Figure scatter_figure(const Swept& of, const Table& table) {
   report::Chart chart{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};
   chart.x = {.label = "r: distance / the largest", .low = 0, .high = 1};
   chart.y = {.label = "p", .low = 0, .high = 1};
-  for (const double scale : {kSmall, kLarge})
-    chart.series.push_back(series_of(fmt::format("scale {}", scale), of.r, of.p_at(scale)));
+  for (const double scale : {kSmall, kLarge}) chart.series.push_back(line(fmt::format("scale {}", scale), of.r, of.p_at(scale)));
   return {table.name + "-distance", "Each mark is a held-out point, at two scales of noise with the identity as covariance.",
           chart};
 }
@@ -112,7 +111,7 @@ Figure correlation_figure(const Swept& of, const Table& table) {
   report::Chart chart{.title = "Correlation of p and the distance: " + table.title};
   chart.x = {.label = "scale of the noise", .logarithmic = true, .every_value = true};
   chart.y = {.label = "correlation"};
-  chart.series = {series_of("Pearson's", of.scales, of.pearson), series_of("Spearman's, of ranks", of.scales, of.spearman)};
+  chart.series = {line("Pearson's", of.scales, of.pearson), line("Spearman's, of ranks", of.scales, of.spearman)};
   return {table.name + "-correlation", "How well the distance predicts p, over scales of the noise.", chart};
 }
 
@@ -161,7 +160,7 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
   std::vector<report::Series> shown;  // the first of them
   for (std::uint32_t draw = 0; draw < draws; ++draw) {
     const std::vector<double> p = p_of(results, question.noise[draw], mc);
-    if (draw < 3) shown.push_back(series_of(fmt::format("covariance {}", draw + 1), identity, p));
+    if (draw < 3) shown.push_back(line(fmt::format("covariance {}", draw + 1), identity, p));
     const Agreement agreed = agreement(p, identity);
     index.push_back(draw + 1);
     change.push_back(agreed.mae);
@@ -224,10 +223,11 @@ std::vector<double> smallest_correlations(Study& study, const Table& table, Ques
   }
   std::vector<double> smallest;
   for (const std::string& noise : noises) {
+    std::vector<std::vector<double>> p;
+    for (const Results& run : runs) p.push_back(p_of(run, noise, kCopies));
     smallest.push_back(1);
-    for (std::size_t a = 0; a < runs.size(); ++a) {
-      for (std::size_t b = 0; b < a; ++b)
-        smallest.back() = std::min(smallest.back(), pearson(p_of(runs[a], noise, kCopies), p_of(runs[b], noise, kCopies)));
+    for (std::size_t a = 0; a < p.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) smallest.back() = std::min(smallest.back(), pearson(p[a], p[b]));
     }
   }
   return smallest;

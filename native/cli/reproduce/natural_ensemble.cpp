@@ -30,7 +30,7 @@ report::Chart histogram_chart(const std::vector<double>& p, const std::vector<do
   chart.y = {.label = "points", .low = 0.5, .logarithmic = true};
   std::vector<double> numbers(kBins);
   for (std::size_t bin = 0; bin < kBins; ++bin) numbers[bin] = static_cast<double>(bin);
-  chart.series = {series_of("p", numbers, histogram(p)), series_of("r", numbers, histogram(r))};
+  chart.series = {line("p", numbers, histogram(p)), line("r", numbers, histogram(r))};
   return chart;
 }
 
@@ -92,7 +92,7 @@ Findings per_point_covariances(Study& study, const Weather& weather) {
   report::Chart scatter{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};
   scatter.x = {.label = "r: distance / the largest", .low = 0, .high = 1};
   scatter.y = {.label = "p", .low = std::min(0.4, *std::min_element(p.begin(), p.end())), .high = 1};
-  scatter.series = {series_of("", r, p)};
+  scatter.series = {line("", r, p)};
   scatter.level = 0.5;
   findings.figures = {{"weather-distance", "Held-out points, each with the covariance of its own ensemble.", scatter},
                       {"weather-histogram", "The same points; counts on a logarithmic scale.", histogram_chart(p, r)}};

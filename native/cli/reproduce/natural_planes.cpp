@@ -251,8 +251,7 @@ Findings orientations(Study& study) {
   report::Chart chart{.title = "The same distance, other directions", .mark = report::Mark::bar};
   chart.x.categories = names;
   chart.y = {.label = "p", .low = 0, .high = 1};
-  chart.series = {series_of("closed form", numbers, exact), series_of("taylor", numbers, taylor),
-                  series_of(mc, numbers, sampled)};
+  chart.series = {line("closed form", numbers, exact), line("taylor", numbers, taylor), line(mc, numbers, sampled)};
   findings.figures = {
       {"orientations", "Three points at distance 1 from a line, by the direction of the larger deviation.", chart}};
   return findings;

@@ -115,8 +115,7 @@ Table iris_table(Study& study, std::int64_t first) {
   table.model = write_model(study, table.name + "-forest", forest);
   table.description = fmt::format(
       "{}: 100 flowers of two species (the paper does not name its two), features with variance 1; a random forest of {} trees "
-      "of "
-      "depth {} grown on two thirds. Every third flower, {}, is held out; the forest gets {} of them right.",
+      "of depth {} grown on two thirds. Every third flower, {}, is held out; the forest gets {} of them right.",
       table.title, options.trees, options.depth, data.held_out.x.shape[0],
       report::percent(accuracy_of(*executor_of(study, forest), data.held_out)));
   return table;
@@ -225,11 +224,10 @@ Weather weather_table(Study& study) {
   weather.table.title = "the generated weather";
   weather.table.description = fmt::format(
       "In place of the paper's weather of one year and fog at Graz airport, which are not public in this form, a generated "
-      "table: "
-      "{} variables that depend on each other, a class with {} of the {} points, and for every point an ensemble of {} members, "
+      "table: {} variables that depend on each other, a class with {} of the {} points, and for every point an ensemble of {} "
+      "members, "
       "whose deviations from their mean differ in size from point to point. A network of two hidden layers of 32 is trained on "
-      "{} "
-      "points; {} are held out, of which it gets {} right. Numbers are of these data, not of the paper's.",
+      "{} points; {} are held out, of which it gets {} right. Numbers are of these data, not of the paper's.",
       kVariables, report::percent(static_cast<double>(fogs) / static_cast<double>(training + held_out)), training + held_out,
       kMembers, training, held_out, report::percent(result.trained.test_accuracy));
   write_npy(study.path("data/weather-deviations.npy"), weather.deviations);

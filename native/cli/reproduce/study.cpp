@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/estimate.h"
 #include "cli/json_text.h"
+#include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/reproduce/subjects.h"
 #include "cli/results.h"
@@ -24,10 +23,6 @@ namespace probust::cli::reproduce {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-[[noreturn]] void end_interrupted() {
-  throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "the same command goes on"};
-}
 
 void make_folder(const std::string& folder) {
   std::error_code error;
@@ -45,10 +40,10 @@ Json identity(const Recipe& recipe, const Arguments& arguments) {
 }
 
 std::optional<Json> read_record(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return {};
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  Json record = Json::parse(text, nullptr, false);
+  if (!std::filesystem::exists(path)) return {};
+  const std::vector<std::byte> text = read_file(path);
+  Json record = Json::parse(reinterpret_cast<const char*>(text.data()), reinterpret_cast<const char*>(text.data()) + text.size(),
+                            nullptr, false);
   if (record.is_discarded() || !record.contains("recipe"))
     throw Error{ErrorCode::unreadable, path, "is not the record of a trained model", "remove it"};
   return record;
@@ -73,6 +68,8 @@ std::string estimate_command(const Question& question, const Arguments& argument
 }
 
 }  // namespace
+
+void end_interrupted() { throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "the same command goes on"}; }
 
 Study::Study(const Arguments& arguments) : arguments_(arguments), folder_(arguments.output), quick_(arguments.reproduce.quick) {
   for (const char* part : {"data", "models", "runs"}) make_folder(path(part));

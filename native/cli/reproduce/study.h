@@ -61,6 +61,9 @@ struct Question {
   std::optional<double> tolerance{};
 };
 
+/// Ends a command that was interrupted: throws Error{interrupted}.
+[[noreturn]] void end_interrupted();
+
 class Study {
  public:
   /// Finds or makes the data. Throws Error{usage} for unknown data.

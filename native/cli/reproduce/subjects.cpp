@@ -16,14 +16,6 @@ namespace probust::cli::reproduce {
 namespace {
 
 bool is_color(const Subject& subject) { return subject.point.size() == 3 && subject.point[0] == 3; }
-bool is_image(const Subject& subject) { return subject.point.size() == 3 && subject.point[1] >= 16 && subject.point[2] >= 16; }
-
-void write_points(const std::string& path, const MadeData& data) {
-  NpzWriter file(path);
-  file.add("x", data.x.shape, std::span<const float>(data.x.data));
-  file.add("y", {data.size()}, std::span<const std::int64_t>(data.labels));
-  file.close();
-}
 
 // Training and test points differ in their seeds.
 Subject generated(const MadeDataKind& kind, const Arguments& arguments, const std::string& folder, bool quick) {
@@ -41,7 +33,7 @@ Subject generated(const MadeDataKind& kind, const Arguments& arguments, const st
   for (const auto& [name, options] : {std::pair(subject.train, training), std::pair(subject.test, test)}) {
     const MadeData data = make_data(kind, options);
     subject.point = point_shape(data.x);
-    write_points(name, data);
+    write_npz(name, data.x, data.labels);
   }
   return subject;
 }
@@ -115,6 +107,8 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
   return subject;
 }
 
+bool suits_cnn(const Shape& point) { return point.size() == 3 && point[1] >= 16 && point[2] >= 16; }
+
 Sizes sizes_of(const Subject& subject, bool quick) {
   if (subject.generated) return quick ? Sizes{-1, 4, 200, 2000, 50} : Sizes{-1, 6, 200, 5000, 100};
   return quick ? Sizes{-1, 4, 500, 10000, 100} : Sizes{};
@@ -127,7 +121,7 @@ std::vector<double> sigmas_of(const Subject& subject) {
 
 Recipe network_recipe(const Subject& subject, bool quick) {
   Recipe recipe;
-  if (!is_image(subject)) {
+  if (!suits_cnn(subject.point)) {
     recipe.model = "mlp:64,64";
   } else {
     recipe.model = is_color(subject) && !quick ? "resnet18" : "cnn";

@@ -14,6 +14,9 @@ namespace probust::cli::reproduce {
 /// with the test points in --test. Throws Error{usage} saying which names there are, and Error{unreadable}.
 Subject find_subject(const Arguments& arguments, const std::string& folder, bool quick);
 
+/// Whether the small convolutional network takes such points: images of at least 16 x 16 pixels.
+bool suits_cnn(const Shape& point);
+
 Sizes sizes_of(const Subject& subject, bool quick);
 
 std::vector<double> sigmas_of(const Subject& subject);
