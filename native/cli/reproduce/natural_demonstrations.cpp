@@ -27,6 +27,7 @@ constexpr std::array<std::array<double, kSecond>, kSecond> kSecondChanges = {
 template <std::size_t N>
 std::string matrix_text(const std::array<std::array<double, N>, N>& rows) {
   std::vector<std::string> texts;
+  texts.reserve(N);
   for (const std::array<double, N>& row : rows) texts.push_back(fmt::format("[{}]", fmt::join(row, ", ")));
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }

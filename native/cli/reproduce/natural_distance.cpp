@@ -224,6 +224,7 @@ std::vector<double> smallest_correlations(Study& study, const Table& table, Ques
   std::vector<double> smallest;
   for (const std::string& noise : noises) {
     std::vector<std::vector<double>> p;
+    p.reserve(runs.size());
     for (const Results& run : runs) p.push_back(p_of(run, noise, kCopies));
     smallest.push_back(1);
     for (std::size_t a = 0; a < p.size(); ++a) {
