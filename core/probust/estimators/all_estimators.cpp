@@ -9,8 +9,8 @@ using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const
 
 EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_stratified, estimate_adf, estimate_taylor, estimate_taylor_mvs,
     estimate_mmse, estimate_mmse_mvs, estimate_mmse_centered, estimate_mmse_loo, estimate_to_half_width, estimate_decision,
-    estimate_probit, estimate_probit_pooled, estimate_regression, estimate_regression_pooled, estimate_regression_adf,
-    estimate_subset, estimate_quadrature, estimate_softmax;
+    estimate_probit, estimate_probit_pooled, estimate_probit_learned, estimate_probit_shared, estimate_regression,
+    estimate_regression_pooled, estimate_regression_adf, estimate_subset, estimate_quadrature, estimate_softmax;
 
 namespace {
 
@@ -131,6 +131,22 @@ constexpr EstimatorDefinition kEstimators[] = {
      .smoothing = Smoothing::margins,
      .scope = Scope::block,
      .estimate = estimate_probit_pooled,
+     .passes = passes_sampled},
+    {.name = "probit",
+     .variant = "learned",
+     .summary = "probit with covariances learned from all points of a block",
+     .parameter = Parameter::samples,
+     .least = 8,
+     .scope = Scope::block,
+     .estimate = estimate_probit_learned,
+     .passes = passes_sampled},
+    {.name = "probit",
+     .variant = "shared",
+     .summary = "probit:N:learned, and points share draws of the noise: errors are smaller, but not independent",
+     .parameter = Parameter::samples,
+     .least = 8,
+     .scope = Scope::block,
+     .estimate = estimate_probit_shared,
      .passes = passes_sampled},
     {.name = "regression",
      .summary = "normal CDF of what a few gradients explain of N noisy copies, averaged over the residuals",

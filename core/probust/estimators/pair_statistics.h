@@ -111,6 +111,9 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
+/// The estimates of probit:N:pooled from the pairs of an evaluation's points.
+std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled);
+
 /// Makes an estimate inexact if the rivals left out may add something that matters to p_fail.
 void tell_left_out(Estimate& estimate, const Rivals& rivals);
 

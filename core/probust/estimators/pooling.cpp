@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "probust/estimators/logit_covariance.h"
+
 namespace probust {
 namespace {
 
@@ -14,28 +16,6 @@ constexpr double kAlike = 4;  // the weight of a shape is exp(kAlike * cosine be
 // Candidates for the degrees of freedom that the others' shape counts as, and the default without evidence.
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
 constexpr double kUnknownWorth = 12;
-
-// The covariance of the logits, centred over the classes, from that of the margins: f_i = -g_i and f_t = 0, then centred.
-Eigen::MatrixXd of_logits(const Eigen::MatrixXd& margins, std::int64_t target) {
-  const Eigen::Index classes = margins.rows() + 1;
-  Eigen::MatrixXd from_margins = Eigen::MatrixXd::Zero(classes, classes - 1);
-  for (Eigen::Index i = 0; i + 1 < classes; ++i) from_margins(rival_of(i, target), i) = -1;
-  from_margins.rowwise() -= from_margins.colwise().mean().eval();
-  return from_margins * margins * from_margins.transpose();
-}
-
-// The inverse: the covariance of f_t - f_i.
-Eigen::MatrixXd of_margins(const Eigen::MatrixXd& logits, std::int64_t target) {
-  const Eigen::Index m = logits.rows() - 1;
-  Eigen::MatrixXd result(m, m);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    for (Eigen::Index j = 0; j < m; ++j) {
-      const Eigen::Index a = rival_of(i, target), b = rival_of(j, target);
-      result(i, j) = logits(target, target) - logits(target, b) - logits(a, target) + logits(a, b);
-    }
-  }
-  return result;
-}
 
 // The covariances of the logits of a block, split into size (trace) and shape, with the similarity of their points.
 class Pool {
@@ -48,7 +28,7 @@ class Pool {
       Eigen::VectorXd at = Eigen::Map<const Eigen::VectorXf>(row.data(), alike_.cols()).cast<double>();
       at.array() -= at.mean();
       alike_.row(static_cast<Eigen::Index>(i)) = at.normalized();
-      shapes_.push_back(of_logits(margins[i], targets[i]));
+      shapes_.push_back(covariance_of_logits(margins[i], targets[i]));
       log_sizes_.push_back(at.allFinite() && shapes_[i].allFinite() ? std::log(shapes_[i].trace()) : NAN);
       shapes_[i] /= shapes_[i].trace();
     }
@@ -131,7 +111,7 @@ std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixX
   const Pool pool(own, targets, logits);
   for (std::size_t i = 0; i < own.size(); ++i) {
     const Eigen::MatrixXd prior = pool.prior(i);
-    priors.push_back(prior.size() == 0 ? prior : of_margins(prior, targets[i]));
+    priors.push_back(prior.size() == 0 ? prior : covariance_of_margins(prior, targets[i]));
   }
   // h pairs have h differences and h - 1 deviations of sums. If one of the two dominates, they are worth little more than h.
   const double weight = prior_weight(own, priors, 1.5 * static_cast<double>(pairs));

@@ -21,13 +21,6 @@ Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t t
   return estimate;
 }
 
-std::vector<CovarianceModel> pooled(const std::vector<Pairs>& sampled, const Evaluation& evaluation, std::int64_t pairs) {
-  std::vector<Eigen::MatrixXd> own;
-  own.reserve(sampled.size());
-  for (const Pairs& each : sampled) own.push_back(PairMoments(each, 0, 1).moments().covariance);
-  return pooled_covariances(own, evaluation.points().target, evaluation.logits(), pairs);
-}
-
 }  // namespace
 
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop) {
@@ -35,6 +28,23 @@ Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std:
   Estimate estimate = probit(rivals.pairs, own_alone(rivals.pairs.rivals()), rivals.target, count_kept(pairs, target), stop);
   tell_left_out(estimate, rivals);
   return estimate;
+}
+
+std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled) {
+  const Executor& executor = evaluation.executor();
+  const Points& points = evaluation.points();
+  const std::int64_t pairs = sampled.empty() ? 0 : sampled[0].size();
+  std::vector<Eigen::MatrixXd> own;
+  own.reserve(sampled.size());
+  for (const Pairs& each : sampled) own.push_back(PairMoments(each, 0, 1).moments().covariance);
+  const std::vector<CovarianceModel> models = pooled_covariances(own, points.target, evaluation.logits(), pairs);
+  std::vector<Estimate> estimates(sampled.size());
+  const std::atomic<bool>* stop = &executor.progress.stop;
+  parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
+    stop_if_asked(stop);
+    estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]), stop);
+  });
+  return estimates;
 }
 
 std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
@@ -59,15 +69,7 @@ std::vector<Estimate> estimate_probit_pooled(Evaluation& evaluation, const Noise
   const Points& points = evaluation.points();
   const std::int64_t pairs = asked.samples / 2, classes = executor.classes();
   check_all_fit(executor, points.size(), bytes_of_pairs(pairs, classes) + 32 * classes * classes);
-  const std::vector<Pairs> sampled = executor.pairs(points, noise, pairs).value();
-  const std::vector<CovarianceModel> models = pooled(sampled, evaluation, pairs);
-  std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
-  parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
-    stop_if_asked(&executor.progress.stop);
-    estimates[i] =
-        probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]), &executor.progress.stop);
-  });
-  return estimates;
+  return estimates_from_pooled(evaluation, executor.pairs(points, noise, pairs).value());
 }
 
 }  // namespace probust

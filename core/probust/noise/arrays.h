@@ -39,6 +39,7 @@ class ArrayGaussian : public NoiseShape {
   std::string text(double scale) const override { return text_with_scale(name_, scale); }
   bool one_parameter() const override { return false; }
   bool mirrored() const override { return true; }
+  bool differs() const override { return rows_.varies; }
   void fit(std::int64_t elements, std::int64_t points) const override { rows_.fit(elements, points); }
 
  protected:

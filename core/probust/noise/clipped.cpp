@@ -34,6 +34,7 @@ class Clipped final : public NoiseShape {
 
   bool mirrored() const override { return shape_->mirrored(); }
   bool additive() const override { return false; }
+  bool differs() const override { return shape_->differs(); }
   std::optional<std::int64_t> normals(std::int64_t elements) const override { return shape_->normals(elements); }
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {

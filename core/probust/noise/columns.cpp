@@ -95,6 +95,9 @@ class OnColumns : public NoiseShape {
   bool additive() const override {
     return std::all_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->additive(); });
   }
+  bool differs() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->differs(); });
+  }
 
   std::optional<std::int64_t> normals(std::int64_t elements) const override {
     std::int64_t sum = 0;

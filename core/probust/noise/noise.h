@@ -89,6 +89,9 @@ class NoiseShape {
   /// Whether the draw at a negative scale is the one at the positive scale mirrored at x, so that one determines the other.
   virtual bool additive() const { return mirrored(); }
 
+  /// Whether the distribution depends on a point's position in the data, so that points cannot share draws.
+  virtual bool differs() const { return false; }
+
   /// If the noise is a function of independent standard normals: their number at a point of `elements` elements. The first that
   /// many rows of `whiten` are then derivatives with respect to them. Empty if it is no such function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }

@@ -19,6 +19,7 @@ class Recorded final : public NoiseShape {
   std::string name() const override { return name_; }
   std::string text(double scale) const override { return text_with_scale(name_, scale); }
   bool one_parameter() const override { return false; }
+  bool differs() const override { return rows_.varies; }
   void fit(std::int64_t elements, std::int64_t points) const override { rows_.fit(elements, points); }
 
   // A negative scale uses 1 - u where a positive one uses u.

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "probust/estimators/learning.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "probust/estimators/logit_covariance.h"
+#include "probust/noise/noise.h"
+
+namespace probust {
+namespace {
+
+constexpr double kWidths[] = {0.1, 0.4};   // of the Gaussian similarities, relative to the spread of the logits
+constexpr Eigen::Index kElements = 4096;   // of a point's values, at most: enough for a cosine
+constexpr double kLeastShape = 0.03;       // of the eigenvalues of a whitened shape, whose mean is about 1
+constexpr double kRank = 1e-9;             // directions with less of the largest variance are taken as constant
+constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
+
+// [which, elements] rows in double precision; of large rows, kElements elements at even distances.
+Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& which) {
+  const auto elements = static_cast<Eigen::Index>(tensor.row(0).size()), taken = std::min(elements, kElements);
+  Eigen::MatrixXd rows(static_cast<Eigen::Index>(which.size()), taken);
+  for (Eigen::Index k = 0; k < rows.rows(); ++k) {
+    const auto row = tensor.row(which[k]);
+    for (Eigen::Index e = 0; e < taken; ++e) rows(k, e) = row[e * elements / taken];
+  }
+  return rows;
+}
+
+// The cosines of the angles between rows; a row of zeros is like itself alone.
+Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(rows.rows(), rows.rows());
+  const Eigen::MatrixXd unit = rows.rowwise().normalized();
+  result.selfadjointView<Eigen::Lower>().rankUpdate(unit);
+  result.triangularView<Eigen::StrictlyUpper>() = result.transpose();
+  result.diagonal().setOnes();
+  return result;
+}
+
+// A symmetric matrix [r, r] as a vector of the same Frobenius norm, and back.
+Eigen::Index packed_size(Eigen::Index r) { return r * (r + 1) / 2; }
+
+Eigen::RowVectorXd packed(const Eigen::MatrixXd& matrix) {
+  Eigen::RowVectorXd result(packed_size(matrix.rows()));
+  Eigen::Index at = 0;
+  for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
+    for (Eigen::Index i = 0; i <= j; ++i) result[at++] = i == j ? matrix(i, j) : M_SQRT2 * matrix(i, j);
+  }
+  return result;
+}
+
+Eigen::MatrixXd unpacked(const Eigen::RowVectorXd& values, Eigen::Index r) {
+  Eigen::MatrixXd matrix(r, r);
+  Eigen::Index at = 0;
+  for (Eigen::Index j = 0; j < r; ++j) {
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) matrix(i, j) = matrix(j, i) = i == j ? values[at] : values[at] * M_SQRT1_2;
+  }
+  return matrix;
+}
+
+Eigen::MatrixXd with_eigenvalues_from(const Eigen::MatrixXd& matrix, double least) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
+  if (eigen.eigenvalues().size() == 0 || eigen.eigenvalues()[0] >= least) return matrix;
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(least).asDiagonal() * eigen.eigenvectors().transpose();
+}
+
+// The pairs of a point in whitened coordinates: odd parts, and even parts less their mean.
+struct Parts {
+  Eigen::MatrixXd even, odd;  // [r, h]
+};
+
+// What the pairs of a point say about its covariance in whitened coordinates: the sum over coordinates of each pair's squares,
+// and those of the products that enter the covariance.
+struct Spread {
+  double size, size_variance, squares;
+  Eigen::MatrixXd covariance;
+};
+
+Spread spread_of(const Parts& parts) {
+  const auto h = static_cast<double>(parts.odd.cols());
+  const Eigen::MatrixXd even = parts.even * std::sqrt(h / (h - 1));
+  const Eigen::ArrayXd odd_square = parts.odd.colwise().squaredNorm(), even_square = even.colwise().squaredNorm(),
+                       both = parts.odd.cwiseProduct(even).colwise().sum();
+  const Eigen::ArrayXd sizes = odd_square + even_square;
+  Spread spread;
+  spread.size = sizes.mean();
+  spread.size_variance = (sizes - spread.size).square().sum() / ((h - 1) * h);
+  spread.squares = (odd_square.square() + even_square.square() + 2 * both.square()).mean();
+  spread.covariance = (parts.odd * parts.odd.transpose() + even * even.transpose()) / h;
+  return spread;
+}
+
+}  // namespace
+
+Similarities similarities(const Tensor& x, const Tensor& logits, const std::vector<std::int64_t>& which) {
+  const Eigen::MatrixXd raw = rows_of(logits, which), values = rows_of(x, which);
+  const Eigen::MatrixXd centred = raw.colwise() - raw.rowwise().mean();
+  const Eigen::Index n = raw.rows();
+  const Eigen::VectorXd squares = centred.rowwise().squaredNorm();
+  const Eigen::MatrixXd distances =
+      (squares.replicate(1, n) + squares.transpose().replicate(n, 1) - 2 * centred * centred.transpose()).cwiseMax(0);
+  const double spread = std::max(distances.mean(), 1e-300);
+  Similarities all{Eigen::MatrixXd::Ones(n, n)};
+  for (const double width : kWidths) all.emplace_back((-distances / (2 * width * spread)).array().exp());
+  all.push_back(cosines(centred));
+  all.push_back(cosines(values.rowwise() - values.colwise().mean()));
+  return all;
+}
+
+namespace {
+
+// The covariance of the centred logits of each point from its own pairs, and which of them are finite and not zero.
+struct OwnCovariances {
+  std::vector<std::int64_t> usable;
+  std::vector<Eigen::MatrixXd> of_logits;  // [usable]
+};
+
+OwnCovariances own_covariances(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets) {
+  OwnCovariances own;
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    Eigen::MatrixXd covariance = covariance_of_logits(PairMoments(sampled[i], 0, 1).moments().covariance, targets[i]);
+    const double trace = covariance.trace();
+    if (!std::isfinite(trace) || trace <= 0 || !covariance.allFinite()) continue;
+    own.usable.push_back(static_cast<std::int64_t>(i));
+    own.of_logits.push_back(std::move(covariance));
+  }
+  return own;
+}
+
+// Coordinates in which the mean shape of the covariances is the identity.
+struct Whitening {
+  Eigen::MatrixXd to, back;  // [r, C], [C, r]
+};
+
+Whitening whitening_of(const std::vector<Eigen::MatrixXd>& covariances) {
+  Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(covariances[0].rows(), covariances[0].rows());
+  for (const Eigen::MatrixXd& covariance : covariances)
+    mean += covariance / (covariance.trace() * static_cast<double>(covariances.size()));
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(mean);
+  const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
+  const Eigen::Index r = (values.array() > kRank * values[values.size() - 1]).count();
+  const Eigen::VectorXd root = values.tail(r).cwiseSqrt();
+  const Eigen::MatrixXd directions = eigen.eigenvectors().rightCols(r);
+  return {root.cwiseInverse().asDiagonal() * directions.transpose(), directions * root.asDiagonal()};
+}
+
+Parts parts_of(const Pairs& pairs, std::int64_t target, const Whitening& whitening) {
+  const Eigen::MatrixXd to = whitening.to * logits_of_margins(pairs.rivals(), target);
+  Parts parts{to * (pairs.plus + pairs.minus) / 2, to * (pairs.plus - pairs.minus) / 2};
+  parts.even.colwise() -= parts.even.rowwise().mean().eval();
+  return parts;
+}
+
+Smoothed smoothed_log_sizes(const Similarities& alike, const std::vector<Spread>& spreads) {
+  Eigen::MatrixXd logs(static_cast<Eigen::Index>(spreads.size()), 1);
+  double sampling = 0;
+  for (Eigen::Index k = 0; k < logs.rows(); ++k) {
+    logs(k, 0) = std::log(spreads[k].size);
+    sampling += spreads[k].size_variance / (spreads[k].size * spreads[k].size) / static_cast<double>(logs.rows());
+  }
+  return smooth(alike, logs, sampling);
+}
+
+Smoothed smoothed_shapes(const Similarities& alike, const std::vector<Spread>& spreads, const Eigen::VectorXd& sizes,
+                         std::int64_t pairs) {
+  const auto n = static_cast<Eigen::Index>(spreads.size()), r = spreads[0].covariance.rows(), entries = packed_size(r);
+  Eigen::MatrixXd shapes(n, entries);
+  double sampling = 0;
+  for (Eigen::Index k = 0; k < n; ++k) {
+    shapes.row(k) = packed(spreads[k].covariance / sizes[k]);
+    const double squares = spreads[k].squares / (sizes[k] * sizes[k]) - shapes.row(k).squaredNorm();
+    sampling += squares / static_cast<double>((pairs - 1) * entries * n);
+  }
+  return smooth(alike, shapes, std::max(sampling, 0.0));
+}
+
+// [n] A pair's variance of the even part, averaged over the coordinates: the geometric mean of what a point's own pairs say and
+// of what follows from its size, if the even part has the same share of the variance at all points.
+Eigen::VectorXd even_variances(const std::vector<Eigen::MatrixXd>& even, const Eigen::VectorXd& sizes) {
+  Eigen::VectorXd own(sizes.size());
+  for (Eigen::Index k = 0; k < own.size(); ++k)
+    own[k] = even[k].squaredNorm() / static_cast<double>((even[k].cols() - 1) * even[k].rows());
+  const Eigen::VectorXd both = own.cwiseProduct(sizes).cwiseSqrt();
+  return both * (own.mean() / std::max(both.mean(), 1e-300));
+}
+
+// [r] The variance of each coordinate of the even part, relative to their mean.
+Eigen::VectorXd shares(const std::vector<Eigen::MatrixXd>& even, const Eigen::VectorXd& variances) {
+  Eigen::VectorXd all = Eigen::VectorXd::Zero(even[0].rows());
+  for (Eigen::Index k = 0; k < variances.size(); ++k) {
+    if (variances[k] > 0) all += even[k].rowwise().squaredNorm() / variances[k];
+  }
+  return all / std::max(all.mean(), 1e-300);
+}
+
+}  // namespace
+
+LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x,
+                               const Tensor& logits, const SharedNoise& noise)
+    : targets_(targets), place_(sampled.size(), -1) {
+  const OwnCovariances own = own_covariances(sampled, targets);
+  if (own.usable.size() < 2) return;
+  const Whitening whitening = whitening_of(own.of_logits);
+  back_ = whitening.back;
+  std::vector<Eigen::MatrixXd> even;
+  std::vector<Spread> spreads;
+  even.reserve(own.usable.size());
+  spreads.reserve(own.usable.size());
+  for (const std::int64_t i : own.usable) {
+    Parts parts = parts_of(sampled[i], targets[i], whitening);
+    spreads.push_back(spread_of(parts));
+    even.push_back(std::move(parts.even));
+  }
+  const Similarities alike = similarities(x, logits, own.usable);
+  log_size_ = smoothed_log_sizes(alike, spreads);
+  const Eigen::VectorXd sizes = log_size_.values.array().exp() / static_cast<double>(back_.cols());
+  shape_ = smoothed_shapes(alike, spreads, sizes, sampled[0].size());
+  const Eigen::VectorXd variances = even_variances(even, sizes);
+  const CommonErrors errors = common_errors(alike, even, variances, noise.of(own.usable));
+  mean_variance_ = errors.covariance.diagonal();
+  share_ = shares(even, variances);
+  means_.reserve(own.usable.size());
+  for (std::size_t k = 0; k < own.usable.size(); ++k) {
+    const std::int64_t i = own.usable[k];
+    const Eigen::VectorXd mean = (sampled[i].plus + sampled[i].minus).rowwise().mean() / 2;
+    means_.push_back(logits_of_margins(mean.size(), targets[i]) * mean + back_ * errors.correction.row(k).transpose());
+    place_[i] = static_cast<std::int64_t>(k);
+  }
+}
+
+MarginMoments LearnedMargins::margins(std::int64_t i, const Eigen::VectorXd& mean, double log_size) const {
+  const std::int64_t k = place_[i], r = back_.cols();
+  const Eigen::MatrixXd shape = with_eigenvalues_from(unpacked(shape_.values.row(k), r), kLeastShape);
+  const Eigen::MatrixXd covariance = back_ * (std::exp(log_size) / static_cast<double>(r) * shape) * back_.transpose();
+  return {margins_of_logits(mean, targets_[i]), covariance_of_margins(covariance, targets_[i])};
+}
+
+MarginMoments LearnedMargins::moments(std::int64_t i) const {
+  return margins(i, means_[place_[i]], log_size_.values(place_[i], 0));
+}
+
+// An error of the shape changes the variance in any direction by the same factor, on average, so it is drawn with the size.
+MarginMoments LearnedMargins::draw(std::int64_t i, std::uint32_t number) const {
+  const std::int64_t k = place_[i];
+  NoiseStream random(0, static_cast<std::uint32_t>(i), number, kPosteriorStream);
+  Eigen::VectorXd error = (share_ * mean_variance_[k]).cwiseSqrt();
+  for (double& coordinate : error) coordinate *= random.normal();
+  const double log_size = log_size_.values(k, 0) + std::sqrt(log_size_.variances[k] + shape_.variances[k]) * random.normal();
+  return margins(i, means_[k] + back_ * error, log_size);
+}
+
+}  // namespace probust

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Margins of points with different targets are compared as logits, centred over the classes: f_i = -g_i, f_t = 0, less their
+// mean.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+namespace probust {
+
+/// [C, C - 1] The centred logits of margins: A g.
+Eigen::MatrixXd logits_of_margins(std::int64_t rivals, std::int64_t target);
+
+/// The covariance [C, C] of the centred logits from that of the margins [C - 1, C - 1].
+Eigen::MatrixXd covariance_of_logits(const Eigen::MatrixXd& margins, std::int64_t target);
+
+/// The inverse: the covariance of the margins f_t - f_i.
+Eigen::MatrixXd covariance_of_margins(const Eigen::MatrixXd& logits, std::int64_t target);
+
+/// [C - 1] The margins f_t - f_i.
+Eigen::VectorXd margins_of_logits(const Eigen::VectorXd& logits, std::int64_t target);
+
+}  // namespace probust

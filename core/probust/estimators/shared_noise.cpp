@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "probust/estimators/shared_noise.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probust/noise/noise.h"
+
+namespace probust {
+namespace {
+
+constexpr double kMostAlike = 0.97;        // the most of a point's noise that others at the same draw may explain
+constexpr std::uint32_t kSharingStream = 0x5ead;  // of the generator: apart from the streams of noise
+using Index = std::vector<Eigen::Index>;
+
+// The points at each draw of each stratum.
+template <class Use>
+void for_draws(const SharedNoise& noise, Use use) {
+  for (std::size_t k = 0; k < noise.draw.size(); ++k) {
+    std::vector<Index> at(static_cast<std::size_t>(noise.draws));
+    for (std::size_t i = 0; i < noise.draw[k].size(); ++i) at[noise.draw[k][i]].push_back(static_cast<Eigen::Index>(i));
+    for (const Index& points : at) use(static_cast<Eigen::Index>(k), points);
+  }
+}
+
+// The correlation of the noise of two points at the same draw: similarities, weighted by what is observed where points meet.
+Eigen::MatrixXd correlations(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
+                             const Eigen::VectorXd& deviation, const SharedNoise& noise) {
+  const auto n = static_cast<Eigen::Index>(even.size()), r = even[0].rows(), h = even[0].cols();
+  const double scale = static_cast<double>(h) / static_cast<double>((h - 1) * r);
+  Eigen::MatrixXd products = Eigen::MatrixXd::Zero(n, n), meetings = products;
+  for_draws(noise, [&](Eigen::Index k, const Index& points) {
+    for (const Eigen::Index i : points) {
+      for (const Eigen::Index j : points) {
+        products(i, j) += scale * even[i].col(k).dot(even[j].col(k)) / (deviation[i] * deviation[j]);
+        meetings(i, j) += 1;
+      }
+    }
+  });
+  Eigen::MatrixXd alike = weighted_sum(similarities, component_weights(similarities, products, meetings));
+  const Eigen::VectorXd within = (kMostAlike / alike.diagonal().array().max(kMostAlike)).sqrt();
+  return within.asDiagonal() * alike * within.asDiagonal();
+}
+
+}  // namespace
+
+SharedNoise SharedNoise::of(const std::vector<std::int64_t>& points) const {
+  SharedNoise some{draws, draw};
+  for (std::size_t k = 0; k < draw.size(); ++k) {
+    some.draw[k].resize(points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) some.draw[k][i] = draw[k][points[i]];
+  }
+  return some;
+}
+
+SharedNoise share_noise(std::int64_t points, std::int64_t pairs, std::uint64_t seed, std::int64_t position) {
+  SharedNoise noise{(points + kServed - 1) / kServed, {}};
+  noise.draw.reserve(static_cast<std::size_t>(pairs));
+  for (std::int64_t k = 0; k < pairs; ++k) {
+    NoiseStream random(seed, static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(k), kSharingStream);
+    std::vector<std::int64_t> order(static_cast<std::size_t>(points));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::int64_t i = points - 1; i > 0; --i) {
+      const auto j = std::min(i, static_cast<std::int64_t>(random.uniform() * static_cast<double>(i + 1)));
+      std::swap(order[i], order[j]);
+    }
+    std::vector<std::int64_t> draw(order.size());
+    for (std::int64_t i = 0; i < points; ++i) draw[order[i]] = i * noise.draws / points;
+    noise.draw.push_back(std::move(draw));
+  }
+  return noise;
+}
+
+CommonErrors common_errors(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
+                           const Eigen::VectorXd& variance, const SharedNoise& noise) {
+  const auto n = static_cast<Eigen::Index>(even.size()), r = even[0].rows(), h = even[0].cols();
+  const Eigen::VectorXd own = variance / static_cast<double>(h);
+  if (!noise.shared() || !(variance.minCoeff() > 0)) return {Eigen::MatrixXd::Zero(n, r), own.asDiagonal()};
+  const Eigen::VectorXd deviation = variance.cwiseSqrt();
+  const Eigen::MatrixXd alike = correlations(similarities, even, deviation, noise);
+  Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(n, n), weighted = Eigen::MatrixXd::Zero(n, r);
+  for_draws(noise, [&](Eigen::Index k, const Index& points) {
+    const Eigen::VectorXd scale = deviation(points);
+    Eigen::MatrixXd covariance = scale.asDiagonal() * alike(points, points) * scale.asDiagonal();
+    covariance.diagonal() = scale.cwiseAbs2();
+    const Eigen::Index size = covariance.rows();
+    const Eigen::MatrixXd inverse = covariance.llt().solve(Eigen::MatrixXd::Identity(size, size));
+    Eigen::MatrixXd moved(size, r);
+    for (Eigen::Index a = 0; a < size; ++a) moved.row(a) = even[points[a]].col(k).transpose();
+    precision(points, points) += inverse;
+    weighted(points, Eigen::all) += inverse * moved;
+  });
+  const Eigen::LLT<Eigen::MatrixXd> root(precision);
+  return {root.solve(weighted), root.solve(Eigen::MatrixXd::Identity(n, n))};
+}
+
+}  // namespace probust

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// How much of what is observed at points varies with each of several similarities between them. The cross-products of different
+// points are regressed on the similarities (Haseman and Elston, "The investigation of linkage between a quantitative trait and a
+// marker locus", Behavior Genetics 1972). A point's product with itself is not used, so sampling errors, which are independent
+// from point to point, enter no weight.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+namespace probust {
+
+/// Similarities between n points, [n, n] each: positive semidefinite, with ones on the diagonal.
+using Similarities = std::vector<Eigen::MatrixXd>;
+
+/// Weights w >= 0, one per similarity, that minimise the sum over pairs i < k of c_ik (y_ik / c_ik - sum_s w_s K_s,ik)².
+/// `products` y and `counts` c are [n, n] and symmetric; a pair with c_ik = 0 is not used. At most eight similarities: all
+/// subsets of them are tried.
+Eigen::VectorXd component_weights(const Similarities& similarities, const Eigen::MatrixXd& products,
+                                  const Eigen::MatrixXd& counts);
+
+/// [n, n] sum_s w_s K_s.
+Eigen::MatrixXd weighted_sum(const Similarities& similarities, const Eigen::VectorXd& weights);
+
+/// The posterior of values at n points under a normal prior.
+struct Smoothed {
+  Eigen::MatrixXd values;     ///< [n, d] posterior means
+  Eigen::VectorXd variances;  ///< [n] posterior variance of each value of a point
+};
+
+/// Smooths `observed` [n, d], whose columns are observations with sampling errors of variance `sampling`: Gaussian process
+/// regression on the similarities, with weights from component_weights and what they do not explain as variance of the point's
+/// own. All columns share the weights.
+Smoothed smooth(const Similarities& similarities, const Eigen::MatrixXd& observed, double sampling);
+
+}  // namespace probust
