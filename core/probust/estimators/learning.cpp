@@ -11,10 +11,10 @@
 namespace probust {
 namespace {
 
-constexpr double kWidths[] = {0.1, 0.4};   // of the Gaussian similarities, relative to the spread of the logits
-constexpr Eigen::Index kElements = 4096;   // of a point's values, at most: enough for a cosine
-constexpr double kLeastShape = 0.03;       // of the eigenvalues of a whitened shape, whose mean is about 1
-constexpr double kRank = 1e-9;             // directions with less of the largest variance are taken as constant
+constexpr double kWidths[] = {0.1, 0.4};            // of the Gaussian similarities, relative to the spread of the logits
+constexpr Eigen::Index kElements = 4096;            // of a point's values, at most: enough for a cosine
+constexpr double kLeastShape = 0.03;                // of the eigenvalues of a whitened shape, whose mean is about 1
+constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
 // [which, elements] rows in double precision; of large rows, kElements elements at even distances.

@@ -11,7 +11,7 @@
 namespace probust {
 namespace {
 
-constexpr double kMostAlike = 0.97;        // the most of a point's noise that others at the same draw may explain
+constexpr double kMostAlike = 0.97;               // the most of a point's noise that others at the same draw may explain
 constexpr std::uint32_t kSharingStream = 0x5ead;  // of the generator: apart from the streams of noise
 using Index = std::vector<Eigen::Index>;
 
