@@ -175,14 +175,14 @@ TEST(CliRuns, AnotherConfigurationIsRefused) {
 TEST(CliRuns, BlocksStandAtFixedPositions) {
   const Folder folder;
   std::mt19937 random(1);
-  write_npy(folder / "x.npy", test::random_tensor({256, 1, 16, 16}, random, 0, 1));
+  write_npy(folder / "x.npy", test::random_tensor({512, 1, 16, 16}, random, 0, 1));
   const std::string run =
       "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --sigma 0.4 --estimator auto:20 --quiet ";
-  const std::vector<std::string> whole = lines_of(test::probust(run + "--limit 256").out);
-  const std::vector<std::string> later = lines_of(test::probust(run + "--offset 100 --limit 156").out);
-  ASSERT_EQ(whole.size(), 256U);
-  ASSERT_EQ(later.size(), 156U);
-  EXPECT_TRUE(std::equal(later.begin() + 28, later.end(), whole.begin() + 128));
+  const std::vector<std::string> whole = lines_of(test::probust(run + "--limit 512").out);
+  const std::vector<std::string> later = lines_of(test::probust(run + "--offset 100 --limit 412").out);
+  ASSERT_EQ(whole.size(), 512U);
+  ASSERT_EQ(later.size(), 412U);
+  EXPECT_TRUE(std::equal(later.begin() + 156, later.end(), whole.begin() + 256));
 }
 
 // All rows of a run, in an order that does not depend on how it came about.
@@ -208,7 +208,7 @@ TEST(CliRuns, ExtendingGivesTheRowsOfOneRun) {
 TEST(CliRuns, MergedShardsAreTheWholeRun) {
   const Folder folder;
   std::mt19937 random(1);
-  write_npy(folder / "x.npy", test::random_tensor({600, 1, 16, 16}, random, 0, 1));
+  write_npy(folder / "x.npy", test::random_tensor({1200, 1, 16, 16}, random, 0, 1));
   const std::string command =
       "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --sigma 0.4 --budget 20 --quiet";
   std::string shards;
@@ -220,7 +220,7 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   const std::string merged = folder / "merged.sqlite";
   ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
   EXPECT_EQ(test::probust("export " + merged).out, test::probust(command).out);
-  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("600 points were done"),
+  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("1200 points were done"),
             std::string::npos);
   const std::string first = folder / "s1.sqlite", out = " -o " + folder / "m.sqlite";
   EXPECT_EQ(test::probust("merge " + first + " " + first + out).status, 2);
@@ -231,17 +231,17 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
       .set_information({{"finished", ""}});
   const Finished cut = test::probust("merge" + shards + out);
   EXPECT_EQ(cut.status, 2);
-  EXPECT_NE(cut.err.find("is not finished: it has 128 of 128 points"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("is not finished: it has 256 of 256 points"), std::string::npos) << cut.err;
   EXPECT_EQ(test::probust("merge" + shards + " --force-new -o " + merged).status, 2);
-  EXPECT_EQ(lines_of(test::probust("export " + merged).out).size(), 600U) << "a merge that fails leaves what was there";
+  EXPECT_EQ(lines_of(test::probust("export " + merged).out).size(), 1200U) << "a merge that fails leaves what was there";
   ASSERT_EQ(test::probust(command + " --shard 1/4 -o " + first).status, 0);
   EXPECT_EQ(test::probust("merge" + shards + " --force-new -o " + first).status, 2) << "it would remove a shard";
   EXPECT_EQ(test::probust("merge" + shards + out).status, 0);
   const store::Configuration information = store::RunFile::read(folder / "m.sqlite").information();
-  EXPECT_EQ(store::value_of(information, "points"), "600");
+  EXPECT_EQ(store::value_of(information, "points"), "1200");
   for (const std::string part : {"--shard 1/4", "--shard 4/4", "merge"})
     EXPECT_NE(store::value_of(information, "command").find(part), std::string::npos) << part;
-  const Finished grown = test::probust(command + " --limit 500 --shard 1/4 --extend -o " + first);
+  const Finished grown = test::probust(command + " --limit 1000 --shard 1/4 --extend -o " + first);
   EXPECT_EQ(grown.status, 7) << "shards of more points begin elsewhere";
   EXPECT_EQ(grown.err.find("--extend"), std::string::npos) << grown.err;
 }

@@ -13,6 +13,7 @@
 #include "probust/analysis/sweeps.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/estimators/estimator.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -393,6 +394,38 @@ TEST(RunAnalysis, OnlyCountsUnderIsotropicGaussianNoiseCertify) {
   EXPECT_EQ(reason(row_with({0, kMissing}, 0.1)), "no row has a count of copies");
   const std::vector<Row> rows = {counted(0, 90, 100, 0.1)};
   for (const double confidence : {0.4, 1.0, kMissing}) EXPECT_THROW(certificates_of(grouped(rows)[0], confidence), Error);
+}
+
+// 40 points share draws, so 16 of them err as one: the mean's variance grows by 16 / 40 of a point's.
+TEST(RunAnalysis, IntervalsOfMeansIncludeSharedErrors) {
+  const auto rows_of = [](const std::string& estimator, std::int64_t count) {
+    std::vector<Row> rows;
+    for (std::int64_t i = 0; i < count; ++i) {
+      rows.push_back(row_with({i, i % 2 == 0 ? 0.4 : 0.8, i % 4 < 2 ? 0 : 1}, 0.1, estimator));
+      rows.back().estimate.std_error = 0.05;
+    }
+    return rows;
+  };
+  const auto common = [&](const std::string& estimator, std::int64_t count) {
+    const std::vector<Row> rows = rows_of(estimator, count);
+    return grouped(rows)[0].common_variance();
+  };
+  EXPECT_EQ(common("probit:24:learned", 40), 0);
+  EXPECT_EQ(common("no such estimator", 40), 0);
+  EXPECT_NEAR(common("probit:24:shared", 40), 16.0 / 40 * 0.05 * 0.05, 1e-15);
+  EXPECT_NEAR(common("probit:24:shared", 10), 0.05 * 0.05, 1e-15);  // one draw serves all
+  std::vector<Row> mixed = rows_of("auto:24", 40);
+  EXPECT_EQ(grouped(mixed)[0].common_variance(), 0);
+  for (std::size_t i = 0; i < 20; ++i) mixed[i].estimate.method = parse_estimator("probit:24:shared");
+  EXPECT_NEAR(grouped(mixed)[0].common_variance(), 0.25 * 16 / 20 * 0.05 * 0.05, 1e-15);
+
+  const std::vector<Row> rows = rows_of("probit:24:shared", 40);
+  const double spread = 40.0 / 39 * 0.04 / 40, half = student_quantile(39, 0.95) * std::sqrt(spread + 0.001);
+  const MeanInterval mean = summarize({rows}).groups[0].p;
+  EXPECT_NEAR(mean.high - mean.mean, half, 1e-9);
+  EXPECT_NEAR(bias_of(grouped(rows)[0]).all.high - mean.mean, half, 1e-9);
+  const MeanInterval of_class = bias_of(grouped(rows)[0]).p[0];
+  EXPECT_NEAR(of_class.high - of_class.mean, student_quantile(19, 0.975) * std::sqrt(20.0 / 19 * 0.04 / 20 + 0.001), 1e-9);
 }
 
 }  // namespace

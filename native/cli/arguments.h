@@ -93,6 +93,7 @@ struct Arguments {
   std::optional<double> tolerance;     ///< regression: outputs must change by less than this
   std::optional<double> budget;        ///< of auto, in forwards per point
   std::optional<double> total_budget;  ///< of auto, in forwards for all points and noise models together
+  bool independent = false;            ///< auto does not share draws of the noise between points
   bool calibrate = false;              ///< correct estimates for the bias that all copies of the run show
   bool smooth = false;                 ///< smooth each sweep over its scales
   std::uint64_t seed = 0;

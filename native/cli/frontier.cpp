@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -21,7 +22,9 @@
 #include "cli/options.h"
 #include "cli/references.h"
 #include "cli/timed_executor.h"
+#include "probust/estimators/estimate_run.h"
 #include "probust/estimators/estimator.h"
+#include "probust/estimators/pooling.h"
 
 namespace probust::cli {
 namespace {
@@ -144,11 +147,24 @@ class Comparison {
            static_cast<double>(n * kForwardsTimed);
   }
 
+  // In blocks, as `estimate` does.
+  std::vector<Estimate> estimated(const Noise& noise, const EstimatorSpec& estimator, std::int64_t seed) {
+    const Points all = evaluation(seed).points();
+    std::vector<Estimate> estimates;
+    for (std::int64_t first = 0; first < all.size();) {
+      const std::int64_t count = std::min(points_in_block(all.index[first], kBlock), all.size() - first);
+      Evaluation block(executor_, slice(all, first, count), rows(logits_, first, count));
+      std::vector<Estimate> some = estimate(block, noise, estimator).value();
+      std::move(some.begin(), some.end(), std::back_inserter(estimates));
+      first += count;
+    }
+    return estimates;
+  }
+
   void run(const Noise& noise, Column& column, std::size_t network, const std::vector<double>& reference, std::int64_t seed) {
-    Evaluation fresh = evaluation(seed);
     std::vector<Estimate> estimates;
     const double forward = forward_seconds(noise), start = processor_seconds();
-    const double spent = network_seconds([&] { estimates = estimate(fresh, noise, column.estimator).value(); });
+    const double spent = network_seconds([&] { estimates = estimated(noise, column.estimator, seed); });
     const double algebra = processor_seconds() - start - spent;
     Tally& tally = column.networks[network];
     count_estimates(estimates, reference, tally);

@@ -123,6 +123,8 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
                      "for regression models: the probability that no output changes by this much or more");
   command.add_flag("--smooth", arguments.smooth,
                    "fit a smooth curve to each sweep of three scales or more: 40% less error for the same passes");
+  command.add_flag("--independent", arguments.independent,
+                   "auto does not let points share draws of the noise, so that their errors are independent");
   command.add_flag("--calibrate", arguments.calibrate,
                    "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
   command.add_option("--seed", arguments.seed, "of the noise")->capture_default_str();

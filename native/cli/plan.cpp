@@ -39,6 +39,12 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
+// auto:N:independent for auto:N with --independent.
+EstimatorSpec independent_if_asked(const EstimatorSpec& estimator, bool asked) {
+  if (!asked || estimator.definition->name != "auto") return estimator;
+  return parse_estimator("auto:" + std::to_string(estimator.samples) + ":independent");
+}
+
 // Points whose estimates depend on all others cannot be added or divided.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.total_budget.has_value()},
@@ -111,7 +117,8 @@ Plan parse_plan(const Arguments& arguments) {
   Plan plan;
   plan.noises = parse_noises(arguments, noise_files(plan.noise_paths));
   plan.total = static_cast<std::int64_t>(arguments.total_budget.value_or(0));
-  for (const std::string& text : estimator_texts(arguments)) plan.estimators.push_back(parse_estimator(text));
+  for (const std::string& text : estimator_texts(arguments))
+    plan.estimators.push_back(independent_if_asked(parse_estimator(text), arguments.independent));
   check_options(arguments, plan);
   return plan;
 }

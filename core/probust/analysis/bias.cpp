@@ -14,10 +14,12 @@ struct ClassedPoints {
   std::vector<std::int64_t> classes;  // those that occur, ascending
   std::vector<double> p;
   std::vector<std::int64_t> of_class;  // [p] places in `classes`
+  double common = 0;                   // RowGroup::common_variance
 };
 
 ClassedPoints classed_points(const RowGroup& group) {
   ClassedPoints points;
+  points.common = group.common_variance();
   points.by_label = std::any_of(group.rows.begin(), group.rows.end(), [](const Row* row) { return row->label.has_value(); });
   const auto class_of = [&](const Row& row) { return points.by_label ? row.label.value_or(-1) : row.predicted; };
   std::set<std::int64_t> occur;
@@ -39,7 +41,7 @@ double squared_error(const ClassedPoints& points, std::int64_t of_class, const M
   double squares = 0;
   for (std::size_t i = 0; i < points.p.size(); ++i)
     squares += points.of_class[i] == of_class ? (points.p[i] - mean.mean) * (points.p[i] - mean.mean) : 0.0;
-  return squares / (n - 1) / n;
+  return squares / (n - 1) / n + points.common;
 }
 
 // Welch's interval for the difference of the means of the classes at places `most` and `least` (Welch, "The generalization of
@@ -80,7 +82,7 @@ GroupBias bias_of(const RowGroup& group) {
   GroupBias bias{group.key, points.by_label, points.classes};
   bias.compared = std::count_if(count.begin(), count.end(), [](std::int64_t n) { return n >= 2; });
   bias.confidence = 1 - 0.05 / static_cast<double>(std::max<std::int64_t>(1, bias.compared));
-  ClassBias means = class_bias(points.p, points.of_class, classes, bias.confidence);
+  ClassBias means = class_bias(points.p, points.of_class, classes, bias.confidence, points.common);
   bias.p = std::move(means.classes);
   bias.all = means.all;
   bias.largest = largest_gap(points, bias.p, bias.compared);

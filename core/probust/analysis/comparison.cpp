@@ -53,13 +53,14 @@ double sign_test(std::int64_t higher, std::int64_t lower) {
 
 struct PairedValues {
   std::vector<double> baseline, run, difference;
+  double common_baseline = 0, common_run = 0;  // RowGroup::common_variance
 };
 
 void add_statistics(const PairedValues& pairs, PairedComparison& comparison) {
   comparison.pairs = std::ssize(pairs.difference);
-  comparison.baseline_p = mean_interval(pairs.baseline);
-  comparison.run_p = mean_interval(pairs.run);
-  comparison.difference = mean_interval(pairs.difference);
+  comparison.baseline_p = mean_interval(pairs.baseline, 0.95, pairs.common_baseline);
+  comparison.run_p = mean_interval(pairs.run, 0.95, pairs.common_run);
+  comparison.difference = mean_interval(pairs.difference, 0.95, pairs.common_baseline + pairs.common_run);
   for (const double difference : pairs.difference) {
     comparison.higher += difference > 0 ? 1 : 0;
     comparison.lower += difference < 0 ? 1 : 0;
@@ -90,6 +91,8 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
     if (after.count(index) == 0) comparison.only_baseline.push_back(index);
   }
   PairedValues pairs;
+  pairs.common_baseline = baseline.common_variance();
+  pairs.common_run = run.common_variance();
   for (const auto& [index, row] : after) {
     const auto partner = before.find(index);
     if (partner == before.end()) {

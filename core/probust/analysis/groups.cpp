@@ -2,10 +2,13 @@
 #include "probust/analysis/groups.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
 #include "probust/base/text.h"
+#include "probust/estimators/estimator.h"
+#include "probust/estimators/shared_noise.h"
 
 namespace probust {
 
@@ -14,6 +17,20 @@ std::vector<double> RowGroup::p() const {
   values.reserve(rows.size());
   for (const Row* row : rows) values.push_back(row->estimate.p);
   return values;
+}
+
+double RowGroup::common_variance() const {
+  double squares = 0, sharing = 0, answered = 0;
+  for (const Row* row : rows) {
+    const Estimate& estimate = row->estimate;
+    answered += std::isfinite(estimate.p) ? 1 : 0;
+    if (!std::isfinite(estimate.p) || !estimate.std_error || !shares_noise(row->method())) continue;
+    ++sharing;
+    squares += *estimate.std_error * *estimate.std_error;
+  }
+  if (sharing == 0) return 0;
+  const double clusters = std::max(1.0, sharing / static_cast<double>(kServed)), share = sharing / answered;
+  return share * share * squares / sharing / clusters;
 }
 
 std::vector<RowGroup> grouped(std::span<const Row> rows) {

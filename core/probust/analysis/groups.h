@@ -27,6 +27,11 @@ struct RowGroup {
 
   /// p of every row, NaN if it was not answered.
   std::vector<double> p() const;
+
+  /// The variance of the mean of p, over all rows or over any of them, that is due to draws of the noise that points share. Each
+  /// draw serves kServed points. Their errors are taken as equal, which is the worst case: kServed points then err as one (Kish,
+  /// "Survey sampling", 1965, design effects of clusters). Zero if no point shares its noise.
+  double common_variance() const;
 };
 
 /// In order of first appearance.

@@ -34,7 +34,7 @@ double student_quantile(double freedom, double confidence) {
   return high;
 }
 
-MeanInterval mean_interval(std::span<const double> values, double confidence) {
+MeanInterval mean_interval(std::span<const double> values, double confidence, double common) {
   MeanInterval result;
   double sum = 0;
   for (const double value : values) {
@@ -51,21 +51,22 @@ MeanInterval mean_interval(std::span<const double> values, double confidence) {
   }
   double squares = 0;
   for (const double value : values) squares += std::isfinite(value) ? (value - result.mean) * (value - result.mean) : 0.0;
-  const double half = student_quantile(n - 1, confidence) * std::sqrt(squares / (n - 1) / n);
+  const double half = student_quantile(n - 1, confidence) * std::sqrt(squares / (n - 1) / n + common);
   result.low = result.mean - half;
   result.high = result.mean + half;
   return result;
 }
 
-MeanInterval mean_probability(std::span<const double> p, double confidence) {
-  MeanInterval mean = mean_interval(p, confidence);
+MeanInterval mean_probability(std::span<const double> p, double confidence, double common) {
+  MeanInterval mean = mean_interval(p, confidence, common);
   if (mean.count == 0) return mean;
   mean.low = std::clamp(mean.low, 0.0, 1.0);
   mean.high = std::clamp(mean.high, 0.0, 1.0);
   return mean;
 }
 
-ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence) {
+ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence,
+                     double common) {
   same_length(p.size(), of_class.size(), "class_bias");
   if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "a negative number of classes", ""};
   std::vector<double> known;
@@ -75,8 +76,8 @@ ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of
     within[of_class[i]].push_back(p[i]);
     known.push_back(p[i]);
   }
-  ClassBias bias{{}, mean_probability(known)};
-  for (const auto& values : within) bias.classes.push_back(mean_probability(values, confidence));
+  ClassBias bias{{}, mean_probability(known, 0.95, common)};
+  for (const auto& values : within) bias.classes.push_back(mean_probability(values, confidence, common));
   return bias;
 }
 

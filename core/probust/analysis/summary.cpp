@@ -34,7 +34,7 @@ std::vector<CleanAccuracy> accuracies_of(const Results& results) {
 
 GroupSummary summary_of(const RowGroup& group) {
   const std::vector<double> p = group.p();
-  GroupSummary summary{group.key, std::ssize(group.rows), mean_probability(p)};
+  GroupSummary summary{group.key, std::ssize(group.rows), mean_probability(p, 0.95, group.common_variance())};
   const std::pair<double*, double> quantiles[] = {{&summary.least, 0},    {&summary.q05, 0.05}, {&summary.q25, 0.25},
                                                   {&summary.median, 0.5}, {&summary.q75, 0.75}, {&summary.q95, 0.95},
                                                   {&summary.most, 1}};

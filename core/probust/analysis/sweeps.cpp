@@ -67,7 +67,8 @@ std::vector<RowSweep> sweeps_of(std::span<const Row> rows) {
     const auto [place, fresh] = places.try_emplace({key.model, shape, key.estimator}, sweeps.size());
     if (fresh) sweeps.push_back({key.model, shape, key.estimator, {}});
     std::sort(group.rows.begin(), group.rows.end(), [](const Row* a, const Row* b) { return a->index < b->index; });
-    sweeps[place->second].scales.push_back({*key.sigma, mean_probability(group.p()), std::move(group.rows)});
+    sweeps[place->second].scales.push_back(
+        {*key.sigma, mean_probability(group.p(), 0.95, group.common_variance()), std::move(group.rows)});
   }
   for (RowSweep& sweep : sweeps)
     std::sort(sweep.scales.begin(), sweep.scales.end(), [](const auto& a, const auto& b) { return a.sigma < b.sigma; });

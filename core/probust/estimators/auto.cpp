@@ -21,6 +21,10 @@ constexpr double kFewFailures = 10;  ///< with fewer expected among all copies, 
 // With many classes, a covariance of logits per point takes too much memory; with many copies, pooling gains nothing.
 constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
 
+// Few points say little about what a draw does to all of them, and with many copies gradients say more.
+constexpr std::size_t kLeastPointsToShare = 60;
+constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 150;
+
 // Whether every operator has a moment rule, found by trying one point's gradient.
 bool propagates(Executor& executor, const Points& points, const Noise& noise) {
   const std::int64_t rival = points.target[0] == 0 ? 1 : 0;
@@ -29,8 +33,15 @@ bool propagates(Executor& executor, const Points& points, const Noise& noise) {
   return static_cast<bool>(tried);
 }
 
+// Whether estimates of this many points get better if they share draws of the noise.
+bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {
+  return points >= kLeastPointsToShare && budget >= kLeastCopiesToShare && budget <= kMostCopiesToShare &&
+         executor.classes() > 1 && executor.classes() <= kMostClassesToPool && !noise.shape->differs();
+}
+
 // The estimator for failures that are not rare. Gradients are useless for trees and signs, and for noise that is not Gaussian.
-EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget) {
+EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget, bool share) {
+  if (share) return parse_estimator(fmt::format("probit:{}:shared", budget));
   const std::string pooled = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool ? ":pooled" : "";
   const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
   if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
@@ -55,6 +66,7 @@ void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estima
 }  // namespace
 
 std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  const bool independent = !asked.definition->variant.empty();
   std::int64_t budget = asked.samples;
   const std::int64_t n = evaluation.points().size();
   if (n == 0) return {};
@@ -80,7 +92,8 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
       (estimates[i].p_fail * static_cast<double>(budget) < kFewFailures ? rare : common).push_back(i);
     }
   }
-  use(evaluation, noise, choice(evaluation.executor(), evaluation.points(), noise, budget), common, estimates);
+  const bool share = !independent && shares(evaluation.executor(), common.size(), noise, budget);
+  use(evaluation, noise, choice(evaluation.executor(), evaluation.points(), noise, budget, share), common, estimates);
   if (!rare.empty()) use(evaluation, noise, parse_estimator("subset:" + std::to_string(budget)), rare, estimates);
   return estimates;
 }

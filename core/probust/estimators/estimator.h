@@ -46,6 +46,7 @@ struct EstimatorDefinition {
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
+  bool shares_noise = false;  ///< whether points of a block share draws, so that their errors are not independent
 
   /// One estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;
@@ -62,6 +63,9 @@ std::string form(const EstimatorDefinition& definition);
 
 /// The forms of all estimators, or of those that are `wanted`, as in a hint: "auto:N, mc:N, ...".
 std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted = {});
+
+/// Whether an estimator, given as the text of its spec, shares noise between points. False for unknown ones.
+bool shares_noise(std::string_view text);
 
 /// Parses "mmse:10". Throws Error{usage} with a hint at what is valid.
 EstimatorSpec parse_estimator(const std::string& text);

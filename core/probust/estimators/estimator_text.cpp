@@ -119,6 +119,14 @@ std::string form(const EstimatorDefinition& entry) {
   return text;
 }
 
+bool shares_noise(std::string_view text) {
+  const Parts parts = parts_of(std::string(text));
+  const auto entries = all_estimators();
+  return std::any_of(entries.begin(), entries.end(), [&](const EstimatorDefinition& entry) {
+    return entry.shares_noise && entry.name == parts.name && entry.variant == parts.variant;
+  });
+}
+
 std::string EstimatorSpec::text() const {
   std::string text(definition->name);
   if (definition->parameter == Parameter::samples) text += ":" + std::to_string(samples);

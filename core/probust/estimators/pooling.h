@@ -16,8 +16,8 @@
 
 namespace probust {
 
-/// Points per block. Pooled estimates depend on which points share a block, so this is fixed.
-inline constexpr std::int64_t kBlock = 128;
+/// Points per block. Estimates that borrow from other points depend on which points share a block, so this is fixed.
+inline constexpr std::int64_t kBlock = 256;
 
 /// The covariance model of each point's margins. `own` [m, m] are the covariances from each point's own `pairs` (a number, at
 /// least 1), `targets` their targets, `logits` [N, C] those without noise. own_alone if no other point is usable.
