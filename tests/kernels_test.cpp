@@ -135,6 +135,22 @@ TEST(Kernels, OtherOperatorsOfRandomShapesAreRight) {
   }
 }
 
+// Runs the layer on few different values, NaN among them, and compares all lanes with the definition.
+void expect_same_choices(const Layer& layer, std::int64_t examples, std::mt19937& random) {
+  const Graph graph = test::with_constants(layer.op, layer.extents, random);
+  const Batch batch{examples, 3};
+  test::Values inputs = test::random_inputs(graph, batch, random);
+  constexpr std::array kValues{-INFINITY, -1.0F, 0.0F, 1.0F, NAN};
+  for (float& x : inputs[0]) x = kValues[random() % kValues.size()];
+  const std::vector<float> actual = test::run(*compile_cpu(graph), graph, batch, inputs)[0],
+                           expected = test::run(*compile_reference(graph), graph, batch, inputs)[0];
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const bool same = actual[i] == expected[i] || (std::isnan(actual[i]) && std::isnan(expected[i]));
+    ASSERT_TRUE(same) << test::describe(layer.op) << ", " << examples << " examples, float " << i << ": " << actual[i]
+                      << " instead of " << expected[i];
+  }
+}
+
 // Max-pooling windows: each example chooses the maxima, and the cotangents are seeded.
 TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   std::mt19937 random(15);
@@ -151,6 +167,20 @@ TEST(Kernels, MaximaOfRandomWindowsAreRight) {
     expect_right({{Op::max_pool, {image}, window}, {Extent::example}}, batch, random);
     expect_right({{Op::max_scatter, {image, pooled}, window}, {Extent::example, Extent::seeded}}, batch, random);
     expect_right({{Op::max_gather, {image, image}, window}, {Extent::example, Extent::seeded}}, batch, random);
+  }
+}
+
+// Equal cells and NaN are where vector instructions could choose differently, in whole registers or in the lanes that remain.
+TEST(Kernels, TiesAndNaNAmongMaximaAreRightInEveryLane) {
+  std::mt19937 random(19);
+  const Window apart{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}, overlapping{{4, 6}, {3, 3}, {1, 2}, {1, 1}, {1, 1}, {1, 1}};
+  for (const Window& window : {apart, overlapping}) {
+    const Shape output = window.output(), image{1, 2, 4, 6}, pooled{1, 2, output[0], output[1]};
+    for (const std::int64_t examples : {1, 2, 3, 4, 7, 8, 15, 16, 31, 37}) {
+      expect_same_choices({{Op::max_pool, {image}, window}, {Extent::example}}, examples, random);
+      expect_same_choices({{Op::max_scatter, {image, pooled}, window}, {Extent::example, Extent::seeded}}, examples, random);
+      expect_same_choices({{Op::max_gather, {image, image}, window}, {Extent::example, Extent::seeded}}, examples, random);
+    }
   }
 }
 

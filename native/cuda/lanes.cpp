@@ -198,7 +198,7 @@ class CudaLanes final : public Lanes {
                kept_as(which).data());
   }
 
-  std::unique_ptr<DeviceBuffer> make_sums(std::int64_t points, std::int64_t rows) override {
+  std::unique_ptr<DeviceBuffer> make_sums(const Sweep&, std::int64_t points, std::int64_t rows) override {
     auto sums = std::make_unique<CudaSums>();
     sums->sums = Array<double>(device_, points * rows * elements_);
     device_.clear(sums->sums.data(), points * rows * elements_ * kDoubleBytes);

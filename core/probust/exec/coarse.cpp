@@ -100,7 +100,7 @@ class CoarseExecutor final : public Executor {
       check(*this, points, *noise.shape);
       if (Executor* features = without_last_layer())
         return through(points, features->linearize_averaged(for_features(points), noise, samples));
-      const Sweep which = prepare(rivals_);
+      const Sweep which = prepare_sums();
       std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
       // Copies of several points fill whole batches together. The sums of a group take as much memory as the gradients of twice
       // as many examples.
@@ -190,6 +190,12 @@ class CoarseExecutor final : public Executor {
     return which;
   }
 
+  Sweep prepare_sums() {
+    const Sweep which = lanes_->prepare_sums(rivals_);
+    gradient_batch_ = which.batch;
+    return which;
+  }
+
   // The executor of the last layer's inputs, made when first needed; null if the layer is not split off.
   Executor* without_last_layer() {
     if (!split_) return nullptr;
@@ -230,7 +236,7 @@ class CoarseExecutor final : public Executor {
    public:
     CopyByCopy(CoarseExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
         : Averages(executor.progress.stop), executor_(executor), samples_(samples) {
-      const Sweep which = executor.prepare(executor.rivals_);
+      const Sweep which = executor.prepare_sums();
       for (std::int64_t i = 0; i < points.size(); ++i)
         means_.push_back(std::make_unique<GroupMean>(executor.loops_, slice(points, i, 1), noise, samples, which));
     }

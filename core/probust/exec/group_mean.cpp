@@ -22,7 +22,7 @@ GroupMean::GroupMean(const LaneLoops& loops, Points points, const Noise& noise, 
       samples_(samples),
       which_(which),
       placed_(loops.lanes().place(points_, *noise_.shape)),
-      sums_(loops.lanes().make_sums(points_.size(), loops.rivals())) {
+      sums_(loops.lanes().make_sums(which, points_.size(), loops.rivals())) {
   results_.resize(static_cast<std::size_t>(points_.size()));
   for (Linearization& one : results_) one.sampled = one.along_own = one.along_mean = Eigen::MatrixXd(loops.rivals(), samples);
 }

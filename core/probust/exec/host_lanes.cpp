@@ -11,9 +11,11 @@
 #include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/gradient_graphs.h"
+#include "probust/exec/host_first_layer.h"
 #include "probust/exec/host_memory.h"
 #include "probust/exec/host_rows.h"
 #include "probust/exec/last_layer.h"
+#include "probust/exec/step_times.h"
 #include "probust/passes/pool_first.h"
 #include "probust/passes/simplify.h"
 
@@ -26,7 +28,9 @@ struct HostCounts final : DeviceBuffer {
 };
 
 struct HostSums final : DeviceBuffer {
-  std::vector<RowMatrix> raw, whitened;  // per point
+  explicit HostSums(const Sweep& sweep) : which(sweep) {}
+  Sweep which;
+  std::vector<RowMatrix> of_points;
 };
 
 // The group of seeds whose gradients were computed last: [elements][seeds][examples].
@@ -37,8 +41,9 @@ struct GradientGroup {
 
 // One thread's memory, reused from call to call.
 struct HostWorker {
-  Workspace workspace;
+  Workspace workspace, first_layer;
   Stretch inputs, variances, logits, cotangents, gradients;
+  Stretch noise, moved;  // of the copies, and how it moves the outputs of the first layer
   std::vector<std::uint32_t> points, samples;
   std::vector<std::int64_t> index;  // of the points of a sweep, in the data
   std::int64_t lanes = 0;           // of the logits
@@ -47,32 +52,11 @@ struct HostWorker {
   RowMatrix along_own;                         // [rows, examples]
 
   bool intact() const {
-    return inputs.intact() && variances.intact() && logits.intact() && cotangents.intact() && gradients.intact();
+    return inputs.intact() && variances.intact() && logits.intact() && cotangents.intact() && gradients.intact() &&
+           noise.intact() && moved.intact();
   }
   std::vector<RowMatrix>& kept_as(Kept which) { return kept[static_cast<std::size_t>(which)]; }
 };
-
-// Times the steps of programs during its lifetime.
-struct Timing {
-  Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
-  ~Timing() { workspace.seconds = nullptr; }
-  Timing(const Timing&) = delete;
-  Timing& operator=(const Timing&) = delete;
-  Workspace& workspace;
-};
-
-std::vector<KindTime> by_kind(const std::vector<ProgramStep>& steps, const std::vector<double>& seconds, const Batch& batch) {
-  std::vector<KindTime> kinds;
-  for (std::size_t i = 0; i < steps.size() && i < seconds.size(); ++i) {
-    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindTime& known) { return known.kind == steps[i].kind; });
-    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {steps[i].kind});
-    ++kind->steps;
-    kind->seconds += seconds[i];
-    kind->flops += steps[i].flops * static_cast<double>(batch.lanes(steps[i].extent));
-  }
-  std::stable_sort(kinds.begin(), kinds.end(), [](const KindTime& a, const KindTime& b) { return a.seconds > b.seconds; });
-  return kinds;
-}
 
 // Calls use(point, first_lane, end_lane) for runs of lanes that share a point.
 template <class Use>
@@ -128,7 +112,8 @@ class HostLanes final : public Lanes {
         point_shape_((*graph_)[graph_->inputs()[0]].shape),
         elements_(element_count(point_shape_)),
         classes_((*graph_)[graph_->outputs[0]].shape[0]),
-        memory_(options, elements_, classes_) {
+        memory_(options, elements_, classes_),
+        split_(split_first_layer(*graph_)) {
     memory_.check_values_fit(*graph_);
     forward_ = compile_(pool_first(*graph_));
     fit();
@@ -228,6 +213,17 @@ class HostLanes final : public Lanes {
     return {around, memory_.gradient_batch(*program, rows)};
   }
 
+  Sweep prepare_sums(std::int64_t rows) override {
+    if (!split_) return prepare(Around::point, rows);
+    if (!first_layer_) {
+      memory_.check_values_fit(split_->rest);
+      make_workers();  // as in prepare
+      first_layer_.emplace(*split_, compile_);
+      fit();
+    }
+    return {.around = Around::point, .batch = memory_.gradient_batch(first_layer_->rest(), rows), .to_first_layer = true};
+  }
+
   void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
              const std::function<void(std::int64_t, std::int64_t)>& take) override {
     HostWorker& own = workers_[worker];
@@ -236,14 +232,14 @@ class HostLanes final : public Lanes {
     own.along_own = RowMatrix(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
-    const Program& program = which.around == Around::point ? *gradient_ : *smoothed_;
+    const Program& program = program_of(which);
     for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) {
       stop_if_asked(&progress_->stop);
       const std::int64_t together = std::min(which.batch.seeds, seeds.rows - first), lanes = together * count;
       std::vector<const float*> inputs{own.inputs.data()};
       if (which.noise != nullptr) inputs.push_back(own.variances.data());
       inputs.push_back(fill_seeds(seeds, first, together, count, own));
-      float* outputs[] = {own.logits.take(classes_ * lanes), own.gradients.take(elements_ * lanes)};
+      float* outputs[] = {own.logits.take(classes_ * lanes), own.gradients.take(gradient_size(which) * lanes)};
       program.run({count, together}, inputs, outputs, own.workspace, first == 0 ? Reuse::nothing : Reuse::examples);
       verify(own);
       own.group = {outputs[1], first, together, count};
@@ -327,43 +323,52 @@ class HostLanes final : public Lanes {
     unpack(own.group.gradients, own.group.first, own.group.seeds, own.kept_as(which));
   }
 
-  std::unique_ptr<DeviceBuffer> make_sums(std::int64_t points, std::int64_t rows) override {
-    auto sums = std::make_unique<HostSums>();
-    sums->raw.assign(static_cast<std::size_t>(points), RowMatrix::Zero(rows, elements_));
-    sums->whitened = sums->raw;
+  std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) override {
+    auto sums = std::make_unique<HostSums>(which);
+    sums->of_points.assign(static_cast<std::size_t>(points), RowMatrix::Zero(rows, gradient_size(which)));
     return sums;
   }
 
   void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& buffer) override {
     HostWorker& own = workers_[worker];
     auto& sums = static_cast<HostSums&>(buffer);
-    const float* const inputs = own.inputs.data();
     const GradientGroup& group = own.group;
-    if (group.first == 0) own.along_own = RowMatrix::Zero(sums.raw[0].rows(), group.examples);
-    const auto rows_of = [&](std::int64_t from, std::int64_t to) {
-      return GradientRows{group.gradients + from, group.first, group.seeds, group.examples, to - from};
-    };
+    if (group.first == 0) {
+      fill_noise(placed, copies, own, sums.which.to_first_layer);
+      own.along_own = RowMatrix::Zero(sums.of_points[0].rows(), group.examples);
+    }
+    GradientRows rows{group.gradients, group.first, group.seeds, group.examples, group.examples};
+    add_products(rows, gradient_size(sums.which), (sums.which.to_first_layer ? own.moved : own.noise).data(), own.along_own);
     for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
-      add_rows(rows_of(from, to), sums.raw[i]);
-      const float* const x = placed.points.x.data.data() + i * elements_;
-      add_products(rows_of(from, to), elements_, x, inputs + from, copies.lanes, own.along_own.middleCols(from, to - from));
+      rows.data = group.gradients + from;
+      rows.lanes = to - from;
+      add_rows(rows, sums.of_points[i]);
     });
-    whiten(worker, placed);
-    for_points(copies,
-               [&](std::int64_t i, std::int64_t from, std::int64_t to) { add_rows(rows_of(from, to), sums.whitened[i]); });
   }
 
   Eigen::MatrixXd along_own(int worker) override { return workers_[worker].along_own; }
 
   // ---- reductions of kept gradients
 
-  void keep_means(int worker, const PlacedPoints&, DeviceBuffer& buffer, std::int64_t samples) override {
+  void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& buffer, std::int64_t samples) override {
+    HostWorker& own = workers_[worker];
     auto& sums = static_cast<HostSums&>(buffer);
-    for (std::vector<RowMatrix>* all : {&sums.raw, &sums.whitened}) {
-      for (RowMatrix& one : *all) one /= static_cast<double>(samples);
+    const auto points = static_cast<std::int64_t>(sums.of_points.size());
+    for (RowMatrix& one : sums.of_points) one /= static_cast<double>(samples);
+    const std::int64_t most_seeds = sums.which.batch.seeds, rows = sums.of_points[0].rows();
+    std::vector<RowMatrix>& raw = own.kept_as(Kept::raw);
+    raw = sums.which.to_first_layer ? first_layer_->by_inputs(sums.of_points, most_seeds, own.workspace)
+                                    : std::move(sums.of_points);
+    sums.of_points.clear();
+    own.index = placed.points.index;
+    make_room(worker, Kept::whitened, points, rows);
+    for (std::int64_t first = 0; first < rows; first += most_seeds) {
+      const std::int64_t seeds = std::min(most_seeds, rows - first);
+      own.group = {own.gradients.take(elements_ * seeds * points), first, seeds, points};
+      pack(raw, first, seeds, own.group.gradients);
+      whiten(worker, placed);
+      keep(worker, Kept::whitened);
     }
-    workers_[worker].kept_as(Kept::raw) = std::move(sums.raw);
-    workers_[worker].kept_as(Kept::whitened) = std::move(sums.whitened);
   }
 
   std::vector<Eigen::MatrixXd> grams(int worker, Kept which) override {
@@ -396,7 +401,11 @@ class HostLanes final : public Lanes {
 
   // Call it after compiling a program.
   void fit() {
-    const Program* programs[] = {forward_.get(), gradient_.get(), smoothed_.get()};
+    std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get()};
+    if (first_layer_) {
+      const auto more = first_layer_->programs();
+      programs.insert(programs.end(), more.begin(), more.end());
+    }
     memory_.subtract_weights(*graph_, programs);
     forward_batch_ = memory_.forward_batch(*forward_);
   }
@@ -406,13 +415,39 @@ class HostLanes final : public Lanes {
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(workers()));
     for (HostWorker& worker : workers_) {
-      worker.workspace.verify = options().verify;
-      worker.workspace.stop = progress_ != nullptr ? &progress_->stop : nullptr;
+      for (Workspace* workspace : {&worker.workspace, &worker.first_layer}) {
+        workspace->verify = options().verify;
+        workspace->stop = progress_ != nullptr ? &progress_->stop : nullptr;
+      }
     }
   }
 
   void verify(const HostWorker& worker) const {
     if (options().verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
+  }
+
+  const Program& program_of(const Sweep& which) const {
+    if (which.to_first_layer) return first_layer_->rest();
+    return which.around == Around::point ? *gradient_ : *smoothed_;
+  }
+
+  // Elements of the gradients of a sweep.
+  std::int64_t gradient_size(const Sweep& which) const { return which.to_first_layer ? first_layer_->outputs() : elements_; }
+
+  // The noise of the copies in the lanes, and how it moves the outputs of the first layer. These are found in a workspace of
+  // their own because the other one has values of the sweep.
+  void fill_noise(const PlacedPoints& placed, const CopyRange& copies, HostWorker& own, bool to_first_layer) const {
+    float* const noise = own.noise.take(elements_ * copies.lanes);
+    const float* const noisy = own.inputs.data();
+    for (std::int64_t e = 0; e < elements_; ++e) {
+      for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+        const float x = placed.points.x.data[i * elements_ + e];
+        for (std::int64_t at = e * copies.lanes + from; at < e * copies.lanes + to; ++at) noise[at] = noisy[at] - x;
+      });
+    }
+    if (!to_first_layer) return;
+    first_layer_->move(noise, copies.lanes, own.moved.take(first_layer_->outputs() * copies.lanes), own.first_layer);
+    verify(own);
   }
 
   // Writes the variances of the noise at the points `index`, an input of smoothed programs.
@@ -451,6 +486,8 @@ class HostLanes final : public Lanes {
   HostMemory memory_;
   Progress* progress_ = nullptr;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  std::optional<FirstLayer> split_;  // if sweeps for sums end there
+  std::optional<HostFirstLayer> first_layer_;
   Batch forward_batch_;
   std::vector<HostWorker> workers_;
 };

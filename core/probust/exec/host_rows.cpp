@@ -67,6 +67,14 @@ void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, 
   }
 }
 
+void pack(const std::vector<RowMatrix>& from, std::int64_t first_row, std::int64_t seeds, float* gradients) {
+  for (Eigen::Index e = 0; e < from[0].cols(); ++e) {
+    for (std::int64_t s = 0; s < seeds; ++s) {
+      for (const RowMatrix& rows : from) *gradients++ = static_cast<float>(rows(first_row + s, e));
+    }
+  }
+}
+
 void add_rows(const GradientRows& gradients, RowMatrix& sums) {
   const float* g = gradients.data;
   for (Eigen::Index e = 0; e < sums.cols(); ++e) {
@@ -78,16 +86,12 @@ void add_rows(const GradientRows& gradients, RowMatrix& sums) {
   }
 }
 
-void add_products(const GradientRows& gradients, std::int64_t elements, const float* x, const float* noisy,
-                  std::int64_t noisy_stride, Eigen::Ref<RowMatrix> along) {
-  const std::int64_t lanes = gradients.lanes;
-  Eigen::ArrayXd noise(lanes);
+void add_products(const GradientRows& gradients, std::int64_t elements, const float* noise, RowMatrix& along) {
   const float* g = gradients.data;
-  for (std::int64_t e = 0; e < elements; ++e, noisy += noisy_stride) {
-    for (std::int64_t b = 0; b < lanes; ++b) noise[b] = double{noisy[b]} - double{x[e]};
+  for (std::int64_t e = 0; e < elements; ++e, noise += gradients.stride) {
     for (std::int64_t s = 0; s < gradients.seeds; ++s, g += gradients.stride) {
       double* const row = &along(gradients.first_row + s, 0);
-      for (std::int64_t b = 0; b < lanes; ++b) row[b] += double{g[b]} * noise[b];
+      for (std::int64_t b = 0; b < gradients.lanes; ++b) row[b] += double{g[b]} * double{noise[b]};
     }
   }
 }

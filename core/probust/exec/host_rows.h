@@ -20,6 +20,9 @@ Eigen::MatrixXd gram_of(const RowMatrix& u, const StopToken& stop);
 /// Copies gradients [elements][seeds][examples] to rows first_row, ... of each example's matrix.
 void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to);
 
+/// The inverse: copies rows first_row, ... to gradients, rounding them.
+void pack(const std::vector<RowMatrix>& from, std::int64_t first_row, std::int64_t seeds, float* gradients);
+
 /// Gradients of `lanes` copies of a point, for rows first_row .. first_row + seeds - 1: that of element e, seed s and lane b is
 /// data[(e * seeds + s) * stride + b].
 struct GradientRows {
@@ -31,9 +34,8 @@ struct GradientRows {
 /// together.
 void add_rows(const GradientRows& gradients, RowMatrix& sums);
 
-/// along(row, b) += sum over e of gradient(e, row, b) (noisy[e * noisy_stride + b] - x[e]), in the order of the elements.
-void add_products(const GradientRows& gradients, std::int64_t elements, const float* x, const float* noisy,
-                  std::int64_t noisy_stride, Eigen::Ref<RowMatrix> along);
+/// along(row, b) += sum over e of gradient(e, row, b) noise[e * stride + b], in the order of the elements.
+void add_products(const GradientRows& gradients, std::int64_t elements, const float* noise, RowMatrix& along);
 
 /// [rows, lanes] u_a . (copy j - x) for copies in lanes, `stride` floats from element to element.
 Eigen::MatrixXd rows_along(const RowMatrix& u, const float* x, const float* noisy, std::int64_t lanes, std::int64_t stride);

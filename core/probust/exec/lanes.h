@@ -54,6 +54,7 @@ struct Sweep {
   Around around;
   Batch batch;                   ///< the most examples and seeds that run together
   const Noise* noise = nullptr;  ///< with Around::noise
+  bool to_first_layer = false;   ///< whether its gradients are those by the outputs of the first layer (first_layer.h)
 };
 
 /// Gradients that a worker keeps after a sweep: as they are, or whitened by the noise (noise.h).
@@ -117,6 +118,8 @@ class Lanes {
   virtual void forward(int worker, std::int64_t lanes) = 0;
   /// Compiles what it takes, and chooses a batch for this number of seeds. Error{unsupported} if there are no gradients.
   virtual Sweep prepare(Around around, std::int64_t rows) = 0;
+  /// The same at the point for gradients that are only added to sums: a device may let its sweeps end at the first layer.
+  virtual Sweep prepare_sums(std::int64_t rows) { return prepare(Around::point, rows); }
   /// Sweeps over the examples in the lanes, which belong to the points at positions `index` of the data. Calls take(first_row,
   /// rows) for each group of seeds, while the gradients of this group can be reduced.
   virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
@@ -145,8 +148,8 @@ class Lanes {
   /// Makes room for the kept gradients of a sweep, [examples][rows][elements].
   virtual void make_room(int worker, Kept which, std::int64_t examples, std::int64_t rows) = 0;
   virtual void keep(int worker, Kept which) = 0;
-  /// Sums of gradients over copies, raw and whitened, [points][rows][elements].
-  virtual std::unique_ptr<DeviceBuffer> make_sums(std::int64_t points, std::int64_t rows) = 0;
+  /// Sums over copies of the gradients of such sweeps, [points][rows].
+  virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
   /// Adds those of copies to the sums of their points, in the order of the copies.
   virtual void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& sums) = 0;
   /// [rows, copies] of the last sweep whose gradients were added: each copy's noise along its own gradients.

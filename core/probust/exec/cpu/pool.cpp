@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Pooling over all lanes at once. The position of a maximum depends on the example only, so it is found once for all seeds.
 #include <algorithm>
+#include <type_traits>
 
+#include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
 #include "probust/exec/gather_offsets.h"
 #include "probust/ops/op.h"
@@ -11,52 +13,79 @@ namespace {
 
 std::int64_t plane_count(const Shape& shape) { return shape[0] * shape[1]; }
 
-// Per lane: the value of the largest cell of the window, and the index of the first such cell.
-void choose(const float* plane, std::int64_t lanes, std::span<const std::int64_t> cells, float* best, std::int32_t* which) {
-  std::copy_n(plane + cells[0] * lanes, lanes, best);
-  std::fill_n(which, lanes, 0);
-  for (std::size_t t = 1; t < cells.size(); ++t) {
-    const float* x = plane + cells[t] * lanes;
-    const auto number = static_cast<std::int32_t>(t);
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      // The first NaN wins over everything: comparisons with NaN are false.
-      const bool wins = (x[l] > best[l]) | ((x[l] != x[l]) & (best[l] == best[l]));
-      best[l] = wins ? x[l] : best[l];
-      which[l] = wins ? number : which[l];
-    }
+// Calls visit(plane, window, its cells) for every window.
+template <class Visit>
+void each_window(const Windows& windows, std::int64_t planes, const Visit& visit) {
+  for (std::int64_t p = 0; p < planes; ++p) {
+    for (std::int64_t q = 0; q < windows.count(); ++q) visit(p, q, windows.of(q));
   }
 }
+
+// Zeros in a register of this many lanes; one float for one lane.
+template <int Lanes>
+auto zeros() {
+  using Register = typename Eigen::internal::find_best_packet<float, Lanes>::type;
+  if constexpr (sizeof(Register) == Lanes * sizeof(float)) {
+    return Eigen::internal::pset1<Register>(0.0F);
+  } else {
+    return 0.0F;
+  }
+}
+
+// Calls visit(their number, the first one) for groups of lanes: whole registers, then smaller ones, then single lanes.
+template <int Lanes = kPacket, class Visit>
+void for_groups(std::int64_t lanes, const Visit& visit, std::int64_t first = 0) {
+  for (; first + Lanes <= lanes; first += Lanes) visit(std::integral_constant<int, Lanes>(), first);
+  if constexpr (Lanes > 1) for_groups<(Lanes > 4 ? Lanes / 2 : 1)>(lanes, visit, first);
+}
+
+// In each lane of a group, the index of the first largest cell of a window. The first NaN wins over everything.
+template <int Lanes>
+struct Largest {
+  using Register = decltype(zeros<Lanes>());
+  Register index = zeros<Lanes>();
+
+  Largest(const float* plane, std::int64_t lanes, std::span<const std::int64_t> cells) {
+    using namespace Eigen::internal;
+    auto value = ploadu<Register>(plane + cells[0] * lanes);
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      const Register x = ploadu<Register>(plane + cells[i] * lanes);
+      const Register wins = pselect(pcmp_eq(value, value), pcmp_lt_or_nan(value, x), zeros<Lanes>());
+      value = pselect(wins, x, value);
+      index = pselect(wins, pset1<Register>(static_cast<float>(i)), index);
+    }
+  }
+
+  // x where this cell is the largest, else 0.
+  Register if_chosen(std::size_t cell, const float* x) const {
+    using namespace Eigen::internal;
+    return pselect(pcmp_eq(index, pset1<Register>(static_cast<float>(cell))), ploadu<Register>(x), zeros<Lanes>());
+  }
+};
 
 // The first largest cell of a window of one lane.
 std::int64_t first_largest(const float* plane, std::span<const std::int64_t> cells) {
-  std::int64_t which = cells[0];
-  float best = plane[which];
-  for (std::size_t t = 1; t < cells.size(); ++t) {
-    const float x = plane[cells[t]];
-    const bool wins = (x > best) | ((x != x) & (best == best));
-    best = wins ? x : best;
-    which = wins ? cells[t] : which;
-  }
-  return which;
+  return cells[static_cast<std::size_t>(Largest<1>(plane, 1, cells).index)];
 }
 
-// Calls visit(plane, window, chosen cell) for every window of one lane: loops over single lanes would cost ten times as much.
-template <class Visit>
-void each_choice(const Windows& windows, const float* image, std::int64_t planes, Visit visit) {
-  for (std::int64_t p = 0; p < planes; ++p) {
-    for (std::int64_t q = 0; q < windows.count(); ++q) {
-      const auto cells = windows.of(q);
-      if (!cells.empty()) visit(p, q, first_largest(image + p * windows.image, cells));
-    }
+// Adds the cotangents c of a window to its largest cells in the image `to`, or writes them there and zeros to its other cells.
+template <int Lanes>
+void scatter(const Largest<Lanes>& largest, std::span<const std::int64_t> cells, std::int64_t lanes, bool assign, const float* c,
+             float* to) {
+  using namespace Eigen::internal;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    float* const cell = to + cells[i] * lanes;
+    const auto chosen = largest.if_chosen(i, c);
+    pstoreu(cell, assign ? chosen : padd(ploadu<typename Largest<Lanes>::Register>(cell), chosen));
   }
 }
 
-void add_chosen(const float* c, const std::int32_t* which, std::int32_t tap, float* to, std::int64_t count) {
-  for (std::int64_t l = 0; l < count; ++l) to[l] += which[l] == tap ? c[l] : 0.0F;
-}
-
-void put_chosen(const float* c, const std::int32_t* which, std::int32_t tap, float* to, std::int64_t count) {
-  for (std::int64_t l = 0; l < count; ++l) to[l] = which[l] == tap ? c[l] : 0.0F;
+// Reads the image v at the largest cells of a window.
+template <int Lanes>
+void gather(const Largest<Lanes>& largest, std::span<const std::int64_t> cells, std::int64_t lanes, const float* v, float* to) {
+  auto sum = zeros<Lanes>();
+  for (std::size_t i = 0; i < cells.size(); ++i) sum = Eigen::internal::padd(sum, largest.if_chosen(i, v + cells[i] * lanes));
+  Eigen::internal::pstoreu(to, sum);
 }
 
 }  // namespace
@@ -64,29 +93,23 @@ void put_chosen(const float* c, const std::int32_t* which, std::int32_t tap, flo
 Kernel make_max_pool(const Graph&, const Node& node) {
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t lanes = call.lanes;
-    if (lanes == 1) {
-      std::fill_n(call.out, element_count(*call.shape), kLargestOfNone);
-      each_choice(windows, call.in[0].data, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::int64_t cell) {
-        call.out[p * windows.count() + q] = call.in[0].data[p * windows.image + cell];
-      });
-      return;
-    }
-    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
+    each_window(windows, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::span<const std::int64_t> cells) {
       const float* plane = call.in[0].data + p * windows.image * lanes;
-      for (std::int64_t q = 0; q < windows.count(); ++q) {
-        const auto cells = windows.of(q);
-        float* best = call.out + (p * windows.count() + q) * lanes;
-        if (cells.empty()) {
-          std::fill_n(best, lanes, kLargestOfNone);
-          continue;
-        }
-        std::copy_n(plane + cells[0] * lanes, lanes, best);
-        for (std::size_t t = 1; t < cells.size(); ++t) {
-          const float* x = plane + cells[t] * lanes;
-          for (std::int64_t l = 0; l < lanes; ++l) best[l] = ((x[l] > best[l]) | (x[l] != x[l])) ? x[l] : best[l];
-        }
+      float* best = call.out + (p * windows.count() + q) * lanes;
+      if (cells.empty()) {
+        std::fill_n(best, lanes, kLargestOfNone);
+        return;
       }
-    }
+      if (lanes == 1) {  // loops over single lanes would cost ten times as much
+        *best = plane[first_largest(plane, cells)];
+        return;
+      }
+      std::copy_n(plane + cells[0] * lanes, lanes, best);
+      for (const std::int64_t cell : cells.subspan(1)) {
+        const float* x = plane + cell * lanes;
+        for (std::int64_t l = 0; l < lanes; ++l) best[l] = ((x[l] > best[l]) | (x[l] != x[l])) ? x[l] : best[l];
+      }
+    });
   };
 }
 
@@ -96,32 +119,24 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
   if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
-    if (lanes == 1) {
-      std::fill_n(call.out, element_count(*call.shape), 0.0F);
-      each_choice(windows, call.in[0].data, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::int64_t cell) {
-        call.out[p * windows.image + cell] += call.in[1].data[p * windows.count() + q];
-      });
-      return;
-    }
-    float* best = call.scratch(2 * own);
-    auto* which = reinterpret_cast<std::int32_t*>(best + own);
     const bool assign = !windows.overlap;
-    if (!assign || static_cast<std::int64_t>(windows.cells.size()) < windows.image)
+    if (own == 1 || !assign || static_cast<std::int64_t>(windows.cells.size()) < windows.image)
       std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
-    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
-      for (std::int64_t q = 0; q < windows.count(); ++q) {
-        const auto cells = windows.of(q);
-        if (cells.empty()) continue;
-        choose(call.in[0].data + p * windows.image * own, own, cells, best, which);
-        const float* c = call.in[1].data + (p * windows.count() + q) * lanes;
-        for (std::size_t t = 0; t < cells.size(); ++t) {
-          float* to = call.out + (p * windows.image + cells[t]) * lanes;
-          for (std::int64_t first = 0; first < lanes; first += own) {
-            (assign ? put_chosen : add_chosen)(c + first, which, static_cast<std::int32_t>(t), to + first, own);
-          }
-        }
+    each_window(windows, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::span<const std::int64_t> cells) {
+      if (cells.empty()) return;
+      const float* plane = call.in[0].data + p * windows.image * own;
+      const float* c = call.in[1].data + (p * windows.count() + q) * lanes;
+      float* to = call.out + p * windows.image * lanes;
+      if (own == 1) {
+        float* const cell = to + first_largest(plane, cells) * lanes;
+        for (std::int64_t l = 0; l < lanes; ++l) cell[l] = assign ? c[l] : cell[l] + c[l];
+        return;
       }
-    }
+      for_groups(own, [&]<int Lanes>(std::integral_constant<int, Lanes>, std::int64_t first) {
+        const Largest<Lanes> largest(plane + first, own, cells);
+        for (std::int64_t lane = first; lane < lanes; lane += own) scatter(largest, cells, lanes, assign, c + lane, to + lane);
+      });
+    });
   };
 }
 
@@ -132,27 +147,20 @@ Kernel make_max_gather(const Graph& graph, const Node& node) {
   return [windows = windows_of(std::get<Window>(node.attributes))](const Call& call) {
     const std::int64_t own = call.lanes_of(0), lanes = call.lanes;
     std::fill_n(call.out, element_count(*call.shape) * lanes, 0.0F);
-    if (lanes == 1) {
-      each_choice(windows, call.in[0].data, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::int64_t cell) {
-        call.out[p * windows.count() + q] = call.in[1].data[p * windows.image + cell];
-      });
-      return;
-    }
-    float* best = call.scratch(2 * own);
-    auto* which = reinterpret_cast<std::int32_t*>(best + own);
-    for (std::int64_t p = 0; p < plane_count(*call.shape); ++p) {
-      for (std::int64_t q = 0; q < windows.count(); ++q) {
-        const auto cells = windows.of(q);
-        if (cells.empty()) continue;
-        choose(call.in[0].data + p * windows.image * own, own, cells, best, which);
-        float* to = call.out + (p * windows.count() + q) * lanes;
-        for (std::size_t t = 0; t < cells.size(); ++t) {
-          const float* v = call.in[1].data + (p * windows.image + cells[t]) * lanes;
-          for (std::int64_t first = 0; first < lanes; first += own)
-            add_chosen(v + first, which, static_cast<std::int32_t>(t), to + first, own);
-        }
+    each_window(windows, plane_count(*call.shape), [&](std::int64_t p, std::int64_t q, std::span<const std::int64_t> cells) {
+      if (cells.empty()) return;
+      const float* plane = call.in[0].data + p * windows.image * own;
+      const float* v = call.in[1].data + p * windows.image * lanes;
+      float* to = call.out + (p * windows.count() + q) * lanes;
+      if (own == 1) {
+        std::copy_n(v + first_largest(plane, cells) * lanes, lanes, to);
+        return;
       }
-    }
+      for_groups(own, [&]<int Lanes>(std::integral_constant<int, Lanes>, std::int64_t first) {
+        const Largest<Lanes> largest(plane + first, own, cells);
+        for (std::int64_t lane = first; lane < lanes; lane += own) gather(largest, cells, lanes, v + lane, to + lane);
+      });
+    });
   };
 }
 
