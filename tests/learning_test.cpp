@@ -10,6 +10,8 @@
 #include <numeric>
 #include <random>
 
+#include "probust/analysis/groups.h"
+#include "probust/analysis/statistics.h"
 #include "support/evaluate.h"
 #include "support/networks.h"
 
@@ -154,9 +156,9 @@ TEST(SharedNoise, WithoutSharingOrVarianceNothingIsCorrected) {
 }
 
 // Points of a small network, their references, and estimates.
-class Block {
+class Learners {
  public:
-  explicit Block(Graph graph, Tensor x, std::uint64_t seed = 1, ExecutorOptions options = {})
+  explicit Learners(Graph graph, Tensor x, std::uint64_t seed = 1, ExecutorOptions options = {})
       : executor_(make_executor("cpu", graph, options).value()), logits_(executor_->logits(x).value()) {
     points_ = {std::move(x), std::vector<std::int64_t>(static_cast<std::size_t>(logits_.shape[0])), {}, seed};
     std::iota(points_.index.begin(), points_.index.end(), 0);
@@ -188,12 +190,12 @@ const char* const kLearned[] = {"probit:24:learned", "probit:24:shared"};
 TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
   std::mt19937 random(11);
   const Tensor x = test::random_tensor({150, 1, 8, 8}, random);
-  const std::vector<Estimate> truth = Block(test::small_cnn(), x, 99)("mc:20000");
+  const std::vector<Estimate> truth = Learners(test::small_cnn(), x, 99)("mc:20000");
   std::map<std::string, double> errors;
   std::map<std::string, int> covered;
   constexpr int kSeeds = 4;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    Block block(test::small_cnn(), x, seed);
+    Learners block(test::small_cnn(), x, seed);
     for (const char* text : {"probit:24", "probit:24:learned", "probit:24:shared"}) {
       const std::vector<Estimate> estimates = block(text);
       errors[text] += mean_error(estimates, truth) / kSeeds;
@@ -210,7 +212,7 @@ TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
 TEST(Learning, OfALinearModelIsNearlyExact) {
   std::mt19937 random(12);
   const Graph graph = test::linear_classifier(test::random_tensor({4, 20}, random), test::random_tensor({4}, random));
-  Block block(graph, test::random_tensor({200, 20}, random));
+  Learners block(graph, test::random_tensor({200, 20}, random));
   const std::vector<Estimate> truth = block("taylor");
   for (const char* text : kLearned)
     EXPECT_LT(mean_error(block(text), truth), 0.25 * mean_error(block("probit:24"), truth)) << text;
@@ -225,7 +227,7 @@ TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   const ValueId cubed =
       build::multiply(g, linear, build::multiply(g, linear, build::multiply(g, linear, build::multiply(g, linear, linear))));
   g.outputs = {build::reshape(g, cubed, {3})};
-  Block block(g, test::random_tensor({200, 8}, random));
+  Learners block(g, test::random_tensor({200, 8}, random));
   const std::vector<Estimate> pooled = block("probit:54:pooled"), learned = block("probit:54:learned");
   for (std::size_t i = 0; i < pooled.size(); ++i) EXPECT_EQ(learned[i].p, pooled[i].p) << i;
 }
@@ -234,10 +236,10 @@ TEST(Learning, DoesNotDependOnThreadsMemoryOrBatch) {
   std::mt19937 random(14);
   const Tensor x = test::random_tensor({70, 1, 8, 8}, random);
   for (const char* text : kLearned) {
-    const std::vector<Estimate> expected = Block(test::small_cnn(), x)(text);
+    const std::vector<Estimate> expected = Learners(test::small_cnn(), x)(text);
     for (const ExecutorOptions& options :
          {ExecutorOptions{.threads = 3}, ExecutorOptions{.memory = 8 << 20}, ExecutorOptions{.threads = 2, .batch = 5}}) {
-      const std::vector<Estimate> actual = Block(test::small_cnn(), x, 1, options)(text);
+      const std::vector<Estimate> actual = Learners(test::small_cnn(), x, 1, options)(text);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         EXPECT_EQ(actual[i].p, expected[i].p) << text << i;
         EXPECT_EQ(actual[i].ci_low, expected[i].ci_low) << text << i;
@@ -260,10 +262,10 @@ TEST(Learning, OfOddBlocks) {
   for (float& value : outlier.row(7)) value *= 1000;  // far from every boundary
   const Graph constant = test::linear_classifier(Tensor({3, 64}), Tensor({3}, {3, 1, 2}));
   for (const char* text : kLearned) {
-    const std::vector<Estimate> of_copies = Block(test::small_cnn(), copies)(text),
-                                truth = Block(test::small_cnn(), copies)("mc:4000");
+    const std::vector<Estimate> of_copies = Learners(test::small_cnn(), copies)(text),
+                                truth = Learners(test::small_cnn(), copies)("mc:4000");
     for (std::size_t i = 0; i < of_copies.size(); ++i) EXPECT_NEAR(of_copies[i].p, truth[i].p, 0.15) << text << i;
-    const std::vector<Estimate> of_broken = Block(test::small_cnn(), broken)(text);
+    const std::vector<Estimate> of_broken = Learners(test::small_cnn(), broken)(text);
     for (std::size_t i = 0; i < of_broken.size(); ++i) {
       if (i == 3 || i == 4) {
         EXPECT_EQ(of_broken[i].status, Status::nonfinite) << text;
@@ -271,15 +273,41 @@ TEST(Learning, OfOddBlocks) {
         EXPECT_TRUE(is_probability(of_broken[i])) << text << i;
       }
     }
-    for (const Estimate& estimate : Block(test::small_cnn(), outlier)(text)) EXPECT_TRUE(is_probability(estimate)) << text;
-    for (const Estimate& estimate : Block(test::small_cnn(2), x)(text)) EXPECT_TRUE(is_probability(estimate)) << text;
+    for (const Estimate& estimate : Learners(test::small_cnn(), outlier)(text)) EXPECT_TRUE(is_probability(estimate)) << text;
+    for (const Estimate& estimate : Learners(test::small_cnn(2), x)(text)) EXPECT_TRUE(is_probability(estimate)) << text;
     Tensor rows({40, 64}, x.data);
-    for (const Estimate& estimate : Block(constant, rows)(text)) EXPECT_EQ(estimate.p, 1) << text;
+    for (const Estimate& estimate : Learners(constant, rows)(text)) EXPECT_EQ(estimate.p, 1) << text;
     Tensor one({1, 1, 8, 8});
     std::copy(x.row(0).begin(), x.row(0).end(), one.data.begin());
-    EXPECT_EQ(Block(test::small_cnn(), one)(text)[0].p, Block(test::small_cnn(), one)("probit:24")[0].p) << text;
+    EXPECT_EQ(Learners(test::small_cnn(), one)(text)[0].p, Learners(test::small_cnn(), one)("probit:24")[0].p) << text;
     EXPECT_THROW((void)parse_estimator(std::string(text).replace(7, 2, "6")), Error);
   }
+}
+
+// Intervals of means over random points contain the mean over all points, although errors are not independent.
+TEST(Learning, IntervalsOfMeansCover) {
+  std::mt19937 random(17);
+  const auto mean_of = [](const std::vector<Estimate>& estimates) {
+    double sum = 0;
+    for (const Estimate& estimate : estimates) sum += estimate.p / static_cast<double>(estimates.size());
+    return sum;
+  };
+  const double truth = mean_of(Learners(test::small_cnn(), test::random_tensor({20000, 1, 8, 8}, random))("mc:60"));
+  constexpr int kSeeds = 100, kPoints = 80;
+  int covered = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const std::vector<Estimate> estimates =
+        Learners(test::small_cnn(), test::random_tensor({kPoints, 1, 8, 8}, random), seed)("probit:12:shared");
+    std::vector<Row> rows(kPoints);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].estimator = "probit:12:shared";
+      rows[i].estimate = estimates[i];
+    }
+    const RowGroup group = grouped(rows)[0];
+    const MeanInterval mean = mean_probability(group.p(), 0.95, group.common_variance());
+    covered += mean.low <= truth && truth <= mean.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 90);  // 95 expected, with a standard deviation of 2.2
 }
 
 // Points with noise of their own cannot share it.
@@ -292,7 +320,7 @@ TEST(Learning, NoiseThatDiffersIsNotShared) {
   EXPECT_FALSE(isotropic_gaussian()->differs());
   EXPECT_TRUE(clipped(own.shape, {})->differs());
   EXPECT_TRUE(on_columns(own.shape, {})->differs());
-  Block block(test::small_cnn(), x);
+  Learners block(test::small_cnn(), x);
   const std::vector<Estimate> shared = block("probit:24:shared", own), learned = block("probit:24:learned", own);
   for (std::size_t i = 0; i < shared.size(); ++i) EXPECT_EQ(shared[i].p, learned[i].p) << i;
 }

@@ -396,7 +396,7 @@ TEST(RunAnalysis, OnlyCountsUnderIsotropicGaussianNoiseCertify) {
   for (const double confidence : {0.4, 1.0, kMissing}) EXPECT_THROW(certificates_of(grouped(rows)[0], confidence), Error);
 }
 
-// 40 points share draws, so 16 of them err as one: the mean's variance grows by 16 / 40 of a point's.
+// 40 points share draws, so the common quarter of 16 points' errors counts as one: the mean's variance grows by 16 / 40 of it.
 TEST(RunAnalysis, IntervalsOfMeansIncludeSharedErrors) {
   const auto rows_of = [](const std::string& estimator, std::int64_t count) {
     std::vector<Row> rows;
@@ -412,20 +412,20 @@ TEST(RunAnalysis, IntervalsOfMeansIncludeSharedErrors) {
   };
   EXPECT_EQ(common("probit:24:learned", 40), 0);
   EXPECT_EQ(common("no such estimator", 40), 0);
-  EXPECT_NEAR(common("probit:24:shared", 40), 16.0 / 40 * 0.05 * 0.05, 1e-15);
-  EXPECT_NEAR(common("probit:24:shared", 10), 0.05 * 0.05, 1e-15);  // one draw serves all
+  EXPECT_NEAR(common("probit:24:shared", 40), 0.25 * 16 / 40 * 0.05 * 0.05, 1e-15);
+  EXPECT_NEAR(common("probit:24:shared", 10), 0.25 * 0.05 * 0.05, 1e-15);  // one draw serves all
   std::vector<Row> mixed = rows_of("auto:24", 40);
   EXPECT_EQ(grouped(mixed)[0].common_variance(), 0);
   for (std::size_t i = 0; i < 20; ++i) mixed[i].estimate.method = parse_estimator("probit:24:shared");
-  EXPECT_NEAR(grouped(mixed)[0].common_variance(), 0.25 * 16 / 20 * 0.05 * 0.05, 1e-15);
+  EXPECT_NEAR(grouped(mixed)[0].common_variance(), 0.25 * 0.25 * 16 / 20 * 0.05 * 0.05, 1e-15);
 
   const std::vector<Row> rows = rows_of("probit:24:shared", 40);
-  const double spread = 40.0 / 39 * 0.04 / 40, half = student_quantile(39, 0.95) * std::sqrt(spread + 0.001);
+  const double spread = 40.0 / 39 * 0.04 / 40, half = student_quantile(39, 0.95) * std::sqrt(spread + 0.00025);
   const MeanInterval mean = summarize({rows}).groups[0].p;
   EXPECT_NEAR(mean.high - mean.mean, half, 1e-9);
   EXPECT_NEAR(bias_of(grouped(rows)[0]).all.high - mean.mean, half, 1e-9);
   const MeanInterval of_class = bias_of(grouped(rows)[0]).p[0];
-  EXPECT_NEAR(of_class.high - of_class.mean, student_quantile(19, 0.975) * std::sqrt(20.0 / 19 * 0.04 / 20 + 0.001), 1e-9);
+  EXPECT_NEAR(of_class.high - of_class.mean, student_quantile(19, 0.975) * std::sqrt(20.0 / 19 * 0.04 / 20 + 0.00025), 1e-9);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Schedule, ATotalIsBetterSpentWhereItReducesError) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Line line(seed);
     Evaluation evaluation(*line.executor, line.points, line.logits);
-    const auto each = estimate(evaluation, kUnit, parse_estimator("auto:50")).value();
+    const auto each = estimate(evaluation, kUnit, parse_estimator("auto:50:independent")).value();
     const auto shared = estimate_within(*line.executor, line.points, line.logits, std::span(&kUnit, 1), {}, 50 * 80).value()[0];
     equal += line.error(each);
     scheduled += line.error(shared);

@@ -20,6 +20,7 @@ std::vector<double> RowGroup::p() const {
 }
 
 double RowGroup::common_variance() const {
+  constexpr double kCommon = 0.25;  // of the variance of an estimate that shares its noise
   double squares = 0, sharing = 0, answered = 0;
   for (const Row* row : rows) {
     const Estimate& estimate = row->estimate;
@@ -30,7 +31,7 @@ double RowGroup::common_variance() const {
   }
   if (sharing == 0) return 0;
   const double clusters = std::max(1.0, sharing / static_cast<double>(kServed)), share = sharing / answered;
-  return share * share * squares / sharing / clusters;
+  return kCommon * share * share * squares / sharing / clusters;
 }
 
 std::vector<RowGroup> grouped(std::span<const Row> rows) {

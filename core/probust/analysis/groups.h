@@ -28,9 +28,10 @@ struct RowGroup {
   /// p of every row, NaN if it was not answered.
   std::vector<double> p() const;
 
-  /// The variance of the mean of p, over all rows or over any of them, that is due to draws of the noise that points share. Each
-  /// draw serves kServed points. Their errors are taken as equal, which is the worst case: kServed points then err as one (Kish,
-  /// "Survey sampling", 1965, design effects of clusters). Zero if no point shares its noise.
+  /// The variance of the mean of p, over all rows or over any of them, that is due to draws of the noise that points share: each
+  /// draw serves kServed points, so the common part of kServed points' errors counts as one (Kish, "Survey sampling", 1965,
+  /// design effects of clusters). A quarter of an estimate's variance is taken to be common, which is the most that was measured
+  /// (docs/estimators.md). Zero if no point shares its noise.
   double common_variance() const;
 };
 

@@ -64,10 +64,10 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
   return variances;
 }
 
-// auto with n copies of each of the points `which`.
+// auto with n copies of each of the points `which`. Groups of equal copies are too small to share draws of the noise.
 void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
                     std::vector<Estimate>& estimates) {
-  std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n))).value();
+  std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n) + ":independent")).value();
   for (std::size_t k = 0; k < which.size(); ++k) {
     own[k].forwards += kCopiesOfPilot;
     estimates[which[k]] = std::move(own[k]);

@@ -11,6 +11,7 @@
 #include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/gradient_graphs.h"
+#include "probust/exec/host_copies.h"
 #include "probust/exec/host_first_layer.h"
 #include "probust/exec/host_memory.h"
 #include "probust/exec/host_rows.h"
@@ -57,51 +58,6 @@ struct HostWorker {
   }
   std::vector<RowMatrix>& kept_as(Kept which) { return kept[static_cast<std::size_t>(which)]; }
 };
-
-// Calls use(point, first_lane, end_lane) for runs of lanes that share a point.
-template <class Use>
-void for_points(const CopyRange& copies, Use use) {
-  for (std::int64_t lane = 0; lane < copies.lanes;) {
-    const std::int64_t i = copies.point(lane), end = std::min(copies.lanes, (i + 1) * copies.count - copies.begin);
-    use(i, lane, end);
-    lane = end;
-  }
-}
-
-constexpr std::int64_t kTogether = 16;  // lanes; with fewer copies of a point, neighbouring lanes are taken to differ
-
-// Calls use(to, values) for groups of up to kTogether lanes of every element of x, laid out [elements][lanes], with the values of
-// their points. For copies of many points.
-template <class Use>
-void for_groups(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Use use) {
-  for (std::int64_t first = 0; first < copies.lanes; first += kTogether) {
-    const std::int64_t count = std::min(kTogether, copies.lanes - first);
-    std::array<const float*, kTogether> points;
-    for (std::int64_t k = 0; k < kTogether; ++k)
-      points[k] = placed.points.x.data.data() + copies.point(first + std::min(k, count - 1)) * elements;
-    for (std::int64_t e = 0; e < elements; ++e) {
-      std::array<float, kTogether> values;
-      for (std::int64_t k = 0; k < kTogether; ++k) values[k] = points[k][e];
-      use(std::span(x + e * copies.lanes + first, static_cast<std::size_t>(count)), values);
-    }
-  }
-}
-
-// Applies change(old, value) to every element of every lane of x, laid out [elements][lanes]; `value` is that of the point.
-template <class Change>
-void change_lanes(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Change change) {
-  if (copies.count < kTogether) {
-    return for_groups(placed, copies, elements, x, [&](std::span<float> lanes, const std::array<float, kTogether>& values) {
-      for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k] = change(lanes[k], values[k]);
-    });
-  }
-  for (std::int64_t e = 0; e < elements; ++e) {
-    for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
-      const float value = placed.points.x.data[i * elements + e];
-      for (std::int64_t lane = from; lane < to; ++lane) x[e * copies.lanes + lane] = change(x[e * copies.lanes + lane], value);
-    });
-  }
-}
 
 class HostLanes final : public Lanes {
  public:
