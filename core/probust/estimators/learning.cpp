@@ -30,10 +30,9 @@ Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& w
 
 // The cosines of the angles between rows; a row of zeros is like itself alone.
 Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
-  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(rows.rows(), rows.rows());
-  const Eigen::MatrixXd unit = rows.rowwise().normalized();
-  result.selfadjointView<Eigen::Lower>().rankUpdate(unit);
-  result.triangularView<Eigen::StrictlyUpper>() = result.transpose();
+  Eigen::MatrixXd unit = rows;
+  for (Eigen::Index k = 0; k < unit.rows(); ++k) unit.row(k) /= std::max(unit.row(k).norm(), 1e-300);
+  Eigen::MatrixXd result = unit * unit.transpose();
   result.diagonal().setOnes();
   return result;
 }
@@ -97,12 +96,20 @@ Similarities similarities(const Tensor& x, const Tensor& logits, const std::vect
   const Eigen::MatrixXd raw = rows_of(logits, which), values = rows_of(x, which);
   const Eigen::MatrixXd centred = raw.colwise() - raw.rowwise().mean();
   const Eigen::Index n = raw.rows();
-  const Eigen::VectorXd squares = centred.rowwise().squaredNorm();
-  const Eigen::MatrixXd distances =
-      (squares.replicate(1, n) + squares.transpose().replicate(n, 1) - 2 * centred * centred.transpose()).cwiseMax(0);
-  const double spread = std::max(distances.mean(), 1e-300);
+  const Eigen::MatrixXd products = centred * centred.transpose();
+  const auto distance = [&](Eigen::Index i, Eigen::Index k) { return products(i, i) + products(k, k) - 2 * products(i, k); };
+  double spread = 1e-300;  // the mean of the distances' squares
+  for (Eigen::Index k = 0; k < n; ++k) {
+    for (Eigen::Index i = 0; i < n; ++i) spread += distance(i, k) / static_cast<double>(n * n);
+  }
   Similarities all{Eigen::MatrixXd::Ones(n, n)};
-  for (const double width : kWidths) all.emplace_back((-distances / (2 * width * spread)).array().exp());
+  for (const double width : kWidths) {
+    Eigen::MatrixXd near(n, n);
+    for (Eigen::Index k = 0; k < n; ++k) {
+      for (Eigen::Index i = 0; i < n; ++i) near(i, k) = std::exp(-std::max(0.0, distance(i, k)) / (2 * width * spread));
+    }
+    all.push_back(std::move(near));
+  }
   all.push_back(cosines(centred));
   all.push_back(cosines(values.rowwise() - values.colwise().mean()));
   return all;

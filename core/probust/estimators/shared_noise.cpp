@@ -41,7 +41,8 @@ Eigen::MatrixXd correlations(const Similarities& similarities, const std::vector
   });
   Eigen::MatrixXd alike = weighted_sum(similarities, component_weights(similarities, products, meetings));
   const Eigen::VectorXd within = (kMostAlike / alike.diagonal().array().max(kMostAlike)).sqrt();
-  return within.asDiagonal() * alike * within.asDiagonal();
+  for (Eigen::Index j = 0; j < n; ++j) alike.col(j).array() *= within.array() * within[j];
+  return alike;
 }
 
 }  // namespace
@@ -82,15 +83,19 @@ CommonErrors common_errors(const Similarities& similarities, const std::vector<E
   const Eigen::MatrixXd alike = correlations(similarities, even, deviation, noise);
   Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(n, n), weighted = Eigen::MatrixXd::Zero(n, r);
   for_draws(noise, [&](Eigen::Index k, const Index& points) {
-    const Eigen::VectorXd scale = deviation(points);
-    Eigen::MatrixXd covariance = scale.asDiagonal() * alike(points, points) * scale.asDiagonal();
-    covariance.diagonal() = scale.cwiseAbs2();
-    const Eigen::Index size = covariance.rows();
-    const Eigen::MatrixXd inverse = covariance.llt().solve(Eigen::MatrixXd::Identity(size, size));
-    Eigen::MatrixXd moved(size, r);
-    for (Eigen::Index a = 0; a < size; ++a) moved.row(a) = even[points[a]].col(k).transpose();
-    precision(points, points) += inverse;
-    weighted(points, Eigen::all) += inverse * moved;
+    const auto size = static_cast<Eigen::Index>(points.size());
+    Eigen::MatrixXd covariance(size, size), moved(size, r);
+    for (Eigen::Index a = 0; a < size; ++a) {
+      const Eigen::Index i = points[a];
+      for (Eigen::Index b = 0; b < size; ++b) covariance(a, b) = deviation[i] * deviation[points[b]] * alike(i, points[b]);
+      covariance(a, a) = variance[i];
+      moved.row(a) = even[i].col(k);
+    }
+    const Eigen::MatrixXd inverse = covariance.llt().solve(Eigen::MatrixXd::Identity(size, size)), weights = inverse * moved;
+    for (Eigen::Index a = 0; a < size; ++a) {
+      for (Eigen::Index b = 0; b < size; ++b) precision(points[a], points[b]) += inverse(a, b);
+      weighted.row(points[a]) += weights.row(a);
+    }
   });
   const Eigen::LLT<Eigen::MatrixXd> root(precision);
   return {root.solve(weighted), root.solve(Eigen::MatrixXd::Identity(n, n))};

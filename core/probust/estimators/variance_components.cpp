@@ -29,14 +29,17 @@ NormalEquations normal_equations(const Similarities& similarities, const Eigen::
   return equations;
 }
 
-// The similarities in a subset, which is given as bits.
-std::vector<Eigen::Index> members(unsigned subset, Eigen::Index size) {
-  std::vector<Eigen::Index> list;
-  list.reserve(static_cast<std::size_t>(size));
-  for (Eigen::Index s = 0; s < size; ++s) {
-    if ((subset >> s & 1) != 0) list.push_back(s);
+// The problem restricted to a subset of the weights, which is given as bits: the others are zero.
+NormalEquations restricted(const NormalEquations& all, unsigned subset) {
+  NormalEquations some = all;
+  for (Eigen::Index s = 0; s < all.b.size(); ++s) {
+    if ((subset >> s & 1) != 0) continue;
+    some.a.row(s).setZero();
+    some.a.col(s).setZero();
+    some.a(s, s) = all.a.trace() / static_cast<double>(all.b.size());
+    some.b[s] = 0;
   }
-  return list;
+  return some;
 }
 
 }  // namespace
@@ -49,15 +52,14 @@ Eigen::VectorXd component_weights(const Similarities& similarities, const Eigen:
   Eigen::VectorXd best = Eigen::VectorXd::Zero(size);
   double gain = 0;
   for (unsigned subset = 1; subset < 1U << size; ++subset) {
-    const std::vector<Eigen::Index> some = members(subset, size);
-    const Eigen::LLT<Eigen::MatrixXd> root(equations.a(some, some));
+    const NormalEquations some = restricted(equations, subset);
+    const Eigen::LLT<Eigen::MatrixXd> root(some.a);
     if (root.info() != Eigen::Success || !(root.rcond() > kSingular)) continue;
-    const Eigen::VectorXd weights = root.solve(equations.b(some));
-    const double gained = weights.dot(equations.b(some));
+    const Eigen::VectorXd weights = root.solve(some.b);
+    const double gained = weights.dot(some.b);
     if (!(weights.minCoeff() >= 0) || !(gained > gain)) continue;
     gain = gained;
-    best.setZero();
-    best(some) = weights;
+    best = weights;
   }
   return best;
 }

@@ -21,20 +21,21 @@ void for_points(const CopyRange& copies, Use use) {
   }
 }
 
-inline constexpr std::int64_t kTogether = 16;  ///< lanes; with fewer copies of a point, neighbouring lanes are taken to differ
+inline constexpr std::int64_t kLanesTogether =
+    16;  ///< lanes; with fewer copies of a point, neighbouring lanes are taken to differ
 
-/// Calls use(to, values) for groups of up to kTogether lanes of every element of x, laid out [elements][lanes], with the values
-/// of their points. For copies of many points.
+/// Calls use(to, values) for groups of up to kLanesTogether lanes of every element of x, laid out [elements][lanes], with the
+/// values of their points. For copies of many points.
 template <class Use>
 void for_groups(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Use use) {
-  for (std::int64_t first = 0; first < copies.lanes; first += kTogether) {
-    const std::int64_t count = std::min(kTogether, copies.lanes - first);
-    std::array<const float*, kTogether> points;
-    for (std::int64_t k = 0; k < kTogether; ++k)
+  for (std::int64_t first = 0; first < copies.lanes; first += kLanesTogether) {
+    const std::int64_t count = std::min(kLanesTogether, copies.lanes - first);
+    std::array<const float*, kLanesTogether> points;
+    for (std::int64_t k = 0; k < kLanesTogether; ++k)
       points[k] = placed.points.x.data.data() + copies.point(first + std::min(k, count - 1)) * elements;
     for (std::int64_t e = 0; e < elements; ++e) {
-      std::array<float, kTogether> values;
-      for (std::int64_t k = 0; k < kTogether; ++k) values[k] = points[k][e];
+      std::array<float, kLanesTogether> values;
+      for (std::int64_t k = 0; k < kLanesTogether; ++k) values[k] = points[k][e];
       use(std::span(x + e * copies.lanes + first, static_cast<std::size_t>(count)), values);
     }
   }
@@ -43,8 +44,8 @@ void for_groups(const PlacedPoints& placed, const CopyRange& copies, std::int64_
 /// Applies change(old, value) to every element of every lane of x, laid out [elements][lanes]; `value` is that of the point.
 template <class Change>
 void change_lanes(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Change change) {
-  if (copies.count < kTogether) {
-    return for_groups(placed, copies, elements, x, [&](std::span<float> lanes, const std::array<float, kTogether>& values) {
+  if (copies.count < kLanesTogether) {
+    return for_groups(placed, copies, elements, x, [&](std::span<float> lanes, const std::array<float, kLanesTogether>& values) {
       for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k] = change(lanes[k], values[k]);
     });
   }
