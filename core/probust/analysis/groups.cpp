@@ -21,11 +21,13 @@ std::vector<double> RowGroup::p() const {
 
 double RowGroup::common_variance() const {
   constexpr double kCommon = 0.25;  // of the variance of an estimate that shares its noise
+  const bool by_name = shares_noise(key.estimator);
   double squares = 0, sharing = 0, answered = 0;
   for (const Row* row : rows) {
     const Estimate& estimate = row->estimate;
     answered += std::isfinite(estimate.p) ? 1 : 0;
-    if (!std::isfinite(estimate.p) || !estimate.std_error || !shares_noise(row->method())) continue;
+    const bool shares = estimate.method ? estimate.method->definition->shares_noise : by_name;
+    if (!std::isfinite(estimate.p) || !estimate.std_error || !shares) continue;
     ++sharing;
     squares += *estimate.std_error * *estimate.std_error;
   }

@@ -9,7 +9,6 @@
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/learning.h"
-#include "probust/estimators/pooling.h"
 
 namespace probust {
 namespace {
@@ -36,9 +35,10 @@ std::vector<Pairs> sample_shared(Executor& executor, const Points& points, const
 // The standard error of z = Phi^-1(p) of a learned point, from draws of its moments, by its nearest rivals.
 double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Pairs& pairs, std::int64_t target) {
   const Rivals rivals = some_rivals(pairs, target, most_threatening(pairs));
+  const MarginMoments centre = learned.moments(i);
   double sum = 0, squares = 0;
   for (std::uint32_t k = 0; k < kDraws; ++k) {
-    const MarginMoments all = learned.draw(i, k);
+    const MarginMoments all = learned.draw(i, centre, k);
     const double z = rough_z({all.mean(rivals.rows), all.covariance(rivals.rows, rivals.rows)}, rivals.target);
     sum += z;
     squares += z * z;

@@ -236,25 +236,23 @@ LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vec
   }
 }
 
-MarginMoments LearnedMargins::margins(std::int64_t i, const Eigen::VectorXd& mean, double log_size) const {
+MarginMoments LearnedMargins::moments(std::int64_t i) const {
   const std::int64_t k = place_[i], r = back_.cols();
   const Eigen::MatrixXd shape = with_eigenvalues_from(unpacked(shape_.values.row(k), r), kLeastShape);
-  const Eigen::MatrixXd covariance = back_ * (std::exp(log_size) / static_cast<double>(r) * shape) * back_.transpose();
-  return {margins_of_logits(mean, targets_[i]), covariance_of_margins(covariance, targets_[i])};
-}
-
-MarginMoments LearnedMargins::moments(std::int64_t i) const {
-  return margins(i, means_[place_[i]], log_size_.values(place_[i], 0));
+  const double scale = std::exp(log_size_.values(k, 0)) / static_cast<double>(r);
+  const Eigen::MatrixXd covariance = back_ * (scale * shape) * back_.transpose();
+  return {margins_of_logits(means_[k], targets_[i]), covariance_of_margins(covariance, targets_[i])};
 }
 
 // An error of the shape changes the variance in any direction by the same factor, on average, so it is drawn with the size.
-MarginMoments LearnedMargins::draw(std::int64_t i, std::uint32_t number) const {
+MarginMoments LearnedMargins::draw(std::int64_t i, MarginMoments centre, std::uint32_t number) const {
   const std::int64_t k = place_[i];
   NoiseStream random(0, static_cast<std::uint32_t>(i), number, kPosteriorStream);
   Eigen::VectorXd error = (share_ * mean_variance_[k]).cwiseSqrt();
   for (double& coordinate : error) coordinate *= random.normal();
-  const double log_size = log_size_.values(k, 0) + std::sqrt(log_size_.variances[k] + shape_.variances[k]) * random.normal();
-  return margins(i, means_[k] + back_ * error, log_size);
+  centre.mean += margins_of_logits(back_ * error, targets_[i]);
+  centre.covariance *= std::exp(std::sqrt(log_size_.variances[k] + shape_.variances[k]) * random.normal());
+  return centre;
 }
 
 }  // namespace probust

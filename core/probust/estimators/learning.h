@@ -30,12 +30,10 @@ class LearnedMargins {
   /// Posterior means of the moments of the margins of a learned point.
   MarginMoments moments(std::int64_t i) const;
 
-  /// A draw from their posterior, the same for equal `number`.
-  MarginMoments draw(std::int64_t i, std::uint32_t number) const;
+  /// A draw from their posterior around `centre`, the moments of point i; the same for equal `number`.
+  MarginMoments draw(std::int64_t i, MarginMoments centre, std::uint32_t number) const;
 
  private:
-  MarginMoments margins(std::int64_t i, const Eigen::VectorXd& mean, double log_size) const;
-
   std::vector<std::int64_t> targets_, place_;  // of all points; -1: not learned
   std::vector<Eigen::VectorXd> means_;         // [learned][C] centred logits
   Eigen::MatrixXd back_;                       // [C, r] from r whitened coordinates to centred logits

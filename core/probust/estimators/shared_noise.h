@@ -29,7 +29,7 @@ struct SharedNoise {
 inline constexpr std::int64_t kServed = 16;
 SharedNoise share_noise(std::int64_t points, std::int64_t pairs, std::uint64_t seed, std::int64_t position);
 
-/// What a block's means are off by, as far as shared draws tell.
+/// The errors of a block's means that shared draws reveal, and those that remain.
 struct CommonErrors {
   Eigen::MatrixXd correction;  ///< [n, r] to be added to the mean over a point's own pairs
   Eigen::MatrixXd covariance;  ///< [n, n] of the errors that remain, in units of the even parts' mean variance

@@ -68,8 +68,7 @@ class HostLanes final : public Lanes {
         point_shape_((*graph_)[graph_->inputs()[0]].shape),
         elements_(element_count(point_shape_)),
         classes_((*graph_)[graph_->outputs[0]].shape[0]),
-        memory_(options, elements_, classes_),
-        split_(split_first_layer(*graph_)) {
+        memory_(options, elements_, classes_) {
     memory_.check_values_fit(*graph_);
     forward_ = compile_(pool_first(*graph_));
     fit();
@@ -170,13 +169,8 @@ class HostLanes final : public Lanes {
   }
 
   Sweep prepare_sums(std::int64_t rows) override {
-    if (!split_) return prepare(Around::point, rows);
-    if (!first_layer_) {
-      memory_.check_values_fit(split_->rest);
-      make_workers();  // as in prepare
-      first_layer_.emplace(*split_, compile_);
-      fit();
-    }
+    if (graph_ && !sought_first_layer_) find_first_layer();
+    if (!first_layer_) return prepare(Around::point, rows);
     return {.around = Around::point, .batch = memory_.gradient_batch(first_layer_->rest(), rows), .to_first_layer = true};
   }
 
@@ -382,6 +376,17 @@ class HostLanes final : public Lanes {
     if (options().verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
   }
 
+  // Only sweeps for sums need it.
+  void find_first_layer() {
+    if (const auto split = split_first_layer(*graph_)) {
+      memory_.check_values_fit(split->rest);
+      make_workers();  // as in prepare
+      first_layer_.emplace(*split, compile_);
+      fit();
+    }
+    sought_first_layer_ = true;
+  }
+
   const Program& program_of(const Sweep& which) const {
     if (which.to_first_layer) return first_layer_->rest();
     return which.around == Around::point ? *gradient_ : *smoothed_;
@@ -394,13 +399,8 @@ class HostLanes final : public Lanes {
   // their own because the other one has values of the sweep.
   void fill_noise(const PlacedPoints& placed, const CopyRange& copies, HostWorker& own, bool to_first_layer) const {
     float* const noise = own.noise.take(elements_ * copies.lanes);
-    const float* const noisy = own.inputs.data();
-    for (std::int64_t e = 0; e < elements_; ++e) {
-      for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
-        const float x = placed.points.x.data[i * elements_ + e];
-        for (std::int64_t at = e * copies.lanes + from; at < e * copies.lanes + to; ++at) noise[at] = noisy[at] - x;
-      });
-    }
+    std::copy_n(own.inputs.data(), elements_ * copies.lanes, noise);
+    change_lanes(placed, copies, elements_, noise, [](float noisy, float value) { return noisy - value; });
     if (!to_first_layer) return;
     first_layer_->move(noise, copies.lanes, own.moved.take(first_layer_->outputs() * copies.lanes), own.first_layer);
     verify(own);
@@ -442,8 +442,8 @@ class HostLanes final : public Lanes {
   HostMemory memory_;
   Progress* progress_ = nullptr;
   std::unique_ptr<Program> forward_, gradient_, smoothed_;
-  std::optional<FirstLayer> split_;  // if sweeps for sums end there
-  std::optional<HostFirstLayer> first_layer_;
+  std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end there
+  bool sought_first_layer_ = false;
   Batch forward_batch_;
   std::vector<HostWorker> workers_;
 };
