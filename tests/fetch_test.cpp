@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 
+#include <optional>
 #include <set>
+#include <string>
 
 #include "datasets/local_files.h"
 #include "datasets/program.h"
@@ -130,19 +132,36 @@ TEST(Catalogue, LocatesWhatIsInTheCache) {
   EXPECT_TRUE(locate("ionosphere", cache)->whole);
   std::ofstream(cache + "/ionosphere/ionosphere.data") << std::string(76466, ' ');  // the copy without its last line break
   EXPECT_TRUE(locate("ionosphere", cache)->whole);
-  for (const auto& [name, value] : {std::pair{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}, {"PROBUST_CACHE", "/p"}}) {
-    const char* before = std::getenv(name);
-    const std::string kept = before == nullptr ? "" : before;
-    setenv(name, value, 1);
-    const std::string expected = name == std::string("HOME") ? "/h/.cache/probust" : name[0] == 'X' ? "/x/probust" : "/p";
-    if (name == std::string("HOME")) unsetenv("XDG_CACHE_HOME");
-    EXPECT_EQ(default_cache(), expected);
-    if (before == nullptr) {
-      unsetenv(name);
-    } else {
-      setenv(name, kept.c_str(), 1);
-    }
+}
+
+// Unsets a variable of the environment during its lifetime.
+class Unset {
+ public:
+  explicit Unset(const char* name) : name_(name) {
+    if (const char* value = std::getenv(name)) value_ = value;
+    unsetenv(name);
   }
+  ~Unset() {
+    if (value_) setenv(name_, value_->c_str(), 1);
+    if (!value_) unsetenv(name_);
+  }
+  Unset(const Unset&) = delete;
+  Unset& operator=(const Unset&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> value_;
+};
+
+TEST(Catalogue, FindsItsCacheByTheEnvironment) {
+  const Unset home("HOME"), user("XDG_CACHE_HOME"), own("PROBUST_CACHE");
+  EXPECT_THROW((void)default_cache(), Error);
+  setenv("HOME", "/h", 1);
+  EXPECT_EQ(default_cache(), "/h/.cache/probust");
+  setenv("XDG_CACHE_HOME", "/x", 1);
+  EXPECT_EQ(default_cache(), "/x/probust");
+  setenv("PROBUST_CACHE", "/p", 1);
+  EXPECT_EQ(default_cache(), "/p");
 }
 
 TEST(Fetch, ComputesChecksums) {
