@@ -99,14 +99,9 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     }
     return guarded("model", [&] {
       check(*this, points);
-      const Eigen::MatrixXd empty(classes() - 1, count);
-      std::vector<Pairs> all(static_cast<std::size_t>(points.size()), {empty, empty});
+      std::vector<Pairs> all = room_for_pairs(points.size(), classes() - 1, count);
       in_turns(divided(count, chunks_of(points.size() * count)), [&](Executor& part, const Chunk& chunk) {
-        const std::vector<Pairs> own = part.pairs(points, noise, chunk.count, first + chunk.first).value();
-        for (std::size_t i = 0; i < own.size(); ++i) {
-          all[i].plus.middleCols(chunk.first, chunk.count) = own[i].plus;
-          all[i].minus.middleCols(chunk.first, chunk.count) = own[i].minus;
-        }
+        put_pairs(part.pairs(points, noise, chunk.count, first + chunk.first).value(), chunk.first, all);
       });
       return all;
     });

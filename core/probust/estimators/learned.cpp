@@ -18,18 +18,11 @@ constexpr double kStandardErrors = 2;  // by which the dispersion of counts may 
 
 // The pairs of a block whose points share draws of the noise: the noise of a point is keyed by its draw instead of its position.
 std::vector<Pairs> sample_shared(Executor& executor, const Points& points, const Noise& noise, const SharedNoise& shared) {
-  const std::int64_t n = points.size(), m = executor.classes() - 1, h = static_cast<std::int64_t>(shared.draw.size());
-  std::vector<Pairs> all(static_cast<std::size_t>(n), Pairs{Eigen::MatrixXd(m, h), Eigen::MatrixXd(m, h)});
-  Points keyed = points;
-  for (std::int64_t k = 0; k < h; ++k) {
-    for (std::int64_t i = 0; i < n; ++i) keyed.index[i] = points.index[0] + shared.draw[k][i];
-    const std::vector<Pairs> one = executor.pairs(keyed, noise, 1, k).value();
-    for (std::int64_t i = 0; i < n; ++i) {
-      all[i].plus.col(k) = one[i].plus;
-      all[i].minus.col(k) = one[i].minus;
-    }
+  std::vector<std::vector<std::int64_t>> keys = shared.draw;
+  for (std::vector<std::int64_t>& of_pair : keys) {
+    for (std::int64_t& key : of_pair) key += points.index[0];
   }
-  return all;
+  return executor.shared_pairs(points, noise, keys).value();
 }
 
 // The standard error of z = Phi^-1(p) of a learned point, from draws of its moments, by its nearest rivals.

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/group_mean.h"
 #include "probust/exec/last_layer.h"
 #include "probust/exec/pairs.h"
+#include "probust/exec/shared_draws.h"
 
 namespace probust {
 namespace {
@@ -46,11 +48,7 @@ class CoarseExecutor final : public Executor {
       loops_.for_chunks(n, forward_batch().examples, [&](std::int64_t first, std::int64_t count, int worker) {
         lanes_->load(worker, x.data.data() + first * elements_, count);
         lanes_->forward(worker, count);
-        const LogitsView logits = lanes_->logits(worker);
-        for (std::int64_t b = 0; b < count; ++b) {
-          for (std::int64_t c = 0; c < classes(); ++c)
-            result.data[(first + b) * classes() + c] = logits.data[b * logits.lane_stride + c * logits.class_stride];
-        }
+        lanes_->logits(worker).store(count, classes(), result.data.data() + first * classes());
       });
       return result;
     });
@@ -146,6 +144,17 @@ class CoarseExecutor final : public Executor {
     });
   }
 
+  Result<std::vector<Pairs>> shared_pairs(const Points& points, const Noise& noise,
+                                          std::span<const std::vector<std::int64_t>> keys, std::int64_t first) override {
+    if (!lanes_->takes_keys()) return Executor::shared_pairs(points, noise, keys, first);
+    return call([&] {
+      check(*this, points, *noise.shape);
+      const SharedDraws* draws = noise.shape->additive() ? shared_draws() : nullptr;
+      if (draws != nullptr) return draws->pairs(points, noise, keys, first);
+      return pairs_of(loops_, points, noise, static_cast<std::int64_t>(keys.size()), first, keys);
+    });
+  }
+
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return call([&] {
@@ -201,6 +210,14 @@ class CoarseExecutor final : public Executor {
     if (!split_) return nullptr;
     if (!features_) features_ = std::make_unique<CoarseExecutor>(lanes_->without_last_layer(*split_), &progress);
     return features_.get();
+  }
+
+  // For draws that points share, made when first needed; null if the classifier does not begin with an affine layer.
+  const SharedDraws* shared_draws() {
+    if (std::exchange(sought_start_, true) || !differentiable()) return shared_draws_.get();
+    if (const std::optional<AffineStart> start = split_affine_start(*lanes_->classifier()))
+      shared_draws_ = SharedDraws::of(*lanes_, *start, progress);
+    return shared_draws_.get();
   }
 
   std::vector<Linearization> through(const Points& points, Result<std::vector<Linearization>> features) const {
@@ -273,6 +290,8 @@ class CoarseExecutor final : public Executor {
   Batch gradient_batch_;
   std::optional<SplitClassifier> split_;  // if there are many classes
   std::unique_ptr<CoarseExecutor> features_;
+  std::unique_ptr<SharedDraws> shared_draws_;
+  bool sought_start_ = false;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "probust/exec/cpu/block.h"
 #include "probust/exec/lanes.h"
 
 // Loops over copies of points in lanes, on the processor.
@@ -21,22 +22,44 @@ void for_points(const CopyRange& copies, Use use) {
   }
 }
 
-inline constexpr std::int64_t kLanesTogether =
-    16;  ///< lanes; with fewer copies of a point, neighbouring lanes are taken to differ
+inline constexpr std::int64_t kTile = 16;  ///< lanes, and elements; with fewer copies of a point, lanes are taken to differ
 
-/// Calls use(to, values) for groups of up to kLanesTogether lanes of every element of x, laid out [elements][lanes], with the
-/// values of their points. For copies of many points.
-template <class Use>
-void for_groups(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Use use) {
-  for (std::int64_t first = 0; first < copies.lanes; first += kLanesTogether) {
-    const std::int64_t count = std::min(kLanesTogether, copies.lanes - first);
-    std::array<const float*, kLanesTogether> points;
-    for (std::int64_t k = 0; k < kLanesTogether; ++k)
-      points[k] = placed.points.x.data.data() + copies.point(first + std::min(k, count - 1)) * elements;
-    for (std::int64_t e = 0; e < elements; ++e) {
-      std::array<float, kLanesTogether> values;
-      for (std::int64_t k = 0; k < kLanesTogether; ++k) values[k] = points[k][e];
-      use(std::span(x + e * copies.lanes + first, static_cast<std::size_t>(count)), values);
+/// Values of rows as programs want them: tile[e][lane].
+using Tile = std::array<std::array<float, kTile>, kTile>;
+
+/// Elements e .. e + count - 1 of kTile rows.
+inline void read_tile(const std::array<const float*, kTile>& rows, std::int64_t e, std::int64_t count, Tile& tile) {
+  using cpu::kPacket, cpu::Packet;
+  if (count < kTile) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      for (std::int64_t lane = 0; lane < kTile; ++lane) tile[k][lane] = rows[lane][e + k];
+    }
+    return;
+  }
+  for (std::int64_t lane = 0; lane < kTile; lane += kPacket) {
+    for (std::int64_t k = 0; k < kTile; k += kPacket) {
+      cpu::Square block;
+      for (std::int64_t i = 0; i < kPacket; ++i) block.packet[i] = Eigen::internal::ploadu<Packet>(rows[lane + i] + e + k);
+      Eigen::internal::ptranspose(block);
+      for (std::int64_t i = 0; i < kPacket; ++i) Eigen::internal::pstoreu(tile[k + i].data() + lane, block.packet[i]);
+    }
+  }
+}
+
+/// Calls use(to, values) for groups of up to kTile lanes of every element of x, laid out [elements][lanes], with the values of
+/// the lanes' rows; row_of(lane) points to its elements.
+template <class RowOf, class Use>
+void for_rows(std::int64_t lanes, std::int64_t elements, float* x, const RowOf& row_of, Use use) {
+  for (std::int64_t first = 0; first < lanes; first += kTile) {
+    const std::int64_t width = std::min(kTile, lanes - first);
+    std::array<const float*, kTile> rows;
+    for (std::int64_t k = 0; k < kTile; ++k) rows[k] = row_of(first + std::min(k, width - 1));
+    Tile tile;
+    for (std::int64_t e = 0; e < elements; e += kTile) {
+      const std::int64_t count = std::min(kTile, elements - e);
+      read_tile(rows, e, count, tile);
+      for (std::int64_t k = 0; k < count; ++k)
+        use(std::span(x + (e + k) * lanes + first, static_cast<std::size_t>(width)), tile[k].data());
     }
   }
 }
@@ -44,14 +67,16 @@ void for_groups(const PlacedPoints& placed, const CopyRange& copies, std::int64_
 /// Applies change(old, value) to every element of every lane of x, laid out [elements][lanes]; `value` is that of the point.
 template <class Change>
 void change_lanes(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Change change) {
-  if (copies.count < kLanesTogether) {
-    return for_groups(placed, copies, elements, x, [&](std::span<float> lanes, const std::array<float, kLanesTogether>& values) {
+  const float* const points = placed.points.x.data.data();
+  if (copies.count < kTile) {
+    const auto row_of = [&](std::int64_t lane) { return points + copies.point(lane) * elements; };
+    return for_rows(copies.lanes, elements, x, row_of, [&](std::span<float> lanes, const float* values) {
       for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k] = change(lanes[k], values[k]);
     });
   }
   for (std::int64_t e = 0; e < elements; ++e) {
     for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
-      const float value = placed.points.x.data[i * elements + e];
+      const float value = points[i * elements + e];
       for (std::int64_t lane = from; lane < to; ++lane) x[e * copies.lanes + lane] = change(x[e * copies.lanes + lane], value);
     });
   }

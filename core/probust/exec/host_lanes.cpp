@@ -114,6 +114,14 @@ class HostLanes final : public Lanes {
     return std::make_unique<HostLanes>(name_, compile_, split.features, rest);
   }
 
+  // Frees our memory first, as above.
+  std::unique_ptr<Lanes> of_part(const Graph& part, double share) override {
+    make_workers();
+    ExecutorOptions own = memory_.options();
+    own.memory = static_cast<std::int64_t>(static_cast<double>(own.memory) * share);
+    return std::make_unique<HostLanes>(name_, compile_, part, own);
+  }
+
   // ---- inputs
 
   std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) override {
@@ -130,12 +138,14 @@ class HostLanes final : public Lanes {
     own.points.resize(static_cast<std::size_t>(copies.lanes));
     own.samples.resize(static_cast<std::size_t>(copies.lanes));
     for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
-      own.points[lane] = static_cast<std::uint32_t>(placed.points.index[copies.point(lane)]);
+      own.points[lane] = static_cast<std::uint32_t>(placed.position(copies, lane));
       own.samples[lane] = static_cast<std::uint32_t>(copies.sample(lane));
     }
     change_lanes(placed, copies, elements_, x, [](float, float value) { return value; });
     placed.shape.add({placed.points.seed, own.points, own.samples}, elements_, static_cast<float>(copies.scale), x);
   }
+
+  bool takes_keys() const override { return true; }
 
   void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
     float* const x = workers_[worker].inputs.data();

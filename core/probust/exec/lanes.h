@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probust/base/transpose.h"
 #include "probust/exec/executor.h"
 
 namespace probust {
@@ -34,8 +35,15 @@ struct PlacedPoints {
   virtual ~PlacedPoints() = default;
   PlacedPoints(const PlacedPoints&) = delete;
   PlacedPoints& operator=(const PlacedPoints&) = delete;
+  /// The position in the data whose noise a lane gets: its point's, or that of its own key.
+  std::int64_t position(const CopyRange& copies, std::int64_t lane) const {
+    const std::int64_t i = copies.point(lane);
+    return copy_keys.empty() ? points.index[i] : copy_keys[copies.copy(lane)][i];
+  }
+
   const Points& points;
   const NoiseShape& shape;
+  std::span<const std::vector<std::int64_t>> copy_keys{};  ///< [copies][points], for lanes that take them; empty: none
 };
 
 /// The cotangents of a sweep, `rows` for each example: of its margins f_t - f_i, or of the logits themselves.
@@ -64,6 +72,14 @@ enum class Kept { raw, whitened };
 struct LogitsView {
   const float* data;
   std::int64_t lane_stride, class_stride;
+
+  /// As [lanes][classes].
+  void store(std::int64_t lanes, std::int64_t classes, float* rows) const {
+    if (lane_stride == 1 && class_stride == lanes) return transpose(data, classes, lanes, rows);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      for (std::int64_t c = 0; c < classes; ++c) rows[lane * classes + c] = data[lane * lane_stride + c * class_stride];
+    }
+  }
 
   template <class Column>
   void store_margins(std::int64_t lane, std::int64_t target, Column&& margins) const {
@@ -101,6 +117,9 @@ class Lanes {
   virtual bool splits_last_layer() const { return false; }
   /// These lanes, within the same limits; null if there are none.
   virtual std::unique_ptr<Lanes> without_last_layer(const SplitClassifier&) { return nullptr; }
+  /// Lanes for a part of the classifier, with a share of the memory; null if there are none. Error{resources} if a single example
+  /// does not fit.
+  virtual std::unique_ptr<Lanes> of_part(const Graph& /*part*/, double /*share*/) { return nullptr; }
 
   // ---- inputs: every call replaces the worker's lanes
 
@@ -108,6 +127,8 @@ class Lanes {
   /// Points [count, elements] as they are.
   virtual void load(int worker, const float* points, std::int64_t count) = 0;
   virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// Whether copies may have keys.
+  virtual bool takes_keys() const { return false; }
   /// Announces the next draw, for devices that can draw while they run.
   virtual void draw_soon(int /*worker*/, const PlacedPoints& /*placed*/, const CopyRange& /*copies*/) {}
   /// Mirrors the copies in the lanes at their points.

@@ -5,6 +5,18 @@
 
 namespace probust {
 
+std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int64_t count) {
+  const Pairs one{Eigen::MatrixXd(rivals, count), Eigen::MatrixXd(rivals, count)};
+  return std::vector<Pairs>(static_cast<std::size_t>(n), one);
+}
+
+void put_pairs(const std::vector<Pairs>& some, std::int64_t first, std::vector<Pairs>& all) {
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    all[i].plus.middleCols(first, some[i].size()) = some[i].plus;
+    all[i].minus.middleCols(first, some[i].size()) = some[i].minus;
+  }
+}
+
 std::int64_t argmax(std::span<const float> logits) {
   std::int64_t best = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {

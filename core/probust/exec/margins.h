@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 // What executors return about the margins g_i = f_t - f_i of a target t over its rivals i, the other classes in order.
 namespace probust {
@@ -49,6 +50,12 @@ struct Pairs {
   std::int64_t rivals() const { return plus.rows(); }
   std::int64_t size() const { return plus.cols(); }
 };
+
+/// Room for `count` pairs of each of n points.
+std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int64_t count);
+
+/// Writes `some` pairs of each point to `all`, from column `first` on.
+void put_pairs(const std::vector<Pairs>& some, std::int64_t first, std::vector<Pairs>& all);
 
 /// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
 struct Projection {

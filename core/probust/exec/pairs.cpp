@@ -20,10 +20,6 @@ void draw_second(Lanes& lanes, const PlacedPoints& placed, CopyRange copies, int
   lanes.draw(worker, placed, copies);
 }
 
-Pairs empty_pairs(std::int64_t rivals, std::int64_t count) {
-  return {Eigen::MatrixXd(rivals, count), Eigen::MatrixXd(rivals, count)};
-}
-
 // Computes margins of the pairs whose first copies are in the lanes. pairs(i) is where those of point i go: column j is copy j.
 template <class Meanwhile, class PairsOf>
 void run_pairs(Lanes& lanes, const PlacedPoints& placed, const CopyRange& copies, int worker, const Meanwhile& meanwhile,
@@ -46,9 +42,10 @@ void run_pairs(Lanes& lanes, const PlacedPoints& placed, const CopyRange& copies
 }  // namespace
 
 std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
-                            std::int64_t first) {
+                            std::int64_t first, std::span<const std::vector<std::int64_t>> keys) {
   const auto placed = loops.lanes().place(points, *noise.shape);
-  std::vector<Pairs> result(static_cast<std::size_t>(points.size()), empty_pairs(loops.rivals(), count));
+  placed->copy_keys = keys;
+  std::vector<Pairs> result = room_for_pairs(points.size(), loops.rivals(), count);
   loops.for_copies(*placed, first_of_pairs(noise, first, count), [&](const CopyRange& copies, int worker, const auto& meanwhile) {
     run_pairs(loops.lanes(), *placed, copies, worker, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
   });
@@ -70,12 +67,13 @@ void project(const LaneLoops& loops, int worker, const Sweep& which, const Point
   });
   std::vector<Eigen::MatrixXd> grams = lanes.grams(worker, Kept::whitened);
   const LogitsView logits = lanes.logits(worker);
+  std::vector<Pairs> pairs = room_for_pairs(count, loops.rivals(), asked.count - asked.known);
   for (std::int64_t b = 0; b < count; ++b) {
     result[b].margins.resize(loops.rivals());
     logits.store_margins(b, points.target[b], result[b].margins);
     result[b].gram = std::move(grams[b]);
     result[b].along = Eigen::MatrixXd::Zero(rows, asked.count);
-    result[b].pairs = empty_pairs(loops.rivals(), asked.count - asked.known);
+    result[b].pairs = std::move(pairs[b]);
   }
   const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
     const CopyRange all = first_of_pairs(noise, first, of_each);

@@ -9,9 +9,10 @@
 
 namespace probust {
 
-/// The margins of pairs first .. first + count - 1 of noisy copies of each point (Executor::pairs).
+/// The margins of pairs first .. first + count - 1 of noisy copies of each point (Executor::pairs), with their own keys if given
+/// (Executor::shared_pairs).
 std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
-                            std::int64_t first);
+                            std::int64_t first, std::span<const std::vector<std::int64_t>> keys = {});
 
 /// The number of pairs of a projection, and how many of them the caller already has.
 struct AskedPairs {

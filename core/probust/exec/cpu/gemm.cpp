@@ -118,16 +118,6 @@ void multiply_turned(Index count, const float* a, Index a_stride, const Weights&
   }
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored \
-    "-Wignored-attributes"  // of vector types as template arguments: alignment, which does not matter here
-#endif
-using Square = Eigen::internal::PacketBlock<Packet, kPacket>;
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
 // Packs the columns of a [depth, count] as rows of the transpose: groups of kHeight columns, the last one padded with zeros.
 void pack_transposed(const float* a, Index depth, Index count, float* packed) {
   for (Index first = 0; first < count; first += kHeight) {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/shared_draws.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "probust/base/transpose.h"
+#include "probust/exec/coarse.h"
+#include "probust/exec/host_copies.h"
+#include "probust/noise/sampled.h"
+
+namespace probust {
+namespace {
+
+constexpr double kShare = 0.25;      // of the memory, for each part of the classifier; as much again for the values between them
+constexpr std::int64_t kBytes = 16;  // per value between the parts: of a point, and of its share of the draws
+
+constexpr std::int64_t kPairs = 4;  // of each point that run together: many lanes, of which one draw is in the cache
+
+Tensor zeros(std::int64_t count, const Shape& point) {
+  Shape shape = point;
+  shape.insert(shape.begin(), count);
+  return Tensor(shape);
+}
+
+// What draws add to the outputs of the first layer, keyed by the sample and the draw.
+class MovedOutputs final : public SampledNoise {
+ public:
+  /// `moved` [samples draws, outputs].
+  MovedOutputs(Tensor moved, std::int64_t draws) : SampledNoise("shared draws"), moved_(std::move(moved)), draws_(draws) {}
+
+  std::string name() const override { return "shared draws"; }
+  bool mirrored() const override { return true; }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    const auto row_of = [&](std::int64_t lane) { return moved_.row(lanes.samples[lane] * draws_ + lanes.points[lane]).data(); };
+    for_rows(std::ssize(lanes.points), elements, x, row_of, [&](std::span<float> to, const float* moved) {
+      for (std::size_t k = 0; k < to.size(); ++k) to[k] += scale * moved[k];
+    });
+  }
+
+ private:
+  Tensor moved_;
+  std::int64_t draws_;
+};
+
+// The draws of some pairs, and which one each point has.
+struct Draws {
+  std::vector<std::int64_t> keys;                  // different ones, ascending
+  std::vector<std::vector<std::int64_t>> of_pair;  // [pairs][points] positions in `keys`
+};
+
+Draws draws_of(std::span<const std::vector<std::int64_t>> keys, std::int64_t first, std::int64_t count) {
+  Draws draws;
+  for (const std::vector<std::int64_t>& of_pair : keys)
+    draws.keys.insert(draws.keys.end(), of_pair.begin() + first, of_pair.begin() + first + count);
+  std::sort(draws.keys.begin(), draws.keys.end());
+  draws.keys.erase(std::unique(draws.keys.begin(), draws.keys.end()), draws.keys.end());
+  for (const std::vector<std::int64_t>& of_pair : keys) {
+    std::vector<std::int64_t>& places = draws.of_pair.emplace_back();
+    for (std::int64_t i = first; i < first + count; ++i)
+      places.push_back(std::lower_bound(draws.keys.begin(), draws.keys.end(), of_pair[i]) - draws.keys.begin());
+  }
+  return draws;
+}
+
+// [samples draws, ...] The noise of samples first .. first + samples - 1 at positions `keys` of the data.
+Tensor drawn(const Noise& noise, const std::vector<std::int64_t>& keys, std::uint64_t seed, std::int64_t first,
+             std::int64_t samples, const Shape& point) {
+  std::vector<std::uint32_t> positions, numbers;
+  for (std::int64_t k = 0; k < samples; ++k) {
+    positions.insert(positions.end(), keys.begin(), keys.end());
+    numbers.insert(numbers.end(), keys.size(), static_cast<std::uint32_t>(first + k));
+  }
+  const auto draws = static_cast<std::int64_t>(positions.size()), elements = element_count(point);
+  std::vector<float> noisy(static_cast<std::size_t>(draws * elements), 0.0F);
+  noise.shape->add({seed, positions, numbers}, elements, static_cast<float>(noise.scale), noisy.data());
+  Tensor rows = zeros(draws, point);
+  transpose(noisy.data(), elements, draws, rows.data.data());
+  return rows;
+}
+
+// W e for rows e; W 0 + b is `unmoved`.
+Tensor moved_by(Executor& first, const Tensor& unmoved, const Tensor& e) {
+  Tensor moved = first.logits(e).value();
+  for (std::int64_t j = 0; j < moved.shape[0]; ++j) {
+    const std::span<float> row = moved.row(j);
+    for (std::size_t k = 0; k < row.size(); ++k) row[k] -= unmoved.data[k];
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::unique_ptr<SharedDraws> SharedDraws::of(Lanes& lanes, const AffineStart& start, Progress& progress) {
+  try {
+    auto first = lanes.of_part(start.first, kShare), rest = lanes.of_part(start.rest, kShare);
+    if (!first || !rest) return nullptr;
+    return std::unique_ptr<SharedDraws>(
+        new SharedDraws(make_coarse_executor(std::move(first)), make_coarse_executor(std::move(rest), &progress)));
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::resources) throw;
+    return nullptr;
+  }
+}
+
+std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, std::span<const std::vector<std::int64_t>> keys,
+                                      std::int64_t first) const {
+  const std::int64_t m = rest_->classes() - 1, count = static_cast<std::int64_t>(keys.size());
+  const Tensor unmoved = first_->logits(zeros(1, first_->point_shape())).value();
+  const std::int64_t together = std::max<std::int64_t>(1, first_->options().memory / (unmoved.size() * kBytes));
+  std::vector<Pairs> all = room_for_pairs(points.size(), m, count);
+  for (std::int64_t begin = 0; begin < points.size(); begin += together) {
+    Points some = slice(points, begin, std::min(together, points.size() - begin));
+    some.x = first_->logits(some.x).value();
+    for (std::int64_t k = 0; k < count; k += kPairs) {
+      const std::int64_t pairs = std::min(kPairs, count - k);
+      const Draws draws = draws_of(keys.subspan(k, pairs), begin, some.size());
+      const Tensor e = drawn(noise, draws.keys, points.seed, first + k, pairs, first_->point_shape());
+      const auto moved = std::make_shared<const MovedOutputs>(moved_by(*first_, unmoved, e), std::ssize(draws.keys));
+      const std::vector<Pairs> some_pairs = rest_->shared_pairs(some, {moved, 1.0}, draws.of_pair).value();
+      for (std::int64_t i = 0; i < some.size(); ++i) {
+        all[begin + i].plus.middleCols(k, pairs) = some_pairs[i].plus;
+        all[begin + i].minus.middleCols(k, pairs) = some_pairs[i].minus;
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace probust
