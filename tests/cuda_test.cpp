@@ -585,6 +585,23 @@ TEST(CudaExecutor, CallsAgreeForEveryNoise) {
   for (const auto& [name, shape] : all_noises(18, 64)) expect_same_calls(*device, *host, points, shape, name);
 }
 
+TEST(CudaExecutor, SharedDrawsAgree) {
+  const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
+  Points points = some_points(6, {1, 8, 8}, 4);
+  for (std::int64_t k = 0; k < 8; ++k) points.draws.push_back({40 + k, 41, 40 + k, 42, 41, 40});
+  const std::vector<std::vector<std::int64_t>> rivals(6, {(points.target[0] + 1) % host->classes()});
+  for (std::int64_t& target : points.target) target = points.target[0];
+  for (const auto& [name, shape] : all_noises(43, 64)) {
+    const Noise noise{shape, 0.3};
+    const auto pairs = device->pairs(points, noise, 6, 2).value(), host_pairs = host->pairs(points, noise, 6, 2).value();
+    for (std::size_t i = 0; i < pairs.size(); ++i) expect_near(pairs[i], host_pairs[i], name);
+    if (shape->gaussian().kind == GaussianView::Kind::absent) continue;
+    const auto own = device->project(points, rivals, noise, 8, 8, Around::point).value(),
+               theirs = host->project(points, rivals, noise, 8, 8, Around::point).value();
+    for (std::size_t i = 0; i < theirs.size(); ++i) EXPECT_TRUE(near(own[i].along, theirs[i].along)) << name;
+  }
+}
+
 TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
   std::mt19937 random(2);
   const Graph linear = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));

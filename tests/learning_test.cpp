@@ -185,7 +185,7 @@ double mean_error(const std::vector<Estimate>& a, const std::vector<Estimate>& b
   return sum;
 }
 
-const char* const kLearned[] = {"probit:24:learned", "probit:24:shared"};
+const char* const kLearned[] = {"probit:24:learned", "probit:24:shared", "regression:24:learned", "regression:110:learned"};
 
 TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
   std::mt19937 random(11);
@@ -196,7 +196,8 @@ TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
   constexpr int kSeeds = 4;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Learners block(test::small_cnn(), x, seed);
-    for (const char* text : {"probit:24", "probit:24:learned", "probit:24:shared"}) {
+    for (const char* text : {"probit:24", "probit:24:learned", "probit:24:shared", "regression:24", "regression:24:learned",
+                             "regression:110", "regression:110:learned"}) {
       const std::vector<Estimate> estimates = block(text);
       errors[text] += mean_error(estimates, truth) / kSeeds;
       for (std::size_t i = 0; i < truth.size(); ++i)
@@ -205,6 +206,8 @@ TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
   }
   EXPECT_LT(errors["probit:24:learned"], 0.92 * errors["probit:24"]);
   EXPECT_LT(errors["probit:24:shared"], 0.86 * errors["probit:24"]);
+  EXPECT_LT(errors["regression:24:learned"], 0.92 * errors["regression:24"]);
+  EXPECT_LT(errors["regression:110:learned"], 0.92 * errors["regression:110"]);
   for (const char* text : kLearned) EXPECT_GT(covered[text], 0.95 * 150 * kSeeds) << text;
 }
 
@@ -216,6 +219,7 @@ TEST(Learning, OfALinearModelIsNearlyExact) {
   const std::vector<Estimate> truth = block("taylor");
   for (const char* text : kLearned)
     EXPECT_LT(mean_error(block(text), truth), 0.25 * mean_error(block("probit:24"), truth)) << text;
+  EXPECT_LT(mean_error(block("regression:110:learned"), truth), 1e-5);  // three gradients explain the margins of all three rivals
 }
 
 // Margins with rare large values: what others say is wrong in the same way everywhere.
@@ -230,6 +234,14 @@ TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   Learners block(g, test::random_tensor({200, 8}, random));
   const std::vector<Estimate> pooled = block("probit:54:pooled"), learned = block("probit:54:learned");
   for (std::size_t i = 0; i < pooled.size(); ++i) EXPECT_EQ(learned[i].p, pooled[i].p) << i;
+  const NoiseArray deviations{{200, 8}, std::vector<double>(200 * 8, 0.4), "deviations"};
+  const Noise own{diagonal_gaussian(deviations, "own"), 1};  // draws are not shared
+  const std::vector<Estimate> alone = block("probit:54:pooled", own), residuals = block("regression:54:learned", own);
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(residuals[i].p, alone[i].p) << i;
+    EXPECT_EQ(residuals[i].forwards, 54) << i;
+    EXPECT_EQ(residuals[i].backwards, 0) << i;
+  }
 }
 
 TEST(Learning, DoesNotDependOnThreadsMemoryOrBatch) {
@@ -238,7 +250,7 @@ TEST(Learning, DoesNotDependOnThreadsMemoryOrBatch) {
   for (const char* text : kLearned) {
     const std::vector<Estimate> expected = Learners(test::small_cnn(), x)(text);
     for (const ExecutorOptions& options :
-         {ExecutorOptions{.threads = 3}, ExecutorOptions{.memory = 8 << 20}, ExecutorOptions{.threads = 2, .batch = 5}}) {
+         {ExecutorOptions{.threads = 3}, ExecutorOptions{.memory = 16 << 20}, ExecutorOptions{.threads = 2, .batch = 5}}) {
       const std::vector<Estimate> actual = Learners(test::small_cnn(), x, 1, options)(text);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         EXPECT_EQ(actual[i].p, expected[i].p) << text << i;
@@ -279,9 +291,13 @@ TEST(Learning, OfOddBlocks) {
     for (const Estimate& estimate : Learners(constant, rows)(text)) EXPECT_EQ(estimate.p, 1) << text;
     Tensor one({1, 1, 8, 8});
     std::copy(x.row(0).begin(), x.row(0).end(), one.data.begin());
-    EXPECT_EQ(Learners(test::small_cnn(), one)(text)[0].p, Learners(test::small_cnn(), one)("probit:24")[0].p) << text;
-    EXPECT_THROW((void)parse_estimator(std::string(text).replace(7, 2, "6")), Error);
+    EXPECT_TRUE(is_probability(Learners(test::small_cnn(), one)(text)[0])) << text;
+    const std::string name(text, std::string(text).find(':'));
+    EXPECT_THROW((void)parse_estimator(name + ":6:learned"), Error);
   }
+  Tensor one({1, 1, 8, 8});
+  std::copy(x.row(0).begin(), x.row(0).end(), one.data.begin());
+  EXPECT_EQ(Learners(test::small_cnn(), one)("probit:24:shared")[0].p, Learners(test::small_cnn(), one)("probit:24")[0].p);
 }
 
 // Intervals of means over random points contain the mean over all points, although errors are not independent.

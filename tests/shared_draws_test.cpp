@@ -55,13 +55,13 @@ Points many_points(const Graph& graph, std::int64_t n) {
   return points;
 }
 
-std::vector<std::vector<std::int64_t>> random_keys(std::int64_t n, std::int64_t pairs) {
+std::vector<std::vector<std::int64_t>> random_draws(std::int64_t n, std::int64_t pairs) {
   std::mt19937 random(10);
-  std::vector<std::vector<std::int64_t>> keys(static_cast<std::size_t>(pairs));
-  for (auto& of_pair : keys) {
+  std::vector<std::vector<std::int64_t>> draws(static_cast<std::size_t>(pairs));
+  for (auto& of_pair : draws) {
     for (std::int64_t i = 0; i < n; ++i) of_pair.push_back(3 + static_cast<std::int64_t>(random() % 4));
   }
-  return keys;
+  return draws;
 }
 
 TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
@@ -83,18 +83,19 @@ TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
 TEST(SharedDraws, AreThoseOfTheirKeys) {
   constexpr std::int64_t n = 37, count = 5, first = 2;
   for (const Graph& graph : {perceptron({20, 30}), divided(), strided(6), forked(), rounded()}) {
-    const Points points = many_points(graph, n);
-    const auto keys = random_keys(n, count);
+    Points points = many_points(graph, n);
+    points.draws = random_draws(n, first + count);
     const Noise cut{clipped(uniform_noise(), {-0.5, 0.5}), 0.3};
     for (const Noise& noise : {parse_noise("gaussian:0.2"), parse_noise("gaussian:0.1@0..19+laplace:0.4@20..39"), cut}) {
       for (const std::string_view backend : {"cpu", "eigen", "reference"}) {
         SCOPED_TRACE(std::string(backend) + ", " + noise.text());
         const auto executor = make_executor(backend, graph, {.verify = true}).value();
-        const auto shared = executor->shared_pairs(points, noise, keys, first).value();
+        const auto shared = executor->pairs(points, noise, count, first).value();
         for (std::int64_t i = 0; i < n; ++i) {
           for (std::int64_t k = 0; k < count; ++k) {
             Points alone = slice(points, i, 1);
-            alone.index[0] = keys[k][i];
+            alone.index[0] = points.draws[first + k][i];
+            alone.draws.clear();
             const Pairs own = executor->pairs(alone, noise, 1, first + k).value()[0];
             EXPECT_LT((shared[i].plus.col(k) - own.plus).norm(), 2e-6 * own.plus.norm());
             EXPECT_LT((shared[i].minus.col(k) - own.minus).norm(), 2e-6 * own.minus.norm());
@@ -107,19 +108,58 @@ TEST(SharedDraws, AreThoseOfTheirKeys) {
 
 TEST(SharedDraws, DoNotDependOnThreadsMemoryAndBatch) {
   const Graph graph = perceptron({20, 30});
-  const Points points = many_points(graph, 70);
-  const auto keys = random_keys(70, 3);
+  Points points = many_points(graph, 70);
+  points.draws = random_draws(70, 3);
   const Noise noise = parse_noise("gaussian:0.2");
-  const auto expected = make_executor("cpu", graph, {}).value()->shared_pairs(points, noise, keys).value();
+  const auto expected = make_executor("cpu", graph, {}).value()->pairs(points, noise, 3).value();
   for (const ExecutorOptions& options : {ExecutorOptions{.threads = 2}, ExecutorOptions{.batch = 3, .verify = true},
                                          ExecutorOptions{.memory = 16000}, ExecutorOptions{.threads = 3, .memory = 40000}}) {
     const auto executor = make_executor("cpu", graph, options).value();
-    const auto actual = executor->shared_pairs(points, noise, keys).value();
+    const auto actual = executor->pairs(points, noise, 3).value();
     for (std::size_t i = 0; i < expected.size(); ++i) {
       EXPECT_EQ(actual[i].plus, expected[i].plus);
       EXPECT_EQ(actual[i].minus, expected[i].minus);
     }
   }
+}
+
+// Projections of shared draws are those of their keys, drawn once for all points or for each.
+TEST(SharedDraws, AreProjectedByTheirKeys) {
+  constexpr std::int64_t n = 21, count = 6;
+  const Graph graph = perceptron({20, 30});
+  Points points = many_points(graph, n);
+  points.draws = random_draws(n, count);
+  std::vector<std::vector<std::int64_t>> rivals;
+  for (std::int64_t i = 0; i < n; ++i) rivals.push_back({(points.target[i] + 1) % kClasses, (points.target[i] + 3) % kClasses});
+  const Noise cut{clipped(uniform_noise(), {-0.5, 0.5}), 0.3};  // differs from point to point
+  for (const Noise& noise : {parse_noise("gaussian:0.2"), cut}) {
+    for (const Around around : {Around::point, Around::noise}) {
+      const auto executor = make_executor("cpu", graph, {.threads = 2}).value();
+      const auto shared = executor->project(points, rivals, noise, count, count, around).value();
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t k = 0; k < count; ++k) {
+          Points alone = slice(points, i, 1);
+          alone.index[0] = points.draws[k][i];
+          alone.draws.clear();
+          const Projection own = executor->project(alone, {rivals[i]}, noise, count, count, around).value()[0];
+          EXPECT_LT((shared[i].along.col(k) - own.along.col(k)).norm(), 2e-6 * own.along.norm());
+          EXPECT_LT((shared[i].gram - own.gram).norm(), 1e-6 * own.gram.norm());
+        }
+      }
+    }
+  }
+}
+
+// Draws must be given for all pairs and all points.
+TEST(SharedDraws, ThatAreMissingAreRefused) {
+  const Graph graph = perceptron({20, 30});
+  const auto executor = make_executor("cpu", graph, {}).value();
+  Points points = many_points(graph, 5);
+  points.draws = random_draws(5, 3);
+  EXPECT_TRUE(executor->pairs(points, parse_noise("gaussian:0.2"), 2, 1));
+  EXPECT_EQ(executor->pairs(points, parse_noise("gaussian:0.2"), 2, 2).error().code, ErrorCode::usage);
+  points.draws[1].pop_back();
+  EXPECT_EQ(executor->pairs(points, parse_noise("gaussian:0.2"), 2).error().code, ErrorCode::usage);
 }
 
 }  // namespace

@@ -61,10 +61,6 @@ class TimedExecutor final : public Executor {
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
     return timed([&] { return executor_->pairs(points, noise, count, first); });
   }
-  Result<std::vector<Pairs>> shared_pairs(const Points& points, const Noise& noise,
-                                          std::span<const std::vector<std::int64_t>> keys, std::int64_t first) override {
-    return timed([&] { return executor_->shared_pairs(points, noise, keys, first); });
-  }
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return timed([&] { return executor_->project(points, rivals, noise, count, known, around); });

@@ -129,12 +129,16 @@ void filter_gradient(Device& device, const DirectWindow& window, Operand x, Oper
 struct Copies {
   const float* x = nullptr;              ///< [points][elements]
   const std::uint32_t* index = nullptr;  ///< [points]
-  std::int64_t elements = 0, first = 0, count = 1, begin = 0, lanes = 0;
+  const std::uint32_t* draws = nullptr;  ///< [pairs][points] if points share draws, in place of `index`
+  std::int64_t points = 0, elements = 0, first = 0, count = 1, begin = 0, lanes = 0;
   std::uint32_t stride = 1, offset = 0;
 
   PROBUST_EVERYWHERE std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
   PROBUST_EVERYWHERE std::uint32_t sample(std::int64_t lane) const {
     return stride * static_cast<std::uint32_t>(first + (begin + lane) % count) + offset;
+  }
+  PROBUST_EVERYWHERE std::uint32_t position(std::int64_t lane) const {
+    return draws == nullptr ? index[point(lane)] : draws[(first + (begin + lane) % count) * points + point(lane)];
   }
 };
 

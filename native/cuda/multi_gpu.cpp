@@ -101,7 +101,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
       check(*this, points);
       std::vector<Pairs> all = room_for_pairs(points.size(), classes() - 1, count);
       in_turns(divided(count, chunks_of(points.size() * count)), [&](Executor& part, const Chunk& chunk) {
-        put_pairs(part.pairs(points, noise, chunk.count, first + chunk.first).value(), chunk.first, all);
+        const std::vector<Pairs> own = part.pairs(points, noise, chunk.count, first + chunk.first).value();
+        for (std::size_t i = 0; i < own.size(); ++i) put_pairs(own[i], chunk.first, all[i]);
       });
       return all;
     });

@@ -8,6 +8,12 @@ namespace {
 
 std::vector<std::uint32_t> keys(std::span<const std::int64_t> index) { return {index.begin(), index.end()}; }
 
+std::vector<std::uint32_t> keys_of_pairs(const std::vector<std::vector<std::int64_t>>& draws) {
+  std::vector<std::uint32_t> all;
+  for (const std::vector<std::int64_t>& of_pair : draws) all.insert(all.end(), of_pair.begin(), of_pair.end());
+  return all;
+}
+
 }  // namespace
 
 NoiseOnDevice::NoiseOnDevice(Device& device, const Points& all, const NoiseShape& noise, std::int64_t elements)
@@ -16,6 +22,7 @@ NoiseOnDevice::NoiseOnDevice(Device& device, const Points& all, const NoiseShape
       elements_(elements),
       x_(device, all.x.data),
       index_(device, keys(all.index)),
+      draws_(device, keys_of_pairs(all.draws)),
       by_element_(noise.by_element()) {
   if (by_element_ && !by_element_->deviations.empty()) deviations_ = Array<float>(device, by_element_->deviations);
 }
@@ -24,6 +31,8 @@ Copies NoiseOnDevice::on_device(const CopyRange& copies) const {
   Copies there;
   there.x = x_.data();
   there.index = index_.data();
+  there.draws = copies.of_pairs && !points.draws.empty() ? draws_.data() : nullptr;
+  there.points = points.size();
   there.elements = elements_;
   there.first = copies.first;
   there.count = copies.count;
@@ -55,7 +64,7 @@ void NoiseOnDevice::draw_on_the_host(const CopyRange& copies, float* to) const {
   std::vector<float> by_element(static_cast<std::size_t>(lanes * elements_)), by_lane(by_element.size());
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     const std::int64_t point = copies.point(lane);
-    index[lane] = static_cast<std::uint32_t>(points.index[point]);
+    index[lane] = static_cast<std::uint32_t>(position(copies, lane));
     sample[lane] = static_cast<std::uint32_t>(copies.sample(lane));
     for (std::int64_t e = 0; e < elements_; ++e) by_element[e * lanes + lane] = points.x.data[point * elements_ + e];
   }

@@ -35,6 +35,7 @@ class NoiseOnDevice final : public PlacedPoints {
   std::int64_t elements_;
   Array<float> x_;              // [points][elements]
   Array<std::uint32_t> index_;  // [points]
+  Array<std::uint32_t> draws_;  // [pairs][points]
   std::optional<ElementNoise> by_element_;
   Array<float> deviations_;
 };

@@ -10,7 +10,8 @@ using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const
 EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_stratified, estimate_adf, estimate_taylor, estimate_taylor_mvs,
     estimate_mmse, estimate_mmse_mvs, estimate_mmse_centered, estimate_mmse_loo, estimate_to_half_width, estimate_decision,
     estimate_probit, estimate_probit_pooled, estimate_probit_learned, estimate_probit_shared, estimate_regression,
-    estimate_regression_pooled, estimate_regression_adf, estimate_subset, estimate_quadrature, estimate_softmax;
+    estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned, estimate_subset, estimate_quadrature,
+    estimate_softmax;
 
 namespace {
 
@@ -185,6 +186,16 @@ constexpr EstimatorDefinition kEstimators[] = {
      .smoothing = Smoothing::probabilities,
      .scope = Scope::block,
      .estimate = estimate_regression_pooled,
+     .passes = passes_sampled},
+    {.name = "regression",
+     .variant = "learned",
+     .summary = "regression whose residuals share draws of the noise and are learned from all points of a block",
+     .parameter = Parameter::samples,
+     .least = 16,
+     .needs = Needs::gradients,
+     .scope = Scope::block,
+     .shares_noise = true,
+     .estimate = estimate_regression_learned,
      .passes = passes_sampled},
     {.name = "adf",
      .summary = "normal CDF with straight boundaries, from moments propagated layer by layer",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins with
-// covariances pooled over points for few copies, gradients of the mean under the noise from a hundred forwards on, and subset
-// simulation if a pilot finds that failure is too rare for the budget. Events other than the survival of the target are counted.
-// The row names what was used.
+// covariances from all points for few copies, gradients of the mean under the noise from a hundred forwards on, draws of the
+// noise that points share if there are enough of them, and subset simulation if a pilot finds that failure is too rare for the
+// budget. Events other than the survival of the target are counted. The row names what was used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGradientsPay = 50;      ///< below, gradients and their projections take most of the budget
-constexpr std::int64_t kPropagationPays = 100;  ///< the same for moment propagation
+constexpr std::int64_t kGradientsPay = 50;  ///< below, gradients and their projections take most of the budget
 constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< with fewer expected among all copies, subset simulation is more accurate
@@ -21,17 +20,9 @@ constexpr double kFewFailures = 10;  ///< with fewer expected among all copies, 
 // With many classes, a covariance of logits per point takes too much memory; with many copies, pooling gains nothing.
 constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
 
-// Few points say little about what a draw does to all of them, and with many copies gradients say more.
+// Few points say little about what a draw does to all of them; with many copies, each point's own say enough.
 constexpr std::size_t kLeastPointsToShare = 60;
-constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 150;
-
-// Whether every operator has a moment rule, found by trying one point's gradient.
-bool propagates(Executor& executor, const Points& points, const Noise& noise) {
-  const std::int64_t rival = points.target[0] == 0 ? 1 : 0;
-  const auto tried = executor.project(slice(points, 0, 1), {{rival}}, noise, 0, 0, Around::noise);
-  if (!tried && tried.error().code != ErrorCode::unsupported) throw tried.error();
-  return static_cast<bool>(tried);
-}
+constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 500;
 
 // Whether estimates of this many points get better if they share draws of the noise.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {
@@ -41,10 +32,12 @@ bool shares(const Executor& executor, std::size_t points, const Noise& noise, st
 
 // The estimator for failures that are not rare. Gradients are useless for trees and signs, and for noise that is not Gaussian.
 EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget, bool share) {
+  const bool gradients =
+      noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1 && !executor.piecewise_constant();
+  if (share && gradients && budget >= kPropagationPays) return parse_estimator(fmt::format("regression:{}:learned", budget));
   if (share) return parse_estimator(fmt::format("probit:{}:shared", budget));
   const std::string pooled = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool ? ":pooled" : "";
-  const bool gradients = noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1;
-  if (budget < kGradientsPay || !gradients || executor.piecewise_constant())
+  if (budget < kGradientsPay || !gradients)
     return parse_estimator(fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled));
   const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);
   return parse_estimator(fmt::format("regression:{}{}", budget, propagation ? ":adf" : pooled));

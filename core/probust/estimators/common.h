@@ -55,6 +55,12 @@ struct Reading {
 /// the sum over the others. For per_class, also each class's probability.
 std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading);
 
+/// Whether every operator has a moment rule for this noise, found by trying one point's gradient.
+bool propagates(Executor& executor, const Points& points, const Noise& noise);
+
+/// From this cost on, gradients of the mean under the noise are worth their price.
+inline constexpr std::int64_t kPropagationPays = 100;
+
 /// From this budget on, auto:N runs a pilot to find the points where failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probust/estimators/common.h"
 #include "probust/estimators/logit_covariance.h"
 #include "probust/noise/noise.h"
 
@@ -15,6 +16,9 @@ constexpr double kWidths[] = {0.1, 0.4};            // of the Gaussian similarit
 constexpr Eigen::Index kElements = 4096;            // of a point's values, at most: enough for a cosine
 constexpr double kLeastShape = 0.03;                // of the eigenvalues of a whitened shape, whose mean is about 1
 constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
+constexpr std::uint32_t kDraws = 12;                // from the posterior, for a standard error
+constexpr double kStandardErrors = 2;               // by which the dispersion of counts may exceed that of normal margins
+constexpr std::size_t kAsked = 64;                  // points whose counts are compared with their own moments
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
 // [which, elements] rows in double precision; of large rows, kElements elements at even distances.
@@ -253,6 +257,52 @@ MarginMoments LearnedMargins::draw(std::int64_t i, MarginMoments centre, std::ui
   centre.mean += margins_of_logits(back_ * error, targets_[i]);
   centre.covariance *= std::exp(std::sqrt(log_size_.variances[k] + shape_.variances[k]) * random.normal());
   return centre;
+}
+
+double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Eigen::MatrixXd& known, const Pairs& pairs,
+                      std::int64_t target) {
+  const Rivals rivals = some_rivals(pairs, target, most_threatening(pairs));
+  const MarginMoments centre = learned.moments(i);
+  double sum = 0, squares = 0;
+  for (std::uint32_t k = 0; k < kDraws; ++k) {
+    const MarginMoments all = learned.draw(i, centre, k);
+    const Eigen::MatrixXd covariance = all.covariance(rivals.rows, rivals.rows) + known(rivals.rows, rivals.rows);
+    const double z = rough_z({all.mean(rivals.rows), covariance}, rivals.target);
+    sum += z;
+    squares += z * z;
+  }
+  const double mean = sum / kDraws;
+  return std::sqrt(std::max(0.0, squares / kDraws - mean * mean) * kDraws / (kDraws - 1));
+}
+
+bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {
+  const auto n = static_cast<double>(copies);
+  double squares = 0, expected = 0, expected_squares = 0;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    if (!std::isfinite(estimates[i].p)) continue;
+    const double p = std::clamp(estimates[i].p, 0.5 / n, 1 - 0.5 / n), variance = p * (1 - p) / n;
+    squares += std::pow(static_cast<double>(kept[i]) / n - estimates[i].p, 2);
+    expected += variance;
+    expected_squares += variance * variance;
+  }
+  return squares > expected + kStandardErrors * std::sqrt(2 * expected_squares);
+}
+
+bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
+  const std::size_t step = (sampled.size() + kAsked - 1) / kAsked;
+  std::vector<Estimate> estimates;
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < sampled.size(); i += step) {
+    stop_if_asked(stop);
+    const Rivals rivals = decisive(sampled[i], targets[i]);
+    estimates.push_back(from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop));
+    kept.push_back(count_kept(sampled[i], targets[i]));
+  }
+  return !sampled.empty() && contradicted(estimates, kept, 2 * sampled[0].size());
+}
+
+std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes) {
+  return 2 * bytes_of_pairs(pairs, classes) + 48 * classes * classes + 96 * n;
 }
 
 }  // namespace probust

@@ -42,4 +42,21 @@ class LearnedMargins {
   Eigen::VectorXd mean_variance_;              // [learned] of the mean, averaged over the coordinates
 };
 
+/// The standard error of z = Phi^-1(p) of learned point i, from draws of its moments, by its nearest rivals. `known` [m, m] is
+/// the part of the covariance of its margins that was not learned; `pairs` has all of its margins.
+double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Eigen::MatrixXd& known, const Pairs& pairs,
+                      std::int64_t target);
+
+/// Whether counts of `copies` copies scatter more about the probabilities than counts of copies with normal margins do. The
+/// expected square of their difference is at most p (1 - p) / copies, because an efficient estimate is uncorrelated with its
+/// difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica 1978).
+bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
+
+/// Whether the counts of some of the points contradict normal margins with the moments of their own pairs. Cheap enough to ask
+/// before more is computed.
+bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop);
+
+/// What an estimator that learns may hold of each of n points, in bytes.
+std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes);
+
 }  // namespace probust

@@ -7,6 +7,8 @@
 // With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0],
 // eta ~ N(0, B Bᵀ + (1 - a²) S_r): a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,
 // section 6.4). regression:N:pooled shrinks the covariance B Bᵀ + S_r towards those of the other points of the block (pooling.h).
+// regression:N:learned learns S_r from them, shares draws, and takes margins as normal (learning.h): p = Phi(m; B Bᵀ + S_r). It
+// uses the gradients of the mean under the noise if there are enough copies and all operators have moment rules.
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -15,6 +17,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/learning.h"
 #include "probust/estimators/pair_statistics.h"
 #include "probust/estimators/pooling.h"
 #include "probust/normal/lanes.h"
@@ -300,6 +303,139 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
   return estimates;
 }
 
+// Pairs that are sampled first, and which margins get gradients: those of the rivals nearest to all of them.
+struct Chosen {
+  std::vector<Pairs> pairs;
+  std::vector<std::vector<std::int64_t>> rows, rivals;  // [points] as rows of the margins and as classes
+};
+
+Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients) {
+  Chosen chosen{std::move(pairs), {}, {}};
+  for (std::size_t i = 0; i < chosen.pairs.size(); ++i) {
+    std::vector<std::int64_t>& rows = chosen.rows.emplace_back(by_threat(chosen.pairs[i]));
+    rows.resize(static_cast<std::size_t>(gradients));
+    for (const std::int64_t row : rows) {
+      if (chosen.rivals.size() == i) chosen.rivals.emplace_back();
+      chosen.rivals[i].push_back(rival_of(row, targets[i]));
+    }
+  }
+  return chosen;
+}
+
+// Points whose draws are shared, unless their noise differs.
+struct SharedPoints {
+  Points points;
+  SharedNoise noise;
+};
+
+SharedPoints share(const Points& points, const Noise& noise, std::int64_t pairs) {
+  if (noise.shape->differs()) return {points, {}};
+  SharedNoise shared = share_noise(points.size(), pairs, points.seed, points.index[0]);
+  return {with_draws(points, shared), std::move(shared)};
+}
+
+// regression:N:learned. The residuals share draws and are learned from each other; what the gradients explain is each point's
+// own.
+class LearnedResiduals {
+ public:
+  LearnedResiduals(Evaluation& evaluation, const Noise& noise, std::int64_t cost)
+      : evaluation_(evaluation),
+        executor_(evaluation.executor()),
+        noise_(noise),
+        cost_(cost),
+        around_(cost >= kPropagationPays && propagates(executor_, evaluation.points(), noise) ? Around::noise : Around::point),
+        budget_(split(cost, executor_.classes(), around_)) {}
+
+  std::vector<Estimate> estimates() {
+    const std::int64_t n = evaluation_.points().size(), classes = executor_.classes();
+    check_all_fit(executor_, n, bytes_to_learn(n, budget_.pairs, classes) + 4 * bytes_of_pairs(budget_.pairs, classes));
+    shared_ = share(evaluation_.points(), noise_, cost_ / 2);
+    std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
+    if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop)) return pooled(std::move(pairs));
+    shared_.noise.draw.resize(std::min<std::size_t>(shared_.noise.draw.size(), budget_.pairs));
+    return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
+  }
+
+ private:
+  // All of the cost goes into pairs.
+  std::vector<Estimate> pooled(std::vector<Pairs> pairs) {
+    const std::vector<Pairs> more = executor_.pairs(shared_.points, noise_, cost_ / 2 - budget_.pairs, budget_.pairs).value();
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = joined(pairs[i], more[i]);
+    return estimates_from_pooled(evaluation_, pairs);
+  }
+
+  std::vector<Estimate> from(const Chosen& chosen) {
+    const std::vector<Fit> fits = fitted(chosen);
+    std::vector<Pairs> left;
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      left.push_back(fits[i].finite ? fits[i].left : chosen.pairs[i]);
+      kept.push_back(fits[i].kept);
+    }
+    const Points& points = shared_.points;
+    const LearnedMargins learned(left, points.target, points.x, evaluation_.logits(), shared_.noise);
+    std::vector<Estimate> estimates(fits.size());
+    for_points([&](std::int64_t i) {
+      if (!learned.learned(i))
+        return void(estimates[i] = conclude(fits[i], own_alone(executor_.classes() - 1), budget_.roughness, stop()));
+      MarginMoments moments = learned.moments(i);
+      moments.covariance += explained_covariance(fits[i]);
+      estimates[i] = from_moments(moments, points.target[i], stop());
+    });
+    if (contradicted(estimates, kept, 2 * budget_.pairs)) {
+      estimates = estimates_from_pooled(evaluation_, chosen.pairs);
+    } else {
+      for_points([&](std::int64_t i) {
+        if (learned.learned(i)) judge_learned(estimates[i], learned, i, fits[i], chosen.pairs[i]);
+      });
+    }
+    const std::int64_t each = around_ == Around::point ? 1 : 2;  // means and variances
+    for (Estimate& estimate : estimates) {
+      estimate.forwards = 2 * budget_.pairs + each;
+      estimate.backwards = budget_.gradients * each;
+    }
+    return estimates;
+  }
+
+  std::vector<Fit> fitted(const Chosen& chosen) {
+    const Points& points = shared_.points;
+    const std::vector<Projection> projections =
+        executor_.project(points, chosen.rivals, noise_, budget_.pairs, budget_.pairs, around_).value();
+    std::vector<Fit> fits(projections.size());
+    for_points([&](std::int64_t i) {
+      const std::int64_t target = points.target[i], kept = count_kept(chosen.pairs[i], target);
+      fits[i] = fit(all_rivals(chosen.pairs[i], target), kept, projections[i], chosen.rows[i], noise_.scale);
+    });
+    return fits;
+  }
+
+  void judge_learned(Estimate& estimate, const LearnedMargins& learned, std::int64_t i, const Fit& fit,
+                     const Pairs& pairs) const {
+    const Eigen::MatrixXd explained = explained_covariance(fit);
+    const double unexplained = fit.residual.trace(), share = unexplained / std::max(unexplained + explained.trace(), 1e-300);
+    const double std_error = std_error_of_z(learned, i, explained, pairs, shared_.points.target[i]);
+    judge(estimate, std_error, fit.kept, 2 * budget_.pairs, std::sqrt(share));
+  }
+
+  template <class Use>
+  void for_points(Use use) const {
+    parallel_for(shared_.points.size(), executor_.options().threads, [&](std::int64_t i, int) {
+      stop_if_asked(stop());
+      use(i);
+    });
+  }
+
+  const StopToken* stop() const { return &executor_.progress.stop; }
+
+  Evaluation& evaluation_;
+  Executor& executor_;
+  const Noise& noise_;
+  std::int64_t cost_;
+  Around around_;
+  Budget budget_;
+  SharedPoints shared_;
+};
+
 }  // namespace
 
 std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
@@ -312,6 +448,12 @@ std::vector<Estimate> estimate_regression_pooled(Evaluation& evaluation, const N
 
 std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   return by_regression(evaluation, noise, asked.samples, Around::noise, Learning::alone);
+}
+
+std::vector<Estimate> estimate_regression_learned(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  if (evaluation.points().size() == 0) return {};
+  if (evaluation.executor().classes() == 1) return estimate_regression(evaluation, noise, asked);
+  return LearnedResiduals(evaluation, noise, asked.samples).estimates();
 }
 
 }  // namespace probust

@@ -74,6 +74,14 @@ SharedNoise share_noise(std::int64_t points, std::int64_t pairs, std::uint64_t s
   return noise;
 }
 
+Points with_draws(Points points, const SharedNoise& noise) {
+  points.draws = noise.draw;
+  for (std::vector<std::int64_t>& of_pair : points.draws) {
+    for (std::int64_t& position : of_pair) position += points.index[0];
+  }
+  return points;
+}
+
 CommonErrors common_errors(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
                            const Eigen::VectorXd& variance, const SharedNoise& noise) {
   const auto n = static_cast<Eigen::Index>(even.size()), r = even[0].rows(), h = even[0].cols();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "probust/estimators/variance_components.h"
+#include "probust/exec/points.h"
 
 namespace probust {
 
@@ -28,6 +29,9 @@ struct SharedNoise {
 /// About kServed points share a draw. Depends only on the arguments; `position` is that of the block's first point in the data.
 inline constexpr std::int64_t kServed = 16;
 SharedNoise share_noise(std::int64_t points, std::int64_t pairs, std::uint64_t seed, std::int64_t position);
+
+/// The same points, with these draws.
+Points with_draws(Points points, const SharedNoise& noise);
 
 /// The errors of a block's means that shared draws reveal, and those that remain.
 struct CommonErrors {

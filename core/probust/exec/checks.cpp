@@ -2,6 +2,7 @@
 #include "probust/exec/checks.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace probust {
 
@@ -23,6 +24,13 @@ void check(const Executor& executor, const Points& points, const NoiseShape& sha
   check(executor, points);
   const auto last = std::max_element(points.index.begin(), points.index.end());
   shape.fit(element_count(executor.point_shape()), last == points.index.end() ? 0 : *last + 1);
+}
+
+void check_pairs(const Executor& executor, const Points& points, const NoiseShape& shape, std::int64_t pairs) {
+  check(executor, points, shape);
+  if (!points.draws.empty() && std::ssize(points.draws) < pairs)
+    throw Error{ErrorCode::usage, "points", "there are shared draws for " + std::to_string(points.draws.size()) + " pairs only",
+                "give them for " + std::to_string(pairs)};
 }
 
 void check(const Executor& executor, const Points& points) {

@@ -15,4 +15,7 @@ std::int64_t checked_rows(const Executor& executor, const Tensor& x);
 /// check(executor, points), and the noise must fit the points.
 void check(const Executor& executor, const Points& points, const NoiseShape& shape);
 
+/// The same, and if points share draws, these must be those of at least `pairs` pairs.
+void check_pairs(const Executor& executor, const Points& points, const NoiseShape& shape, std::int64_t pairs);
+
 }  // namespace probust

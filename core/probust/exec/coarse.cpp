@@ -139,33 +139,29 @@ class CoarseExecutor final : public Executor {
 
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
     return call([&] {
-      check(*this, points, *noise.shape);
-      return pairs_of(loops_, points, noise, count, first);
-    });
-  }
-
-  Result<std::vector<Pairs>> shared_pairs(const Points& points, const Noise& noise,
-                                          std::span<const std::vector<std::int64_t>> keys, std::int64_t first) override {
-    if (!lanes_->takes_keys()) return Executor::shared_pairs(points, noise, keys, first);
-    return call([&] {
-      check(*this, points, *noise.shape);
-      const SharedDraws* draws = noise.shape->additive() ? shared_draws() : nullptr;
-      if (draws != nullptr) return draws->pairs(points, noise, keys, first);
-      return pairs_of(loops_, points, noise, static_cast<std::int64_t>(keys.size()), first, keys);
+      check_pairs(*this, points, *noise.shape, first + count);
+      const SharedDraws* shared = points.draws.empty() || !noise.shape->additive() ? nullptr : shared_draws();
+      return shared != nullptr ? shared->pairs(points, noise, count, first) : pairs_of(loops_, points, noise, count, first);
     });
   }
 
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
     return call([&] {
-      check(*this, points, *noise.shape);
+      check_pairs(*this, points, *noise.shape, count);
       if (points.size() == 0) return std::vector<Projection>{};
-      const Sweep which = prepare(static_cast<std::int64_t>(rivals[0].size()), around, &noise);
+      const std::int64_t rows = std::ssize(rivals[0]);
+      const Sweep which = prepare(rows, around, &noise);
       std::vector<Projection> result(static_cast<std::size_t>(points.size()));
+      const bool by_draw = known == count && lanes_->reads_kept() && projects_by_draw(points, noise, rows);
+      std::vector<Eigen::MatrixXf> gradients(by_draw ? result.size() : 0);
       loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
-        probust::project(loops_, worker, which, slice(points, first, examples), std::span(rivals).subspan(first, examples), noise,
-                         {count, known}, std::span(result).subspan(first, examples));
+        const auto part = [&](auto& all) { return std::span(all).subspan(first, examples); };
+        probust::project(loops_, worker, which, slice(points, first, examples), part(rivals), noise,
+                         by_draw ? AskedPairs{0, 0} : AskedPairs{count, known}, part(result),
+                         by_draw ? part(gradients) : std::span<Eigen::MatrixXf>());
       });
+      if (by_draw) project_by_draw(loops_, points, noise, count, gradients, result);
       return result;
     });
   }

@@ -39,20 +39,6 @@ Result<std::unique_ptr<Averages>> Executor::averages(const Points& points, const
   return std::unique_ptr<Averages>(std::make_unique<AveragesAtOnce>(*this, points, noise, samples));
 }
 
-Result<std::vector<Pairs>> Executor::shared_pairs(const Points& points, const Noise& noise,
-                                                  std::span<const std::vector<std::int64_t>> keys, std::int64_t first) {
-  return guarded("model", [&] {
-    std::vector<Pairs> all = room_for_pairs(points.size(), classes() - 1, static_cast<std::int64_t>(keys.size()));
-    Points keyed = points;
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      const auto number = static_cast<std::int64_t>(k);
-      keyed.index = keys[k];
-      put_pairs(pairs(keyed, noise, 1, first + number).value(), number, all);
-    }
-    return all;
-  });
-}
-
 Result<std::vector<KindTime>> Executor::profile(const Points&, bool) { return std::vector<KindTime>{}; }
 
 }  // namespace probust

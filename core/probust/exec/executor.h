@@ -116,15 +116,10 @@ class Executor {
                                                                 std::int64_t first = 0) = 0;
 
   /// The margins of pairs first .. first + count - 1 of noisy copies of each point. Additive noise (noise.h) is drawn once per
-  /// pair.
+  /// pair. If points share draws, and the classifier begins with a linear layer, its product with a draw is computed once for all
+  /// of them.
   virtual Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count,
                                            std::int64_t first = 0) = 0;
-
-  /// Pairs first .. first + keys.size() - 1 of points that share draws: pair first + k of point i has the noise that `pairs`
-  /// would draw at position keys[k][i] of the data, keys [pairs][N]. Costs less than `pairs` if the noise is additive and the
-  /// classifier begins with a linear layer, whose product with a draw is then computed once for all points.
-  virtual Result<std::vector<Pairs>> shared_pairs(const Points& points, const Noise& noise,
-                                                  std::span<const std::vector<std::int64_t>> keys, std::int64_t first = 0);
 
   /// Projects the noise of pairs 0 .. count - 1 on the gradients of the margins over `rivals` [N][k] (classes, not rows; k is the
   /// same for every point), and computes the margins of pairs `known` .. count - 1. Costs 2 (count - known) forwards per point,

@@ -145,8 +145,6 @@ class HostLanes final : public Lanes {
     placed.shape.add({placed.points.seed, own.points, own.samples}, elements_, static_cast<float>(copies.scale), x);
   }
 
-  bool takes_keys() const override { return true; }
-
   void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
     float* const x = workers_[worker].inputs.data();
     change_lanes(placed, copies, elements_, x, [](float old, float value) { return value - (old - value); });
@@ -346,6 +344,13 @@ class HostLanes final : public Lanes {
           rows_along(u[i], placed.points.x.data.data() + i * elements_, own.inputs.data() + from, to - from, copies.lanes);
     });
     return all;
+  }
+
+  bool reads_kept() const override { return true; }
+
+  void read_kept(int worker, std::span<Eigen::MatrixXf> to) override {
+    const std::vector<RowMatrix>& raw = workers_[worker].kept_as(Kept::raw);
+    for (std::size_t b = 0; b < to.size(); ++b) to[b] = raw[b].cast<float>();
   }
 
   void drop_kept(int worker) override {

@@ -22,6 +22,7 @@ struct CopyRange {
   std::int64_t first = 0, count = 1, begin = 0, lanes = 0;
   double scale = 1;  ///< of the noise; negative for its antithetic draws
   int stride = 1, offset = 0;
+  bool of_pairs = false;  ///< copy c belongs to pair first + c, whose draw points may share
 
   std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
   std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
@@ -35,15 +36,15 @@ struct PlacedPoints {
   virtual ~PlacedPoints() = default;
   PlacedPoints(const PlacedPoints&) = delete;
   PlacedPoints& operator=(const PlacedPoints&) = delete;
-  /// The position in the data whose noise a lane gets: its point's, or that of its own key.
+
+  /// The position in the data that is part of the key of a lane's noise.
   std::int64_t position(const CopyRange& copies, std::int64_t lane) const {
     const std::int64_t i = copies.point(lane);
-    return copy_keys.empty() ? points.index[i] : copy_keys[copies.copy(lane)][i];
+    return copies.of_pairs && !points.draws.empty() ? points.draws[copies.first + copies.copy(lane)][i] : points.index[i];
   }
 
   const Points& points;
   const NoiseShape& shape;
-  std::span<const std::vector<std::int64_t>> copy_keys{};  ///< [copies][points], for lanes that take them; empty: none
 };
 
 /// The cotangents of a sweep, `rows` for each example: of its margins f_t - f_i, or of the logits themselves.
@@ -127,8 +128,6 @@ class Lanes {
   /// Points [count, elements] as they are.
   virtual void load(int worker, const float* points, std::int64_t count) = 0;
   virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
-  /// Whether copies may have keys.
-  virtual bool takes_keys() const { return false; }
   /// Announces the next draw, for devices that can draw while they run.
   virtual void draw_soon(int /*worker*/, const PlacedPoints& /*placed*/, const CopyRange& /*copies*/) {}
   /// Mirrors the copies in the lanes at their points.
@@ -184,6 +183,9 @@ class Lanes {
   virtual std::vector<Eigen::MatrixXd> grams(int worker, Kept which) = 0;
   /// [rows, copies] of the raw gradients of each copy's point along the copy's noise.
   virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// Whether they can be read, and the raw ones of each example [rows, elements].
+  virtual bool reads_kept() const { return false; }
+  virtual void read_kept(int /*worker*/, std::span<Eigen::MatrixXf> /*to*/) {}
   /// Frees the kept gradients, if that is not done by the next sweep.
   virtual void drop_kept(int /*worker*/) {}
 };

@@ -10,11 +10,9 @@ std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int6
   return std::vector<Pairs>(static_cast<std::size_t>(n), one);
 }
 
-void put_pairs(const std::vector<Pairs>& some, std::int64_t first, std::vector<Pairs>& all) {
-  for (std::size_t i = 0; i < some.size(); ++i) {
-    all[i].plus.middleCols(first, some[i].size()) = some[i].plus;
-    all[i].minus.middleCols(first, some[i].size()) = some[i].minus;
-  }
+void put_pairs(const Pairs& some, std::int64_t first, Pairs& all) {
+  all.plus.middleCols(first, some.size()) = some.plus;
+  all.minus.middleCols(first, some.size()) = some.minus;
 }
 
 std::int64_t argmax(std::span<const float> logits) {

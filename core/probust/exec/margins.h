@@ -54,8 +54,8 @@ struct Pairs {
 /// Room for `count` pairs of each of n points.
 std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int64_t count);
 
-/// Writes `some` pairs of each point to `all`, from column `first` on.
-void put_pairs(const std::vector<Pairs>& some, std::int64_t first, std::vector<Pairs>& all);
+/// Writes `some` pairs of a point to `all`, from column `first` on.
+void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 
 /// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
 struct Projection {

@@ -6,7 +6,7 @@ namespace {
 
 // The first copies of pairs. If the noise cannot be mirrored, each pair takes two samples.
 CopyRange first_of_pairs(const Noise& noise, std::int64_t first, std::int64_t count) {
-  return {.first = first, .count = count, .scale = noise.scale, .stride = noise.shape->mirrored() ? 1 : 2};
+  return {.first = first, .count = count, .scale = noise.scale, .stride = noise.shape->mirrored() ? 1 : 2, .of_pairs = true};
 }
 
 // Overwrites the first copies with the second ones. Additive noise is reflected at x instead of drawn again.
@@ -42,9 +42,8 @@ void run_pairs(Lanes& lanes, const PlacedPoints& placed, const CopyRange& copies
 }  // namespace
 
 std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
-                            std::int64_t first, std::span<const std::vector<std::int64_t>> keys) {
+                            std::int64_t first) {
   const auto placed = loops.lanes().place(points, *noise.shape);
-  placed->copy_keys = keys;
   std::vector<Pairs> result = room_for_pairs(points.size(), loops.rivals(), count);
   loops.for_copies(*placed, first_of_pairs(noise, first, count), [&](const CopyRange& copies, int worker, const auto& meanwhile) {
     run_pairs(loops.lanes(), *placed, copies, worker, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
@@ -54,7 +53,7 @@ std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const 
 
 void project(const LaneLoops& loops, int worker, const Sweep& which, const Points& points,
              std::span<const std::vector<std::int64_t>> rivals, const Noise& noise, AskedPairs asked,
-             std::span<Projection> result) {
+             std::span<Projection> result, std::span<Eigen::MatrixXf> gradients) {
   Lanes& lanes = loops.lanes();
   const std::int64_t count = points.size(), rows = static_cast<std::int64_t>(rivals[0].size());
   const auto placed = lanes.place(points, *noise.shape);
@@ -87,6 +86,7 @@ void project(const LaneLoops& loops, int worker, const Sweep& which, const Point
   };
   project_pairs(0, asked.known, false);
   project_pairs(asked.known, asked.count - asked.known, true);
+  if (!gradients.empty()) lanes.read_kept(worker, gradients);
   lanes.drop_kept(worker);
 }
 

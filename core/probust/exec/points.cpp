@@ -8,25 +8,42 @@ namespace probust {
 void require_equal_lengths(const Points& points) {
   if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
     throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+  for (const std::vector<std::int64_t>& of_pair : points.draws) {
+    if (of_pair.size() != points.index.size())
+      throw Error{ErrorCode::usage, "points", "the draws of a pair are not one for each point", ""};
+  }
 }
+
+namespace {
+
+// `part` takes what belongs to some points from a list with one element per point.
+template <class Part>
+Points chosen(const Points& points, Tensor x, const Part& part) {
+  Points some{std::move(x), part(points.index), part(points.target), points.seed};
+  some.draws.reserve(points.draws.size());
+  for (const std::vector<std::int64_t>& of_pair : points.draws) some.draws.push_back(part(of_pair));
+  return some;
+}
+
+}  // namespace
 
 Points slice(const Points& points, std::int64_t first, std::int64_t count) {
   require_equal_lengths(points);
   const auto part = [&](const std::vector<std::int64_t>& all) {
     return std::vector<std::int64_t>(all.begin() + first, all.begin() + first + count);
   };
-  return {rows(points.x, first, count), part(points.index), part(points.target), points.seed};
+  return chosen(points, rows(points.x, first, count), part);
 }
 
 Points select(const Points& points, std::span<const std::int64_t> which) {
   require_equal_lengths(points);
   const auto part = [&](const std::vector<std::int64_t>& all) {
-    std::vector<std::int64_t> chosen;
-    chosen.reserve(which.size());
-    for (const std::int64_t i : which) chosen.push_back(all[i]);
-    return chosen;
+    std::vector<std::int64_t> some;
+    some.reserve(which.size());
+    for (const std::int64_t i : which) some.push_back(all[i]);
+    return some;
   };
-  return {rows(points.x, which), part(points.index), part(points.target), points.seed};
+  return chosen(points, rows(points.x, which), part);
 }
 
 }  // namespace probust

@@ -15,11 +15,14 @@ struct Points {
   std::vector<std::int64_t> index;   ///< [N] position in the data: part of the noise's key
   std::vector<std::int64_t> target;  ///< [N] the class t that has to survive
   std::uint64_t seed = 0;
+  /// Empty; or [pairs][N], if points share draws of the noise: for each pair of noisy copies, the position that is part of the
+  /// key in place of `index`. Used by Executor::pairs and Executor::project.
+  std::vector<std::vector<std::int64_t>> draws{};
 
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
 };
 
-/// Throws Error{usage} unless x, index and target have the same length.
+/// Throws Error{usage} unless x, index, target and each pair's draws have the same length.
 void require_equal_lengths(const Points& points);
 
 /// Points first .. first + count - 1. Throws as require_equal_lengths does.

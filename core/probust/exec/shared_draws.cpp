@@ -18,6 +18,9 @@ constexpr std::int64_t kBytes = 16;  // per value between the parts: of a point,
 
 constexpr std::int64_t kPairs = 4;  // of each point that run together: many lanes, of which one draw is in the cache
 
+constexpr std::int64_t kMostGradients = std::int64_t{1} << 23;  // values, of all points: as much memory as a block of draws
+constexpr std::int64_t kPointsTogether = 32;
+
 Tensor zeros(std::int64_t count, const Shape& point) {
   Shape shape = point;
   shape.insert(shape.begin(), count);
@@ -51,17 +54,16 @@ struct Draws {
   std::vector<std::vector<std::int64_t>> of_pair;  // [pairs][points] positions in `keys`
 };
 
-Draws draws_of(std::span<const std::vector<std::int64_t>> keys, std::int64_t first, std::int64_t count) {
+Draws draws_of(std::span<const std::vector<std::int64_t>> keys) {
   Draws draws;
-  for (const std::vector<std::int64_t>& of_pair : keys)
-    draws.keys.insert(draws.keys.end(), of_pair.begin() + first, of_pair.begin() + first + count);
+  for (const std::vector<std::int64_t>& of_pair : keys) draws.keys.insert(draws.keys.end(), of_pair.begin(), of_pair.end());
   std::sort(draws.keys.begin(), draws.keys.end());
   draws.keys.erase(std::unique(draws.keys.begin(), draws.keys.end()), draws.keys.end());
-  for (const std::vector<std::int64_t>& of_pair : keys) {
-    std::vector<std::int64_t>& places = draws.of_pair.emplace_back();
-    for (std::int64_t i = first; i < first + count; ++i)
-      places.push_back(std::lower_bound(draws.keys.begin(), draws.keys.end(), of_pair[i]) - draws.keys.begin());
-  }
+  const auto place = [&](std::int64_t key) {
+    return std::lower_bound(draws.keys.begin(), draws.keys.end(), key) - draws.keys.begin();
+  };
+  for (const std::vector<std::int64_t>& of_pair : keys)
+    std::transform(of_pair.begin(), of_pair.end(), std::back_inserter(draws.of_pair.emplace_back()), place);
   return draws;
 }
 
@@ -93,6 +95,31 @@ Tensor moved_by(Executor& first, const Tensor& unmoved, const Tensor& e) {
 
 }  // namespace
 
+bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows) {
+  return !points.draws.empty() && noise.shape->additive() && rows * points.x.size() <= kMostGradients;
+}
+
+void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
+                     std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result) {
+  const std::int64_t n = points.size();
+  for (Projection& each : result) each.along.resize(each.along.rows(), count);
+  for (std::int64_t k = 0; k < count; k += kPairs) {
+    loops.stop_if_asked();
+    const std::int64_t pairs = std::min(kPairs, count - k);
+    const Draws draws = draws_of(std::span(points.draws).subspan(k, pairs));
+    const Tensor e = drawn(noise, draws.keys, points.seed, k, pairs, loops.lanes().point_shape());
+    loops.for_chunks(n, kPointsTogether, [&](std::int64_t first, std::int64_t some, int) {
+      for (std::int64_t i = first; i < first + some; ++i) {
+        for (std::int64_t p = 0; p < pairs; ++p) {
+          const auto row = e.row(p * std::ssize(draws.keys) + draws.of_pair[p][i]);
+          const Eigen::Map<const Eigen::VectorXf> moved(row.data(), std::ssize(row));
+          result[i].along.col(k + p) = (gradients[i] * moved).cast<double>();
+        }
+      }
+    });
+  }
+}
+
 std::unique_ptr<SharedDraws> SharedDraws::of(Lanes& lanes, const AffineStart& start, Progress& progress) {
   try {
     auto first = lanes.of_part(start.first, kShare), rest = lanes.of_part(start.rest, kShare);
@@ -105,25 +132,21 @@ std::unique_ptr<SharedDraws> SharedDraws::of(Lanes& lanes, const AffineStart& st
   }
 }
 
-std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, std::span<const std::vector<std::int64_t>> keys,
-                                      std::int64_t first) const {
-  const std::int64_t m = rest_->classes() - 1, count = static_cast<std::int64_t>(keys.size());
+std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) const {
   const Tensor unmoved = first_->logits(zeros(1, first_->point_shape())).value();
   const std::int64_t together = std::max<std::int64_t>(1, first_->options().memory / (unmoved.size() * kBytes));
-  std::vector<Pairs> all = room_for_pairs(points.size(), m, count);
+  std::vector<Pairs> all = room_for_pairs(points.size(), rest_->classes() - 1, count);
   for (std::int64_t begin = 0; begin < points.size(); begin += together) {
-    Points some = slice(points, begin, std::min(together, points.size() - begin));
-    some.x = first_->logits(some.x).value();
+    const Points own = slice(points, begin, std::min(together, points.size() - begin));
+    Points z{first_->logits(own.x).value(), own.index, own.target, own.seed};
     for (std::int64_t k = 0; k < count; k += kPairs) {
       const std::int64_t pairs = std::min(kPairs, count - k);
-      const Draws draws = draws_of(keys.subspan(k, pairs), begin, some.size());
-      const Tensor e = drawn(noise, draws.keys, points.seed, first + k, pairs, first_->point_shape());
-      const auto moved = std::make_shared<const MovedOutputs>(moved_by(*first_, unmoved, e), std::ssize(draws.keys));
-      const std::vector<Pairs> some_pairs = rest_->shared_pairs(some, {moved, 1.0}, draws.of_pair).value();
-      for (std::int64_t i = 0; i < some.size(); ++i) {
-        all[begin + i].plus.middleCols(k, pairs) = some_pairs[i].plus;
-        all[begin + i].minus.middleCols(k, pairs) = some_pairs[i].minus;
-      }
+      Draws draws = draws_of(std::span(own.draws).subspan(first + k, pairs));
+      const Tensor e = drawn(noise, draws.keys, own.seed, first + k, pairs, first_->point_shape());
+      const Noise moved{std::make_shared<const MovedOutputs>(moved_by(*first_, unmoved, e), std::ssize(draws.keys)), 1.0};
+      z.draws = std::move(draws.of_pair);
+      const std::vector<Pairs> some = rest_->pairs(z, moved, pairs).value();
+      for (std::int64_t i = 0; i < own.size(); ++i) put_pairs(some[i], k, all[begin + i]);
     }
   }
   return all;

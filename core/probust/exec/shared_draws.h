@@ -7,19 +7,26 @@
 #include <vector>
 
 #include "probust/exec/affine_start.h"
-#include "probust/exec/lanes.h"
+#include "probust/exec/lane_loops.h"
 
 namespace probust {
 
-/// Executor::shared_pairs for additive noise and classifiers with an affine start (affine_start.h).
+/// Whether project_by_draw may project the noise of shared draws on so many gradients of each point: it holds all of them.
+bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
+
+/// Projection::along for pairs 0 .. count - 1 of points that share draws of additive noise, from their gradients [points][rows,
+/// elements]. Draws each pair once for all points.
+void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
+                     std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result);
+
+/// Executor::pairs of points that share draws of additive noise, for classifiers with an affine start (affine_start.h).
 class SharedDraws {
  public:
   /// On lanes of the same device; null if it has none for parts of the classifier, or too little memory for them. Passes of the
   /// rest count as those of `progress`.
   static std::unique_ptr<SharedDraws> of(Lanes& lanes, const AffineStart& start, Progress& progress);
 
-  std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::span<const std::vector<std::int64_t>> keys,
-                           std::int64_t first) const;
+  std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) const;
 
  private:
   SharedDraws(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest)

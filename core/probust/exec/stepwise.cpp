@@ -51,7 +51,7 @@ class QuestionKey {
     for (std::size_t i = 0; i < list.size(); i += list.size() / kMost + 1) add(list[i]);
   }
   void add(const Tensor& x) { with(x.shape, x.data); }
-  void add(const Points& points) { with(points.x, points.index, points.target, points.seed); }
+  void add(const Points& points) { with(points.x, points.index, points.target, points.seed, points.draws); }
   void add(const NoiseShape& shape) { add(std::string_view(shape.name())); }
   void add(const Noise& noise) { with(*noise.shape, noise.scale); }
 
@@ -263,38 +263,20 @@ Result<std::vector<std::vector<std::int64_t>>> StepwiseExecutor::sample(const Po
   });
 }
 
-// A question whose units are pairs.
-template <class Part>
-std::vector<Pairs> StepwiseExecutor::ask_pairs(std::uint64_t key, const Points& points, std::int64_t count, Part part) {
+std::vector<Pairs> StepwiseExecutor::ask_pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) {
+  const auto part = [&](std::int64_t from, std::int64_t some) { return inner_.pairs(points, noise, some, first + from); };
   const auto add = [&](std::vector<Pairs>& all, const std::vector<Pairs>& some, std::int64_t from) {
     if (from == 0) all = room_for_pairs(points.size(), inner_.classes() - 1, count);
-    put_pairs(some, from, all);
+    for (std::size_t i = 0; i < some.size(); ++i) put_pairs(some[i], from, all[i]);
   };
+  const QuestionKey key = QuestionKey("pairs").with(points, noise, count, first);
   return ask<std::vector<Pairs>>(key, count, points.size(), part, add);
 }
 
 Result<std::vector<Pairs>> StepwiseExecutor::pairs(const Points& points, const Noise& noise, std::int64_t count,
                                                    std::int64_t first) {
   if (unlimited()) return inner_.pairs(points, noise, count, first);
-  return guarded("points", [&] {
-    const QuestionKey key = QuestionKey("pairs").with(points, noise, count, first);
-    return ask_pairs(key, points, count,
-                     [&](std::int64_t from, std::int64_t some) { return inner_.pairs(points, noise, some, first + from); });
-  });
-}
-
-// An external engine is asked for one pair at a time.
-Result<std::vector<Pairs>> StepwiseExecutor::shared_pairs(const Points& points, const Noise& noise,
-                                                          std::span<const std::vector<std::int64_t>> keys, std::int64_t first) {
-  if (unlimited()) return inner_.shared_pairs(points, noise, keys, first);
-  if (external_ != nullptr) return Executor::shared_pairs(points, noise, keys, first);
-  return guarded("points", [&] {
-    QuestionKey key = QuestionKey("shared pairs").with(points, noise, first);
-    for (const std::vector<std::int64_t>& of_pair : keys) key.with(of_pair);
-    return ask_pairs(key, points, static_cast<std::int64_t>(keys.size()), [&](std::int64_t from, std::int64_t some) {
-      return inner_.shared_pairs(points, noise, keys.subspan(from, some), first + from);
-    });
-  });
+  return guarded("points", [&] { return ask_pairs(points, noise, count, first); });
 }
 
 // First the gradients of all points and the projected noise of their copies, then the copies' margins in parts, which draws their
@@ -311,7 +293,7 @@ Result<std::vector<Projection>> StepwiseExecutor::project(const Points& points,
       return inner_.project(some, theirs, noise, count, count, around);
     });
     if (known == count) return all;
-    std::vector<Pairs> margins = pairs(points, noise, count - known, known).value();
+    std::vector<Pairs> margins = ask_pairs(points, noise, count - known, known);
     for (std::size_t i = 0; i < margins.size(); ++i) all[i].pairs = std::move(margins[i]);
     return all;
   });

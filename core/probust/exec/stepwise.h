@@ -52,8 +52,6 @@ class StepwiseExecutor final : public Executor {
   Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
                                                         std::int64_t first) override;
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override;
-  Result<std::vector<Pairs>> shared_pairs(const Points& points, const Noise& noise,
-                                          std::span<const std::vector<std::int64_t>> keys, std::int64_t first) override;
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
                                           const Noise& noise, std::int64_t count, std::int64_t known, Around around) override;
   normal::ProblemSolver* normal_solver() override { return inner_.normal_solver(); }
@@ -78,8 +76,7 @@ class StepwiseExecutor final : public Executor {
   T ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
   template <class T, class Part>
   std::vector<T> ask_points(std::uint64_t key, const Points& points, Part part);
-  template <class Part>
-  std::vector<Pairs> ask_pairs(std::uint64_t key, const Points& points, std::int64_t count, Part part);
+  std::vector<Pairs> ask_pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first);
   const Averages& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
   std::int64_t chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const;
   bool unlimited() const;

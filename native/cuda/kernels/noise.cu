@@ -28,7 +28,7 @@ struct Draw {
     const std::int64_t point = copies.point(lane);
     const PhiloxKey key{static_cast<std::uint32_t>(noise.seed), static_cast<std::uint32_t>(noise.seed >> 32)};
     float z[4];
-    unit_draws(philox({static_cast<std::uint32_t>(quad), copies.sample(lane), copies.index[point], 0}, key), z);
+    unit_draws(philox({static_cast<std::uint32_t>(quad), copies.sample(lane), copies.position(lane), 0}, key), z);
     const float* deviations = noise.deviations + (noise.varies ? copies.index[point] * copies.elements : 0);
     for (int k = 0; k < 4 && quad * 4 + k < copies.elements; ++k) {
       const std::int64_t e = quad * 4 + k;
