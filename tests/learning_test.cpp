@@ -310,20 +310,22 @@ TEST(Learning, IntervalsOfMeansCover) {
   };
   const double truth = mean_of(Learners(test::small_cnn(), test::random_tensor({20000, 1, 8, 8}, random))("mc:60"));
   constexpr int kSeeds = 100, kPoints = 80;
-  int covered = 0;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const std::vector<Estimate> estimates =
-        Learners(test::small_cnn(), test::random_tensor({kPoints, 1, 8, 8}, random), seed)("probit:12:shared");
-    std::vector<Row> rows(kPoints);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i].estimator = "probit:12:shared";
-      rows[i].estimate = estimates[i];
+  for (const char* text : {"probit:12:shared", "regression:24:learned"}) {
+    int covered = 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      const std::vector<Estimate> estimates =
+          Learners(test::small_cnn(), test::random_tensor({kPoints, 1, 8, 8}, random), seed)(text);
+      std::vector<Row> rows(kPoints);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i].estimator = text;
+        rows[i].estimate = estimates[i];
+      }
+      const RowGroup group = grouped(rows)[0];
+      const MeanInterval mean = mean_probability(group.p(), 0.95, group.common_variance());
+      covered += mean.low <= truth && truth <= mean.high ? 1 : 0;
     }
-    const RowGroup group = grouped(rows)[0];
-    const MeanInterval mean = mean_probability(group.p(), 0.95, group.common_variance());
-    covered += mean.low <= truth && truth <= mean.high ? 1 : 0;
+    EXPECT_GE(covered, 90) << text;  // 95 expected, with a standard deviation of 2.2
   }
-  EXPECT_GE(covered, 90);  // 95 expected, with a standard deviation of 2.2
 }
 
 // Points with noise of their own cannot share it.
