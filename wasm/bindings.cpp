@@ -5,8 +5,10 @@
 
 #include <limits>
 
+#include "analysis.h"
 #include "calls.h"
 #include "convert.h"
+#include "probust/estimators/pooling.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/append.h"
 
@@ -91,7 +93,8 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// A model run by another engine, which reports its input shape and classes: this module does the rest.
+// A model run by another engine, which reports its input shape and classes: this module does the rest. `bytes` is empty if it is
+// not an ONNX model.
 val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -99,7 +102,7 @@ val load_external(const val& bytes, const val& given) {
     const Shape input = options.extents("inputShape");
     const std::int64_t classes = options.integer("classes", 1, 1);
     const std::string engine = options.text("engine", "");
-    const Model model{summarize_onnx(std::as_bytes(std::span(buffer))).value(),
+    const Model model{buffer.empty() ? ModelSummary{} : summarize_onnx(std::as_bytes(std::span(buffer))).value(),
                       identity(input),
                       "input",
                       options.text("output", ""),
@@ -114,10 +117,13 @@ val load_external(const val& bytes, const val& given) {
     running.threads = 1;  // ExternalEngine is called by one thread
     val info = write(model, point, engine);
     info.set("flops", std::numeric_limits<double>::quiet_NaN());
+    if (buffer.empty()) info.set("parameters", std::numeric_limits<double>::quiet_NaN());
+    const bool gradients = options.flag("gradients");
     return val(std::make_shared<ModelHandle>(info, [=] {
       auto external = std::make_shared<ExternalEngine>();
-      auto program = external_program(*external, preparation, classes);
-      return Runner{make_forward_executor(engine, std::move(program), point, classes, running), external};
+      auto forward = external_program(*external, preparation, classes);
+      auto gradient = gradients ? external_gradient_program(*external, preparation, classes, running.batch) : nullptr;
+      return Runner{make_forward_executor(engine, std::move(forward), point, classes, running, std::move(gradient)), external};
     }));
   });
 }
@@ -149,10 +155,23 @@ val estimators() {
   return list;
 }
 
-// {value}: how many points of a call are estimated together.
+// {value}: what an analysis makes of rows.
+val analysis(const std::string& operation, const val& given) {
+  return outcome(operation, [&] { return analyse(operation, CallArguments(given)); });
+}
+
+// {value: {points, estimators}}: how many points of a call are estimated together, and its estimators' full names.
 val points_together(const val& given) {
-  return outcome("estimators",
-                 [&] { return val(static_cast<double>(block_size(read_estimators(CallArguments(given), "estimators")))); });
+  return outcome("estimators", [&] {
+    const CallArguments arguments(given);
+    const std::vector<EstimatorSpec> estimators = read_estimators(arguments, "estimators");
+    val names = val::array();
+    for (const EstimatorSpec& estimator : estimators) names.call<void>("push", estimator.text());
+    val answer = val::object();
+    answer.set("points", static_cast<double>(arguments.flag("smooth") ? kBlock : block_size(estimators)));
+    answer.set("estimators", names);
+    return answer;
+  });
 }
 
 }  // namespace
@@ -166,6 +185,7 @@ EMSCRIPTEN_BINDINGS(probust) {
   emscripten::function("train", &train);
   emscripten::function("data", &data);
   emscripten::function("mvn", &mvn);
+  emscripten::function("analyse", &analysis);
   emscripten::function("estimators", &estimators);
   emscripten::function("pointsTogether", &points_together);
   emscripten::class_<ModelHandle>("Model")

@@ -84,6 +84,8 @@ await build({
     probust: source('index'),
     compat: source('compat'),
     ort: source('ort'),
+    function: source('function'),
+    analysis: source('analysis'),
     threads: source('threads'),
   },
   outdir: out,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "probust/analysis/boundary.h"
+#include "probust/analysis/calibration.h"
 #include "probust/analysis/cloud.h"
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
@@ -32,48 +33,69 @@ std::shared_ptr<Call> computation(const Runner& runner, std::int64_t planned, st
   return call(runner, std::move(job), [](const Computation<val>& done) { return done.result(); });
 }
 
+val write_rows(std::span<const Row> rows) {
+  val list = val::array();
+  for (const Row& row : rows) list.call<void>("push", write(row));
+  return list;
+}
+
 std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& arguments) {
   EstimateRequest request;
   request.x = read_points(arguments, runner.executor->point_shape());
   request.targets = arguments.integers("target");
+  request.target = arguments.text("targetText", "predicted");
+  request.labels = arguments.integers("labels");
+  request.names = read_class_names(arguments);
+  request.event = read_event(arguments, runner.executor->classes());
   request.offset = arguments.integer("index", 0, 0);
   request.seed = read_seed(arguments);
   request.noises = read_noises(arguments);
   request.estimators = read_estimators(arguments, "estimators");
+  request.others = arguments.flag("others");
+  request.total = static_cast<std::int64_t>(arguments.number("totalBudget", 0));
+  if (arguments.flag("smooth")) request.curve = estimate_curve;
+  const bool calibrated = arguments.flag("calibrate");
+  require_combinable({request.total, request.curve != nullptr, calibrated}, request.estimators);
+  const std::size_t questions = request.noises.size() * request.estimators.size();
   return call(runner, std::make_shared<EstimateRun>(*runner.executor, std::move(request), runner.external.get()),
-              [](const EstimateRun& run) {
-                val rows = val::array();
-                for (const Row& row : run.rows()) rows.call<void>("push", write(row));
-                return rows;
+              [calibrated, questions](const EstimateRun& run) {
+                if (!calibrated) return write_rows(run.rows());
+                std::vector<Row> rows = run.rows();
+                calibrate_questions(rows, questions);
+                return write_rows(rows);
               });
 }
 
-// One point, with its logits' argmax as the target if none is given.
 struct Setting {
   Points points;
   Tensor logits;
 };
 
-Setting setting_of(Executor& executor, const Tensor& x, const std::vector<std::int64_t>& target, std::int64_t index,
-                   std::uint64_t seed) {
-  Tensor logits = executor.logits(x).value();
-  std::vector<std::int64_t> targets = target.empty() ? predicted_classes(logits) : target;
-  return {points_of(x, std::move(targets), index, seed), std::move(logits)};
-}
-
 // The arguments shared by the calls at one point.
 struct PointArguments {
   Tensor x;
-  std::vector<std::int64_t> target;
+  std::vector<std::int64_t> target;  // empty: as `wanted` says
+  std::string wanted;                // as in targets_of
+  std::vector<std::int64_t> labels;
+  std::vector<std::string> names;
   std::int64_t index;
   std::uint64_t seed;
 
-  Setting at(Executor& executor) const { return setting_of(executor, x, target, index, seed); }
+  Setting at(Executor& executor) const {
+    Tensor logits = executor.logits(x).value();
+    std::vector<std::int64_t> targets = target.empty() ? targets_of(wanted, labels, logits, names) : target;
+    return {points_of(x, std::move(targets), index, seed), std::move(logits)};
+  }
 };
 
 PointArguments read_point(const Executor& executor, const CallArguments& arguments) {
-  PointArguments point{read_points(arguments, executor.point_shape()), arguments.integers("target"),
-                       arguments.integer("index", 0, 0), read_seed(arguments)};
+  PointArguments point{read_points(arguments, executor.point_shape()),
+                       arguments.integers("target"),
+                       arguments.text("targetText", "predicted"),
+                       arguments.integers("labels"),
+                       read_class_names(arguments),
+                       arguments.integer("index", 0, 0),
+                       read_seed(arguments)};
   if (point.x.shape[0] != 1)
     throw Error{ErrorCode::usage, "x", "holds " + std::to_string(point.x.shape[0]) + " points", "give one"};
   return point;
@@ -154,12 +176,14 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   const Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
   const EstimatorSpec estimator = read_estimator(arguments);
   require_answerable(*runner.executor, estimator);
+  const Event event = read_event(arguments, runner.executor->classes());
   const bool smooth = arguments.flag("smooth");
   const std::int64_t passes = estimator.passes(runner.executor->classes());
   const auto body = [=](Executor& of) {
     const auto [points, logits] = point.at(of);
-    if (smooth) return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator).value(), estimator);
-    Evaluation evaluation(of, points, logits);
+    if (smooth)
+      return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator, event).value(), estimator);
+    Evaluation evaluation(of, points, logits, event);
     std::vector<std::vector<Estimate>> estimates;
     for (const double sigma : sigmas) estimates.push_back(estimate(evaluation, {noise.shape, sigma}, estimator).value());
     return write_curve(sigmas, estimates, estimator);
@@ -232,7 +256,8 @@ std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointA
 
 std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(*runner.executor, arguments);
-  if (!point.target.empty()) throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
+  if (!point.target.empty() || point.wanted != "predicted")
+    throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
   const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
   return gradients ? start_nearest_by_gradients(runner, point) : start_nearest_by_search(runner, point);
 }
@@ -266,15 +291,16 @@ val Call::step(double milliseconds) {
     val inputs = val::object();
     inputs.set("count", static_cast<double>(wants->count));
     inputs.set("values", write(std::span<const float>(wants->values)));
+    if (!wants->cotangents.empty()) inputs.set("cotangents", write(std::span<const float>(wants->cotangents)));
     report.set("wants", inputs);
   }
   return report;
 }
 
-val Call::answer(const val& logits) {
+val Call::answer(const val& values) {
   return outcome("logits", [&] {
     if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
-    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
+    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor->classes());
     return val(true);
   });
 }

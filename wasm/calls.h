@@ -30,11 +30,11 @@ class Call {
       : runner_(std::move(runner)), value_(std::move(value)), job_(std::move(job)) {}
 
   /// Works for about `milliseconds`: {passes, planned} so far, with `value` or `error` at the end, or with `wants`:
-  /// {count, values} of inputs [count, d] whose logits the next step needs.
+  /// {count, values} of inputs [count, d] whose logits the next step needs or, with `cotangents` [count, C], their gradients.
   val step(double milliseconds);
 
-  /// Supplies the wanted logits [count, C]: {value} or {error}.
-  val answer(const val& logits);
+  /// Supplies the wanted logits [count, C] or gradients [count, d]: {value} or {error}.
+  val answer(const val& values);
 
  private:
   Runner runner_;
