@@ -15,8 +15,8 @@ declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
 const { createProbust } = await load();
 const analysis = await importByNode<AnalysisEntry>(pathToFileURL(join(staged, 'analysis.mjs')).href);
 const data = join(root, 'demos/digits/points.npz');
-const count = 40;
-const labels = Array.from({ length: count }, (_, i) => i % 10); // the demo's points are sorted so
+const [first, count] = [3, 37]; // of the demo's 40 points
+const labels = Array.from({ length: first + count }, (_, i) => (i * i) % 10);
 
 const camel = (key: string): string => key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 /** An object of the command line with the package's names. */
@@ -26,8 +26,8 @@ function renamed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [camel(key), renamed(each)]));
 }
 
-const command = (...words: string[]): string =>
-  execFileSync(native, [...words, '--quiet', '--device', 'eigen', '--seed', '5'], { encoding: 'utf8', maxBuffer: 1 << 28 });
+const command = (words: string[], device = 'eigen'): string =>
+  execFileSync(native, [...words, '--quiet', '--device', device, '--seed', '5'], { encoding: 'utf8', maxBuffer: 1 << 28 });
 const rowsOf = (text: string): Row[] =>
   text
     .trim()
@@ -48,6 +48,26 @@ function expectClose(actual: unknown, expected: unknown, tolerance: number, wher
   if (Array.isArray(expected)) expect(actual, where).toHaveLength(expected.length);
 }
 
+const keys = [
+  'index',
+  'label',
+  'predicted',
+  'target',
+  'noise',
+  'estimator',
+  'status',
+  'method',
+  'forwards',
+  'backwards',
+] as const;
+const numbers = ['p', 'pFail', 'stdError', 'ciLow', 'ciHigh'] as const;
+
+/** Whether two rows have the same numbers, apart from rounding. */
+function sameNumbers(row: Row, other: Row): boolean {
+  const pairs = [...numbers.map((key) => [row[key], other[key]]), ...(other.classes ?? []).map((p, c) => [row.classes?.[c], p])];
+  return pairs.every(([a, b]) => a === b || Math.abs(a! - b!) <= 2e-6);
+}
+
 const all = ['mc:200', 'probit:40', 'taylor', 'regression:60', 'probit:40:learned', 'probit:40:shared', 'auto:60'];
 const many = ['gaussian:0.1', 'gaussian:0.2', 'gaussian:0.3'];
 const cases: [string, string[], Partial<EstimateOptions>][] = [
@@ -56,10 +76,14 @@ const cases: [string, string[], Partial<EstimateOptions>][] = [
   ['one target for all', ['--target', '3'], { target: 3 }],
   [
     'groups',
-    ['--groups', '0,1/2,3,4', '--estimator', 'mc:200,probit:40,taylor'],
-    { groups: '0,1/2,3,4', estimators: all.slice(0, 3) },
+    ['--groups', '0,1/2,3,4', '--estimator', 'mc:200,mmse:10,taylor'],
+    { groups: '0,1/2,3,4', estimators: ['mc:200', 'mmse:10', 'taylor'] },
   ],
-  ['every class', ['--per-class', '--estimator', 'mc:200,probit:40,taylor'], { perClass: true, estimators: all.slice(0, 3) }],
+  [
+    'every class',
+    ['--per-class', '--estimator', 'mc:200,mmse:10,taylor'],
+    { perClass: true, estimators: ['mc:200', 'mmse:10', 'taylor'] },
+  ],
   ['the three largest', ['--top', '3', '--estimator', 'mc:200,auto:60'], { top: 3, estimators: ['mc:200', 'auto:60'] }],
   ['a budget', ['--budget', '80', '--estimator', 'auto,taylor'], { budget: 80, estimators: ['auto', 'taylor'] }],
   ['independent errors', ['--independent', '--estimator', 'auto:80'], { independent: true, estimators: 'auto:80' }],
@@ -114,33 +138,26 @@ describe.skipIf(!existsSync(native)).each([
     `${count}`,
   ];
   const noise = many.flatMap((text) => ['--noise', text]);
-  const base: EstimateOptions = { noise: many, estimators: all, seed: 5, index: 3, labels };
+  const base: EstimateOptions = { noise: many, estimators: all, seed: 5, index: first, labels: labels.slice(first) };
 
   it.each(cases)('%s', async (_what, words, options) => {
     const given = words.includes('--estimator') ? [] : ['--estimator', all.join()];
-    const expected = rowsOf(command(...run('estimate'), ...noise, ...given, ...words, '--format', 'jsonl'));
-    const rows = await model.estimate(point(3, count), { ...base, ...options });
+    const line = [...run('estimate'), ...noise, ...given, ...words, '--format', 'jsonl'];
+    const rows = await model.estimate(point(first, count), { ...base, ...options });
+    const expected = rowsOf(command(line));
     expect(rows).toHaveLength(expected.length);
+    const others = rows.flatMap((row, i) => (sameNumbers(row, expected[i]!) ? [] : [i]));
     rows.forEach((row, i) => {
-      const other = expected[i]!;
-      const what = `${other.estimator} at ${other.noise}, point ${other.index}`;
-      for (const key of [
-        'index',
-        'label',
-        'predicted',
-        'target',
-        'noise',
-        'estimator',
-        'status',
-        'method',
-        'forwards',
-        'backwards',
-      ] as const)
-        expect(row[key], `${key} of ${what}`).toEqual(other[key]);
-      const { p, pFail, stdError, ciLow, ciHigh, classes = [] } = other;
-      expectClose(row, { p, pFail, stdError, ciLow, ciHigh }, 2e-6, what);
-      expectClose(row.classes ?? [], classes, 2e-6, what);
+      for (const key of keys) expect(row[key], `${key} of ${JSON.stringify(expected[i])}`).toEqual(expected[i]![key]);
     });
+    // Rounding may decide which gradients explain a point; the command's devices differ in that, too.
+    expect(others.length).toBeLessThanOrEqual(2);
+    if (others.length === 0) return;
+    const elsewhere = ['reference', 'cpu'].map((device) => rowsOf(command(line, device)));
+    for (const i of others) {
+      const same = elsewhere.some((device) => sameNumbers(rows[i]!, device[i]!));
+      expect(same, `${JSON.stringify(rows[i])}\n${JSON.stringify(expected[i])}`).toBe(true);
+    }
   });
 
   it('names of classes', async () => {
@@ -174,10 +191,10 @@ describe.skipIf(!existsSync(native)).each([
   });
 
   it('what is made of rows', async () => {
-    const rows = await model.estimate(point(3, count), { ...base, estimators: ['mc:200', 'probit:40'] });
+    const rows = await model.estimate(point(first, count), { ...base, estimators: ['mc:200', 'probit:40'] });
     const words = [...noise, '--estimator', 'mc:200,probit:40', '--json'];
     const json = (operation: string, ...more: string[]) =>
-      renamed(JSON.parse(command(...run(operation), ...words, ...more))) as Record<string, unknown[]>;
+      renamed(JSON.parse(command([...run(operation), ...words, ...more]))) as Record<string, unknown[]>;
     const { information: _, ...summary } = json('summary');
     expectClose(await analysis.summary(probust, rows), summary, 2e-6, 'summary');
     const bias = json('bias').groups as { classes: { name?: string }[] }[];
@@ -186,8 +203,8 @@ describe.skipIf(!existsSync(native)).each([
     const rank = await analysis.rank(probust, rows, { count: 4 });
     expectClose(rank, json('rank', '--count', '4').groups, 2e-6, 'rank');
     expect(rank[0]!.least).toHaveLength(4);
-    const logits = await model.logits(point(3, count));
-    expectClose(await analysis.agree(probust, rows, { logits, index: 3 }), json('agree').pairs, 5e-6, 'agree');
+    const logits = await model.logits(point(first, count));
+    expectClose(await analysis.agree(probust, rows, { logits, index: first }), json('agree').pairs, 5e-6, 'agree');
     expect(await analysis.agree(probust, rows)).toHaveLength(3);
     expectClose(
       await analysis.curve(probust, rows, { threshold: 0.8 }),
@@ -195,29 +212,32 @@ describe.skipIf(!existsSync(native)).each([
       2e-5,
       'curve',
     );
-    const boundaries = await analysis.boundaries(model, point(3, count), { seed: 5, index: 3 });
+    const boundaries = await analysis.boundaries(model, point(first, count), { seed: 5, index: first });
     const distances = await analysis.distance(probust, rows, { boundaries, confidence: 0.99 });
     expectClose(distances, json('distance', '--confidence', '0.99').groups, 1e-4, 'distance');
   });
 
   it('refuses what it cannot analyse', async () => {
     const rows = await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' });
-    const refusals: [Promise<unknown>, RegExp][] = [
-      [analysis.summary(probust, []), /^rows: are missing; give rows of estimate/],
-      [analysis.summary(probust, 5 as never), /^summary: the rows are no list/],
-      [analysis.summary({} as never, rows), /not a result of createProbust/],
-      [analysis.bias(probust, [5] as never), /^rows: hold something that is no row/],
-      [analysis.bias(probust, [{ ...rows[0]!, status: 'good' as never }]), /^status: 'good' is not known/],
-      [analysis.bias(probust, [{ ...rows[0]!, index: 'a' as never }]), /^index: is no number/],
-      [analysis.rank(probust, rows, { count: 0 }), /^count: is 0/],
-      [analysis.rank(probust, rows, { most: 1 } as never), /no option 'most'/],
-      [analysis.agree(probust, [...rows, { ...rows[0]!, index: 9 }], { logits: [1, 2, 3] }), /^logits: are 3 numbers/],
-      [analysis.curve(probust, rows), /^rows: are of a single noise scale/],
-      [analysis.curve(probust, [...rows, { ...rows[0]!, noise: 'gaussian:0.2', sigma: 0.2 }], { threshold: 2 }), /threshold/],
-      [analysis.distance(probust, rows, { confidence: 2 }), /confidence/],
+    const refusals: [() => Promise<unknown>, RegExp][] = [
+      [() => analysis.summary(probust, []), /^rows: are missing; give rows of estimate/],
+      [() => analysis.summary(probust, 5 as never), /^summary: the rows are no list/],
+      [() => analysis.summary({} as never, rows), /not a result of createProbust/],
+      [() => analysis.bias(probust, [5] as never), /^rows: hold something that is no row/],
+      [() => analysis.bias(probust, [{ ...rows[0]!, status: 'good' as never }]), /^status: 'good' is not known/],
+      [() => analysis.bias(probust, [{ ...rows[0]!, index: 'a' as never }]), /^index: is no number/],
+      [() => analysis.rank(probust, rows, { count: 0 }), /^count: is 0/],
+      [() => analysis.rank(probust, rows, { most: 1 } as never), /no option 'most'/],
+      [() => analysis.agree(probust, [...rows, { ...rows[0]!, index: 9 }], { logits: [1, 2, 3] }), /^logits: are 3 numbers/],
+      [() => analysis.curve(probust, rows), /^rows: are of a single noise scale/],
+      [
+        () => analysis.curve(probust, [...rows, { ...rows[0]!, noise: 'gaussian:0.2', sigma: 0.2 }], { threshold: 2 }),
+        /threshold/,
+      ],
+      [() => analysis.distance(probust, rows, { confidence: 2 }), /confidence/],
     ];
     for (const [call, line] of refusals) {
-      const error = await errorOf(call);
+      const error = await errorOf(call());
       expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(line)]);
     }
   });
