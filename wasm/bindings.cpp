@@ -9,6 +9,7 @@
 #include "calls.h"
 #include "convert.h"
 #include "probust/estimators/pooling.h"
+#include "probust/estimators/tolerance.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/append.h"
 
@@ -71,6 +72,19 @@ ExecutorOptions executor_options(const CallArguments& options) {
   return {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
 }
 
+// Whether a regression model's outputs stay within a tolerance, as a classifier.
+std::shared_ptr<ModelHandle> make_regression(const Model& model, const Shape& point, const Graph& graph,
+                                             const std::shared_ptr<Executor>& regression, const CallArguments& options) {
+  if (model.classifies)
+    throw Error{ErrorCode::usage, "tolerance", "is for regression models, and this is a classifier", "leave it out"};
+  const Graph classifier = within_tolerance(graph, options.number("tolerance", 0));
+  const std::shared_ptr<Executor> within = make_executor("cpu", classifier, executor_options(options)).value();
+  val info = write(model, point, "probust");
+  info.set("classes", static_cast<double>(within->classes()));
+  if (regression->classes() == 1) info.set("classNames", val::array(std::vector<std::string>{"below", "above", "within"}));
+  return std::make_shared<ModelHandle>(info, [within, regression] { return Runner{within, nullptr, regression}; });
+}
+
 val load_model(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -78,11 +92,12 @@ val load_model(const val& bytes, const val& given) {
     ImportOptions import;
     import.output_name = options.text("output", "");
     import.input_shape = options.extents("inputShape");
-    import.two_classes_of_one = true;
+    import.two_classes_of_one = !options.has("tolerance");
     Model model = import_onnx(std::as_bytes(std::span(buffer)), import).value();
     const Shape point = point_shape(options, model);
     const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
     const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
+    if (options.has("tolerance")) return val(make_regression(model, point, classifier, executor, options));
     return val(std::make_shared<ModelHandle>(write(model, point, "probust"), [executor] { return Runner{executor}; }));
   });
 }

@@ -14,6 +14,7 @@
 #include "probust/analysis/slice.h"
 #include "probust/estimators/estimate_run.h"
 #include "probust/estimators/linearization.h"
+#include "probust/estimators/tolerance.h"
 
 namespace probust::wasm {
 namespace {
@@ -39,9 +40,22 @@ val write_rows(std::span<const Row> rows) {
   return list;
 }
 
+// Options about a classifier's answer mean nothing for a regression model.
+void refuse_beside_tolerance(const Runner& runner, const CallArguments& arguments) {
+  if (!runner.regression) return;
+  for (const char* name : {"target", "targetText", "groups", "top", "labels"}) {
+    if (!arguments.has(name)) continue;
+    const bool text = std::string_view(name) == "targetText";
+    throw Error{ErrorCode::usage, text ? "target" : name, "is for classifiers, and tolerance for regression models",
+                "leave it out"};
+  }
+}
+
 std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& arguments) {
+  refuse_beside_tolerance(runner, arguments);
   EstimateRequest request;
-  request.x = read_points(arguments, runner.executor->point_shape());
+  request.x = read_points(arguments, runner.model().point_shape());
+  request.regression = runner.regression.get();
   request.targets = arguments.integers("target");
   request.target = arguments.text("targetText", "predicted");
   request.labels = arguments.integers("labels");
@@ -80,30 +94,34 @@ struct PointArguments {
   std::vector<std::string> names;
   std::int64_t index;
   std::uint64_t seed;
+  std::shared_ptr<Executor> regression;  // if the executor is within its tolerance
 
   Setting at(Executor& executor) const {
-    Tensor logits = executor.logits(x).value();
+    const Tensor point = regression ? with_outputs(x, regression->logits(x).value()) : x;
+    Tensor logits = executor.logits(point).value();
     std::vector<std::int64_t> targets = target.empty() ? targets_of(wanted, labels, logits, names) : target;
-    return {points_of(x, std::move(targets), index, seed), std::move(logits)};
+    return {points_of(point, std::move(targets), index, seed), std::move(logits)};
   }
 };
 
-PointArguments read_point(const Executor& executor, const CallArguments& arguments) {
-  PointArguments point{read_points(arguments, executor.point_shape()),
+PointArguments read_point(const Runner& runner, const CallArguments& arguments) {
+  PointArguments point{read_points(arguments, runner.model().point_shape()),
                        arguments.integers("target"),
                        arguments.text("targetText", "predicted"),
                        arguments.integers("labels"),
                        read_class_names(arguments),
                        arguments.integer("index", 0, 0),
-                       read_seed(arguments)};
+                       read_seed(arguments),
+                       runner.regression};
+  if (runner.regression) point.wanted = std::to_string(2 * runner.regression->classes());
   if (point.x.shape[0] != 1)
     throw Error{ErrorCode::usage, "x", "holds " + std::to_string(point.x.shape[0]) + " points", "give one"};
   return point;
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
-  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.executor->point_shape()));  // not to be copied
-  return computation(runner, x->shape[0],
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model().point_shape()));  // not to be copied
+  return computation(runner.regression ? Runner{runner.regression} : runner, x->shape[0],
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
@@ -128,7 +146,7 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
 }
 
 std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
@@ -166,14 +184,17 @@ val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Es
 }
 
 std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const std::vector<double> sigmas = arguments.numbers("sigmas");
   for (const double sigma : sigmas) {
     if (!(sigma > 0) || !std::isfinite(sigma))
       throw Error{ErrorCode::usage, "sigmas", "holds a value that is not a positive number", "give for example [0.1, 0.2]"};
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "give for example [0.1, 0.2]"};
-  const Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
+  refuse_beside_tolerance(runner, arguments);
+  Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
+  if (runner.regression)
+    noise.shape = on_inputs(noise.shape, element_count(runner.regression->point_shape()), runner.regression->classes());
   const EstimatorSpec estimator = read_estimator(arguments);
   require_answerable(*runner.executor, estimator);
   const Event event = read_event(arguments, runner.executor->classes());
@@ -203,7 +224,7 @@ val write_slice(const SlicePlane& plane, const Slice& slice) {
 }
 
 std::shared_ptr<Call> start_slice(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const SlicePlane given{arguments.numbers("u"), arguments.numbers("v"), arguments.number("reach", 1),
                          arguments.integer("resolution", 64, 2)};
   const bool chosen = arguments.has("u") || arguments.has("v");
@@ -223,7 +244,7 @@ val write_cloud(const Cloud& cloud) {
 }
 
 std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
   const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
@@ -255,7 +276,7 @@ std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointA
 }
 
 std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   if (!point.target.empty() || point.wanted != "predicted")
     throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
   const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
@@ -265,13 +286,14 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
 struct Operation {
   const char* name;
   std::shared_ptr<Call> (*start)(const Runner&, const CallArguments&);
+  bool of_regression = false;  // whether regression models have it, too
 };
 
 constexpr Operation kOperations[] = {
-    {"logits", start_logits},
+    {"logits", start_logits, true},
     {"linearize", start_linearize},
-    {"estimate", start_estimate},
-    {"sweep", start_sweep},
+    {"estimate", start_estimate, true},
+    {"sweep", start_sweep, true},
     {"slice", start_slice},
     {"cloud", start_cloud},
     {"nearestBoundary", start_nearest_boundary},
@@ -307,7 +329,11 @@ val Call::answer(const val& values) {
 
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments) {
   for (const Operation& entry : kOperations) {
-    if (operation == entry.name) return entry.start(runner, arguments);
+    if (operation != entry.name) continue;
+    if (runner.regression && !entry.of_regression)
+      throw Error{ErrorCode::usage, operation, "is for classifiers, and this is a regression model within a tolerance",
+                  "use estimate or sweep"};
+    return entry.start(runner, arguments);
   }
   throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
 }

@@ -16,10 +16,15 @@
 
 namespace probust::wasm {
 
-/// What answers calls: an executor, and the external engine if the executor does not run the model itself.
+/// What answers calls: an executor, and the external engine if the executor does not run the model itself; for a regression model
+/// within a tolerance, also the model itself.
 struct Runner {
   std::shared_ptr<Executor> executor = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
+  std::shared_ptr<Executor> regression = nullptr;
+
+  /// What the caller's points go through.
+  Executor& model() const { return regression ? *regression : *executor; }
 };
 
 /// A job in progress.

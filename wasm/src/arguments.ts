@@ -10,7 +10,7 @@ export const callNames: Names<CallOptions> = { signal: true, onProgress: true };
 
 export const modelNames: Names<ModelOptions> = {
   ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
-  classNames: true,
+  ...{ classNames: true, tolerance: true },
 };
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : value === null ? 'null' : typeof value);

@@ -283,9 +283,10 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions): Pro
  * Rejects as `Probust.loadModel` does, and with `environment` if onnxruntime-web is not installed.
  */
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
-  const { mean, std, layout, shape, memory, classNames, signal } = optionsOf('createOrtModel', options, names);
+  const { mean, std, layout, shape, memory, classNames, tolerance, signal } = optionsOf('createOrtModel', options, names);
   if (typeof probust?.loadExternal !== 'function')
     throw usage('createOrtModel: the first argument is not a result of createProbust');
+  if (tolerance !== undefined) throw unsupported('tolerance: is for models that probust runs itself', 'use loadModel');
   if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
     throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
   }

@@ -73,6 +73,12 @@ export interface ModelOptions {
   output?: string;
   /** Bytes that activations and gradients may take; 1 GiB by default. */
   memory?: number;
+  /**
+   * For regression models: p is then the probability that no output changes by this much or more. There are two classes for each
+   * output, too low and too high, and the last class for all within; `logits` gives the outputs. Only `logits`, `estimate` and
+   * `sweep` are available.
+   */
+  tolerance?: number;
   /** The names of the classes, in order; `target`, `groups` and `labels` may then use them. */
   classNames?: readonly string[] | undefined;
   signal?: AbortSignal;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EstimateOptions, Model, Probust, Row } from '../../build/wasm/npm/types/index.js';
+import { floats, onnx, port } from './onnx.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type AnalysisEntry = typeof import('../../build/wasm/npm/types/analysis.js');
@@ -188,6 +189,47 @@ describe.skipIf(!existsSync(native)).each([
     expect((await named.sweep(one, { ...sweep, groups: '7,8,9' })).p[1]).toBe(
       (await named.estimate(one, { ...asked, noise: 'gaussian:0.3', estimators: 'mc:100', groups: '7,8,9' }))[0]!.p,
     );
+  });
+
+  it('regression models within a tolerance', async () => {
+    const bytes = onnx({
+      inputs: [port('x', ['N', 2])],
+      outputs: [port('y', ['N', 1])],
+      constants: [floats('w', [2, 1], [1, 2])],
+      nodes: [
+        { op: 'MatMul', inputs: ['x', 'w'], output: 'z' },
+        { op: 'Sin', inputs: ['z'], output: 'y' },
+      ],
+    });
+    const [path, table] = [join(folder, 'm.onnx'), join(folder, 'x.csv')];
+    writeFileSync(path, bytes);
+    const x = Array.from({ length: 140 }, (_, i) => Math.fround(i * 0.37));
+    writeFileSync(table, Array.from({ length: 70 }, (_, i) => `${x[2 * i]},${x[2 * i + 1]},0`).join('\n'));
+    const words = ['--tolerance', '0.4', '--sigma', '0.1,0.2', '--estimator', 'taylor,mc:200', '--per-class'];
+    const expected = rowsOf(command(['estimate', path, table, ...words, '--format', 'jsonl']));
+    const regression = await probust.loadModel(path, { tolerance: 0.4 });
+    const asked = { noise: ['gaussian:0.1', 'gaussian:0.2'], estimators: ['taylor', 'mc:200'], perClass: true, seed: 5 };
+    const rows = await regression.estimate(x, asked);
+    expect(rows).toHaveLength(280);
+    expectClose(rows, expected, 2e-6);
+    expect(regression.info).toMatchObject({ classes: 3, classNames: ['below', 'above', 'within'], pointShape: [2] });
+    expect(Array.from(await regression.logits([1, 0.5]))).toEqual([Math.fround(Math.sin(2))]);
+    const curve = await regression.sweep(x.slice(0, 2), { sigmas: [0.1, 0.2], estimator: 'taylor', seed: 5 });
+    expect(Array.from(curve.p)).toEqual([rows[0]!.p, rows[2]!.p]);
+    const refusals: [() => Promise<unknown>, RegExp][] = [
+      [() => regression.estimate(x, { ...asked, target: 0 }), /^target: is for classifiers, and tolerance for regression models/],
+      [() => regression.estimate(x, { ...asked, groups: '0,1' }), /^groups: is for classifiers/],
+      [() => regression.sweep(x.slice(0, 2), { sigmas: [1], top: 2 }), /^top: is for classifiers/],
+      [() => regression.cloud(x.slice(0, 2), { noise: 'gaussian:1' }), /^cloud: is for classifiers/],
+      [() => regression.nearestBoundary(x.slice(0, 2)), /^nearestBoundary: is for classifiers/],
+      [() => probust.loadModel(path, { tolerance: 0 }), /^tolerance: /],
+      [() => probust.loadModel(path, { tolerance: 'a' as never }), /^tolerance: is no number/],
+      [() => probust.loadModel(digits, { tolerance: NaN }), /^tolerance: /],
+    ];
+    for (const [call, line] of refusals) {
+      const error = await errorOf(call());
+      expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(line)]);
+    }
   });
 
   it('what is made of rows', async () => {

@@ -6,6 +6,7 @@
 
 #include "probust/estimators/pooling.h"
 #include "probust/estimators/schedule.h"
+#include "probust/estimators/tolerance.h"
 
 namespace probust {
 
@@ -29,6 +30,7 @@ std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first) {
 EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external)
     : ExecutorJob(executor, external),
       request_(std::move(request)),
+      noises_(request_.noises),
       block_(request_.curve != nullptr ? kBlock : block_size(request_.estimators)),
       count_(request_.x.shape.empty() ? 0 : request_.x.shape[0]) {
   if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "give for example gaussian:0.1"};
@@ -36,6 +38,10 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
   if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "give for example taylor"};
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
   require_combinable(together(), request_.estimators);
+  if (request_.regression == nullptr) return;
+  const std::int64_t d = element_count(request_.regression->point_shape()), outputs = request_.regression->classes();
+  for (Noise& noise : request_.noises) noise.shape = on_inputs(noise.shape, d, outputs);
+  request_.target = std::to_string(2 * outputs);
 }
 
 std::int64_t EstimateRun::planned() const {
@@ -47,7 +53,9 @@ std::int64_t EstimateRun::planned() const {
 
 // The logits, and then each estimate of each block, are pieces of their own: they are not repeated once they are known.
 bool EstimateRun::piece() {
-  if (!begun_) {
+  if (request_.regression != nullptr && !begun_ && outputs_.size() < count_ * request_.regression->classes()) {
+    find_outputs();
+  } else if (!begun_) {
     find_logits();
   } else if (request_.total > 0 && !shared_) {
     share_total();
@@ -55,6 +63,17 @@ bool EstimateRun::piece() {
     estimate_next();
   }
   return first_ < size();
+}
+
+// The regression model is asked for a few points per piece, because it is not paused within one.
+void EstimateRun::find_outputs() {
+  constexpr std::int64_t kPart = 64;
+  Executor& regression = *request_.regression;
+  const std::int64_t done = outputs_.size() / regression.classes(), part = std::min(kPart, count_ - done);
+  const Tensor some = regression.logits(probust::rows(request_.x, done, part)).value();
+  outputs_.data.insert(outputs_.data.end(), some.data.begin(), some.data.end());
+  outputs_.shape = {done + part, regression.classes()};
+  if (done + part == count_) request_.x = with_outputs(request_.x, outputs_);
 }
 
 void EstimateRun::find_logits() {
@@ -141,7 +160,7 @@ void EstimateRun::finish_block() {
   const Points& points = evaluation_->points();
   for (std::int64_t i = 0; i < points.size(); ++i) {
     for (std::size_t c = 0; c < estimates_.size(); ++c) {
-      const Noise& noise = request_.noises[c / request_.estimators.size()];
+      const Noise& noise = noises_[c / request_.estimators.size()];
       const EstimatorSpec& estimator = request_.estimators[c % request_.estimators.size()];
       rows_.push_back(row_of(points, evaluation_->logits(), i, noise, together().text(estimator), std::move(estimates_[c][i])));
       if (!request_.labels.empty()) rows_.back().label = request_.labels[first_ + i];

@@ -43,6 +43,9 @@ struct EstimateRequest {
   std::uint64_t seed = 0;
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
+  /// If the executor is that of within_tolerance: the regression model, which must outlive the run. Then x has points of its
+  /// shape, and noises are for them (tolerance.h).
+  Executor* regression = nullptr;
   bool others = false;             ///< whether other estimators are asked elsewhere: as if there were several here
   std::int64_t total = 0;          ///< forwards that `auto` shares among all points and noise models; 0: its own for each
   CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: scale by scale
@@ -64,6 +67,7 @@ class EstimateRun final : public ExecutorJob {
 
  private:
   bool piece() override;
+  void find_outputs();
   void find_logits();
   void share_total();
   void estimate_next();
@@ -76,8 +80,10 @@ class EstimateRun final : public ExecutorJob {
   Together together() const { return {request_.total, request_.curve != nullptr, false}; }
 
   EstimateRequest request_;
+  std::vector<Noise> noises_;   // as rows name them
   std::int64_t block_, count_;  // points of a block, and all points
   bool begun_ = false, shared_ = false;
+  Tensor outputs_;  // of the regression model, so far
   Points points_;
   Tensor logits_;
   std::vector<std::vector<Estimate>> scheduled_;  // [noise][point] of all points, from the total
