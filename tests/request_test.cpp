@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "probust/estimators/estimate_run.h"
 #include "support/networks.h"
 
@@ -85,16 +87,17 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   std::mt19937 random(3);
   const auto executor = make_executor("cpu", test::small_cnn(4), {}).value();
   EstimateRequest request;
-  request.x = test::random_tensor({2, 1, 8, 8}, random);
+  constexpr std::int64_t kPoints = 12;  // more than one block
+  request.x = test::random_tensor({kPoints, 1, 8, 8}, random);
   request.noises = {parse_noise("gaussian:0.1")};
   request.estimators = {parse_estimator("mc:10")};
-  request.labels = {3, -1};
+  for (std::int64_t i = 0; i < kPoints; ++i) request.labels.push_back(i - 1);
   EstimateRun run(*executor, request);
   run.finish();
-  ASSERT_EQ(run.rows().size(), 2U);
-  EXPECT_EQ(run.rows()[0].label, 3);
-  EXPECT_EQ(run.rows()[1].label, -1);
+  ASSERT_EQ(run.rows().size(), static_cast<std::size_t>(kPoints));
+  for (std::int64_t i = 0; i < kPoints; ++i) EXPECT_EQ(run.rows()[i].label, i - 1);
   request.target = "label";
+  request.x = test::random_tensor({2, 1, 8, 8}, random);
   request.labels = {3, 2};
   EstimateRun labelled(*executor, request);
   labelled.finish();
