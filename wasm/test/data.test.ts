@@ -10,6 +10,7 @@ import Ajv from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PointData } from '../../build/wasm/npm/types/data.js';
 import type { Model, Probust, Row } from '../../build/wasm/npm/types/index.js';
+import { launch, resultOf, serve } from './server.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type DataEntry = typeof import('../../build/wasm/npm/types/data.js');
@@ -325,6 +326,38 @@ describe('images', () => {
       expect(pointShape).toEqual([1, 16, 16]);
       // One wrong gray level would change a logit by more.
       (await model.logits(x)).forEach((value, i) => expect(value).toBeCloseTo(expected.x[i]!, 4));
+    }
+  });
+
+  it('are decoded by browsers', async () => {
+    const { width, height, data: bytes } = picture(30, 21, 7);
+    writeFileSync(
+      join(folder, 'picture.png'),
+      png(
+        width,
+        height,
+        bytes.filter((_, k) => k % 4 !== 3),
+      ),
+    );
+    const script = `import { readImages } from '/data.mjs';
+      const file = await (await fetch('/picture.png')).blob();
+      const { x, pointShape } = await readImages([file, file], { channels: 1, resize: 18, crop: 16 });
+      const error = await readImages([new File(['no image'], 'text.png')]).catch(({ code, message }) => code + ' ' + message);
+      document.querySelector('#result').textContent = JSON.stringify({ x: Array.from(x), pointShape, error });`;
+    const html = `<!doctype html><meta charset="utf-8"><pre id="result"></pre><script type="module">${script}</script>`;
+    writeFileSync(join(folder, 'images.html'), html);
+    const browser = await launch();
+    const server = await serve([folder, staged]);
+    try {
+      const answer = JSON.parse(await resultOf(browser, `${server.url}/images.html`)) as PointData & { error: string };
+      const image = { width, height, data: bytes };
+      const own = await data.readImages([image, image], { channels: 1, resize: 18, crop: 16 });
+      expect(answer.pointShape).toEqual(own.pointShape);
+      expect(Float32Array.from(answer.x)).toEqual(own.x);
+      expect(answer.error).toMatch(/^unreadable text.png: cannot be decoded/);
+    } finally {
+      server.close();
+      await browser.close();
     }
   });
 
