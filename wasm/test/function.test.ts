@@ -105,6 +105,29 @@ describe.each(everywhere)('%s', (_, created) => {
     expect((await own.verify(model)).largest).toBe(0);
   });
 
+  it.each<[string, Partial<EstimateOptions>]>([
+    ['targets by label', { target: 'label' }],
+    ['groups and classes', { groups: '0,1,2/3,4', perClass: true, estimators: 'mc:150' }],
+    ['the two largest', { top: 2, estimators: 'mc:150' }],
+    ['a smooth curve', { smooth: true, noise: ['gaussian:0.1', 'gaussian:0.2', 'gaussian:0.3'] }],
+    ['calibration', { calibrate: true, estimators: ['probit:24', 'mc:50'] }],
+    ['shared draws', { estimators: ['probit:24:shared', 'probit:24:learned'] }],
+  ])('answers %s', async (_what, options) => {
+    const labels = Array.from({ length: 35 }, (_, i) => i % 10);
+    const asked = { noise: 'gaussian:0.3', estimators: ['mc:150', 'probit:24'], labels, seed: 2, index: 1, ...options };
+    expect(await model.estimate(point(0, 35), asked)).toEqual(await own.estimate(point(0, 35), asked));
+  });
+
+  it('spends a total budget', async () => {
+    const asked = { noise: ['gaussian:0.2', 'gaussian:0.4'], totalBudget: 400, seed: 2 };
+    const rows = await model.estimate(point(0, 4), asked);
+    expect(rows).toEqual(await model.estimate(point(0, 4), asked));
+    expect(new Set(rows.map(({ estimator }) => estimator))).toEqual(new Set(['auto']));
+    const spent = rows.reduce((sum, { forwards }) => sum + forwards, 0);
+    expect(spent).toBeLessThanOrEqual(400);
+    expect(spent).toBeGreaterThan(250);
+  });
+
   it('uses gradients if there are some', async () => {
     const exact = await probust.loadModel(small);
     const options = {
