@@ -60,10 +60,34 @@ function nameOf(source: DataSource, given: string | undefined, otherwise: string
   return (source as { name?: string })?.name || otherwise;
 }
 
+const formats = 'give a .npy, IDX (.gz too) or .csv file';
+
+/** Files of other kinds that are given by mistake, by their first bytes. */
+const foreign: readonly [string, string][] = [
+  ['\x89PNG', 'a PNG image'],
+  ['\xff\xd8\xff', 'a JPEG image'],
+  ['GIF8', 'a GIF image'],
+  ['%PDF-', 'a PDF document'],
+  ['\x89HDF', 'an HDF5 file'],
+  ['SQLite format 3', 'a SQLite file'],
+  ['PK\x03\x04', 'a .npz or .zip archive'],
+  ['\xfd7zXZ', 'an xz archive'],
+  ['BZh', 'a bzip2 archive'],
+  ['7z\xbc\xaf', 'a 7z archive'],
+  ['PAR1', 'a Parquet file'],
+  ['\x80\x04\x95', 'a Python pickle'],
+];
+
+const begins = (bytes: Uint8Array, magic: string): boolean => [...magic].every((c, i) => bytes[i] === c.charCodeAt(0));
+
+function refuseForeign(bytes: Uint8Array, name: string): void {
+  for (const [magic, what] of foreign) if (begins(bytes, magic)) refuse(name, `is ${what}, not data`, formats);
+}
+
 /** The bytes of a source. They may be packed by gzip. */
 async function bytesOf(source: DataSource, name: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
   const bytes = await readModel(source, signal, name);
-  if (bytes.length === 0) refuse(name, 'is empty', 'give a .npy, IDX (.gz too) or .csv file');
+  if (bytes.length === 0) refuse(name, 'is empty', formats);
   return isGzip(bytes) ? gunzip(bytes, name) : bytes;
 }
 
@@ -170,6 +194,7 @@ export const readCsv = (source: DataSource, options: CsvOptions = {}): Promise<P
 /** A file of one of these kinds, told from its content. */
 export const readData = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readData', source, options, (bytes, name, given) => {
+    refuseForeign(bytes, name);
     const parse = isNpy(bytes) ? npyPoints : isIdx(bytes) ? idxPoints : csvPoints;
     return parse(bytes, name, given);
   });
@@ -229,6 +254,9 @@ export async function readRows(source: DataSource, signal?: AbortSignal): Promis
   const name = nameOf(source, undefined, 'rows');
   const bytes = await readModel(source, signal, name);
   if (bytes.length === 0) throw unreadable(`${name}: is empty`, 'give rows as .jsonl or .csv');
+  if (begins(bytes, 'SQLite format 3')) {
+    refuse(name, 'is a run, and its rows are read as text', 'write them with probust export RUN -o rows.jsonl');
+  }
   return parseRows(bytes, name);
 }
 

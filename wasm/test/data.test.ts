@@ -448,6 +448,7 @@ describe('rows', () => {
       ['index\n', /^rows: has no rows/],
       ['', /^rows: is empty/],
       ['\u0001', /^rows: is not text/],
+      ['SQLite format 3', /^rows: is a run, and its rows are read as text; write them with probust export RUN -o rows.jsonl/],
     ];
     for (const [text, line] of cases) {
       const error = await errorOf(data.readRows(Buffer.from(text)));
@@ -488,6 +489,11 @@ it('refuses wrong options', async () => {
     [() => data.readNpy(good, { limit: 0 }), /^limit: is not/],
     [() => data.readNpy(good, { scales: 1 } as never), /no option 'scales'/],
     [() => data.readNpy(5 as never), /^data: is neither bytes/],
+    [
+      () => data.readData(Buffer.from('\x89PNG', 'latin1')),
+      /^data: is a PNG image, not data; give a .npy, IDX \(.gz too\) or .csv/,
+    ],
+    [() => data.readData(Buffer.from('PK\x03\x04')), /^data: is a .npz or .zip archive, not data/],
     [() => data.readNpy(new Uint8Array()), /^data: is empty/],
     [() => data.readNpy(join(folder, 'missing.npy')), /missing.npy: cannot be loaded/],
     [() => data.readNpy(good, { signal: AbortSignal.abort() }), /aborted/],
