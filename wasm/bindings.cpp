@@ -5,8 +5,11 @@
 
 #include <limits>
 
+#include "analysis.h"
 #include "calls.h"
 #include "convert.h"
+#include "probust/estimators/pooling.h"
+#include "probust/estimators/tolerance.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/append.h"
 
@@ -69,6 +72,19 @@ ExecutorOptions executor_options(const CallArguments& options) {
   return {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
 }
 
+// Whether a regression model's outputs stay within a tolerance, as a classifier.
+std::shared_ptr<ModelHandle> make_regression(const Model& model, const Shape& point, const Graph& graph,
+                                             const std::shared_ptr<Executor>& regression, const CallArguments& options) {
+  if (model.classifies)
+    throw Error{ErrorCode::usage, "tolerance", "is for regression models, and this is a classifier", "leave it out"};
+  const Graph classifier = within_tolerance(graph, options.number("tolerance", 0));
+  const std::shared_ptr<Executor> within = make_executor("cpu", classifier, executor_options(options)).value();
+  val info = write(model, point, "probust");
+  info.set("classes", static_cast<double>(within->classes()));
+  if (regression->classes() == 1) info.set("classNames", val::array(std::vector<std::string>{"below", "above", "within"}));
+  return std::make_shared<ModelHandle>(info, [within, regression] { return Runner{within, nullptr, regression}; });
+}
+
 val load_model(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -76,11 +92,12 @@ val load_model(const val& bytes, const val& given) {
     ImportOptions import;
     import.output_name = options.text("output", "");
     import.input_shape = options.extents("inputShape");
-    import.two_classes_of_one = true;
+    import.two_classes_of_one = !options.has("tolerance");
     Model model = import_onnx(std::as_bytes(std::span(buffer)), import).value();
     const Shape point = point_shape(options, model);
     const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
     const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
+    if (options.has("tolerance")) return val(make_regression(model, point, classifier, executor, options));
     return val(std::make_shared<ModelHandle>(write(model, point, "probust"), [executor] { return Runner{executor}; }));
   });
 }
@@ -91,7 +108,8 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// A model run by another engine, which reports its input shape and classes: this module does the rest.
+// A model run by another engine, which reports its input shape and classes: this module does the rest. `bytes` is empty if it is
+// not an ONNX model.
 val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -99,7 +117,7 @@ val load_external(const val& bytes, const val& given) {
     const Shape input = options.extents("inputShape");
     const std::int64_t classes = options.integer("classes", 1, 1);
     const std::string engine = options.text("engine", "");
-    const Model model{summarize_onnx(std::as_bytes(std::span(buffer))).value(),
+    const Model model{buffer.empty() ? ModelSummary{} : summarize_onnx(std::as_bytes(std::span(buffer))).value(),
                       identity(input),
                       "input",
                       options.text("output", ""),
@@ -114,10 +132,13 @@ val load_external(const val& bytes, const val& given) {
     running.threads = 1;  // ExternalEngine is called by one thread
     val info = write(model, point, engine);
     info.set("flops", std::numeric_limits<double>::quiet_NaN());
+    if (buffer.empty()) info.set("parameters", std::numeric_limits<double>::quiet_NaN());
+    const bool gradients = options.flag("gradients");
     return val(std::make_shared<ModelHandle>(info, [=] {
       auto external = std::make_shared<ExternalEngine>();
-      auto program = external_program(*external, preparation, classes);
-      return Runner{make_forward_executor(engine, std::move(program), point, classes, running), external};
+      auto forward = external_program(*external, preparation, classes);
+      auto gradient = gradients ? external_gradient_program(*external, preparation, classes, running.batch) : nullptr;
+      return Runner{make_forward_executor(engine, std::move(forward), point, classes, running, std::move(gradient)), external};
     }));
   });
 }
@@ -149,10 +170,23 @@ val estimators() {
   return list;
 }
 
-// {value}: how many points of a call are estimated together.
+// {value}: what an analysis makes of rows.
+val analysis(const std::string& operation, const val& given) {
+  return outcome(operation, [&] { return analyse(operation, CallArguments(given)); });
+}
+
+// {value: {points, estimators}}: how many points of a call are estimated together, and its estimators' full names.
 val points_together(const val& given) {
-  return outcome("estimators",
-                 [&] { return val(static_cast<double>(block_size(read_estimators(CallArguments(given), "estimators")))); });
+  return outcome("estimators", [&] {
+    const CallArguments arguments(given);
+    const std::vector<EstimatorSpec> estimators = read_estimators(arguments, "estimators");
+    val names = val::array();
+    for (const EstimatorSpec& estimator : estimators) names.call<void>("push", estimator.text());
+    val answer = val::object();
+    answer.set("points", static_cast<double>(arguments.flag("smooth") ? kBlock : block_size(estimators)));
+    answer.set("estimators", names);
+    return answer;
+  });
 }
 
 }  // namespace
@@ -166,6 +200,7 @@ EMSCRIPTEN_BINDINGS(probust) {
   emscripten::function("train", &train);
   emscripten::function("data", &data);
   emscripten::function("mvn", &mvn);
+  emscripten::function("analyse", &analysis);
   emscripten::function("estimators", &estimators);
   emscripten::function("pointsTogether", &points_together);
   emscripten::class_<ModelHandle>("Model")

@@ -84,6 +84,9 @@ await build({
     probust: source('index'),
     compat: source('compat'),
     ort: source('ort'),
+    function: source('function'),
+    analysis: source('analysis'),
+    data: source('data'),
     threads: source('threads'),
   },
   outdir: out,
@@ -128,3 +131,4 @@ declarations();
 manifest();
 cpSync(join(here, 'README.md'), join(out, 'README.md'));
 cpSync(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
+cpSync(join(here, '..', 'docs', 'rows.schema.json'), join(out, 'rows.schema.json'));

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "probust/analysis/boundary.h"
+#include "probust/analysis/calibration.h"
 #include "probust/analysis/cloud.h"
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
 #include "probust/analysis/slice.h"
 #include "probust/estimators/estimate_run.h"
 #include "probust/estimators/linearization.h"
+#include "probust/estimators/tolerance.h"
 
 namespace probust::wasm {
 namespace {
@@ -32,56 +34,94 @@ std::shared_ptr<Call> computation(const Runner& runner, std::int64_t planned, st
   return call(runner, std::move(job), [](const Computation<val>& done) { return done.result(); });
 }
 
+val write_rows(std::span<const Row> rows) {
+  val list = val::array();
+  for (const Row& row : rows) list.call<void>("push", write(row));
+  return list;
+}
+
+// Options about a classifier's answer mean nothing for a regression model.
+void refuse_beside_tolerance(const Runner& runner, const CallArguments& arguments) {
+  if (!runner.regression) return;
+  for (const char* name : {"target", "targetText", "groups", "top", "labels"}) {
+    if (!arguments.has(name)) continue;
+    const bool text = std::string_view(name) == "targetText";
+    throw Error{ErrorCode::usage, text ? "target" : name, "is for classifiers, and tolerance for regression models",
+                "leave it out"};
+  }
+}
+
 std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& arguments) {
+  refuse_beside_tolerance(runner, arguments);
   EstimateRequest request;
-  request.x = read_points(arguments, runner.executor->point_shape());
+  request.x = read_points(arguments, runner.model().point_shape());
+  request.regression = runner.regression.get();
   request.targets = arguments.integers("target");
+  request.target = arguments.text("targetText", "predicted");
+  request.labels = arguments.integers("labels");
+  request.names = read_class_names(arguments);
+  request.event = read_event(arguments, runner.executor->classes());
   request.offset = arguments.integer("index", 0, 0);
   request.seed = read_seed(arguments);
   request.noises = read_noises(arguments);
   request.estimators = read_estimators(arguments, "estimators");
+  request.others = arguments.flag("others");
+  request.total = static_cast<std::int64_t>(arguments.number("totalBudget", 0));
+  if (arguments.flag("smooth")) request.curve = estimate_curve;
+  const bool calibrated = arguments.flag("calibrate");
+  require_combinable({request.total, request.curve != nullptr, calibrated}, request.estimators);
+  const std::size_t questions = request.noises.size() * request.estimators.size();
   return call(runner, std::make_shared<EstimateRun>(*runner.executor, std::move(request), runner.external.get()),
-              [](const EstimateRun& run) {
-                val rows = val::array();
-                for (const Row& row : run.rows()) rows.call<void>("push", write(row));
-                return rows;
+              [calibrated, questions](const EstimateRun& run) {
+                if (!calibrated) return write_rows(run.rows());
+                std::vector<Row> rows = run.rows();
+                calibrate_questions(rows, questions);
+                return write_rows(rows);
               });
 }
 
-// One point, with its logits' argmax as the target if none is given.
 struct Setting {
   Points points;
   Tensor logits;
 };
 
-Setting setting_of(Executor& executor, const Tensor& x, const std::vector<std::int64_t>& target, std::int64_t index,
-                   std::uint64_t seed) {
-  Tensor logits = executor.logits(x).value();
-  std::vector<std::int64_t> targets = target.empty() ? predicted_classes(logits) : target;
-  return {points_of(x, std::move(targets), index, seed), std::move(logits)};
-}
-
 // The arguments shared by the calls at one point.
 struct PointArguments {
   Tensor x;
-  std::vector<std::int64_t> target;
+  std::vector<std::int64_t> target;  // empty: as `wanted` says
+  std::string wanted;                // as in targets_of
+  std::vector<std::int64_t> labels;
+  std::vector<std::string> names;
   std::int64_t index;
   std::uint64_t seed;
+  std::shared_ptr<Executor> regression;  // if the executor is within its tolerance
 
-  Setting at(Executor& executor) const { return setting_of(executor, x, target, index, seed); }
+  Setting at(Executor& executor) const {
+    const Tensor point = regression ? with_outputs(x, regression->logits(x).value()) : x;
+    Tensor logits = executor.logits(point).value();
+    std::vector<std::int64_t> targets = target.empty() ? targets_of(wanted, labels, logits, names) : target;
+    return {points_of(point, std::move(targets), index, seed), std::move(logits)};
+  }
 };
 
-PointArguments read_point(const Executor& executor, const CallArguments& arguments) {
-  PointArguments point{read_points(arguments, executor.point_shape()), arguments.integers("target"),
-                       arguments.integer("index", 0, 0), read_seed(arguments)};
+PointArguments read_point(const Runner& runner, const CallArguments& arguments) {
+  PointArguments point{read_points(arguments, runner.model().point_shape()),
+                       arguments.integers("target"),
+                       arguments.text("targetText", "predicted"),
+                       arguments.integers("labels"),
+                       read_class_names(arguments),
+                       arguments.integer("index", 0, 0),
+                       read_seed(arguments),
+                       runner.regression};
+  if (runner.regression) point.wanted = std::to_string(2 * runner.regression->classes());
   if (point.x.shape[0] != 1)
     throw Error{ErrorCode::usage, "x", "holds " + std::to_string(point.x.shape[0]) + " points", "give one"};
   return point;
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
-  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.executor->point_shape()));  // not to be copied
-  return computation(runner, x->shape[0],
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model().point_shape()));  // not to be copied
+  return computation(runner.regression ? Runner{runner.regression} : runner, x->shape[0],
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
@@ -106,7 +146,7 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
 }
 
 std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
@@ -144,22 +184,27 @@ val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Es
 }
 
 std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const std::vector<double> sigmas = arguments.numbers("sigmas");
   for (const double sigma : sigmas) {
     if (!(sigma > 0) || !std::isfinite(sigma))
       throw Error{ErrorCode::usage, "sigmas", "holds a value that is not a positive number", "give for example [0.1, 0.2]"};
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "give for example [0.1, 0.2]"};
-  const Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
+  refuse_beside_tolerance(runner, arguments);
+  Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
+  if (runner.regression)
+    noise.shape = on_inputs(noise.shape, element_count(runner.regression->point_shape()), runner.regression->classes());
   const EstimatorSpec estimator = read_estimator(arguments);
   require_answerable(*runner.executor, estimator);
+  const Event event = read_event(arguments, runner.executor->classes());
   const bool smooth = arguments.flag("smooth");
   const std::int64_t passes = estimator.passes(runner.executor->classes());
   const auto body = [=](Executor& of) {
     const auto [points, logits] = point.at(of);
-    if (smooth) return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator).value(), estimator);
-    Evaluation evaluation(of, points, logits);
+    if (smooth)
+      return write_curve(sigmas, estimate_curve(of, points, logits, noise.shape, sigmas, estimator, event).value(), estimator);
+    Evaluation evaluation(of, points, logits, event);
     std::vector<std::vector<Estimate>> estimates;
     for (const double sigma : sigmas) estimates.push_back(estimate(evaluation, {noise.shape, sigma}, estimator).value());
     return write_curve(sigmas, estimates, estimator);
@@ -179,7 +224,7 @@ val write_slice(const SlicePlane& plane, const Slice& slice) {
 }
 
 std::shared_ptr<Call> start_slice(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const SlicePlane given{arguments.numbers("u"), arguments.numbers("v"), arguments.number("reach", 1),
                          arguments.integer("resolution", 64, 2)};
   const bool chosen = arguments.has("u") || arguments.has("v");
@@ -199,7 +244,7 @@ val write_cloud(const Cloud& cloud) {
 }
 
 std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
+  const PointArguments point = read_point(runner, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
   const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
@@ -231,8 +276,9 @@ std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointA
 }
 
 std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArguments& arguments) {
-  const PointArguments point = read_point(*runner.executor, arguments);
-  if (!point.target.empty()) throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
+  const PointArguments point = read_point(runner, arguments);
+  if (!point.target.empty() || point.wanted != "predicted")
+    throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
   const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
   return gradients ? start_nearest_by_gradients(runner, point) : start_nearest_by_search(runner, point);
 }
@@ -240,13 +286,14 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
 struct Operation {
   const char* name;
   std::shared_ptr<Call> (*start)(const Runner&, const CallArguments&);
+  bool of_regression = false;  // whether regression models have it, too
 };
 
 constexpr Operation kOperations[] = {
-    {"logits", start_logits},
+    {"logits", start_logits, true},
     {"linearize", start_linearize},
-    {"estimate", start_estimate},
-    {"sweep", start_sweep},
+    {"estimate", start_estimate, true},
+    {"sweep", start_sweep, true},
     {"slice", start_slice},
     {"cloud", start_cloud},
     {"nearestBoundary", start_nearest_boundary},
@@ -266,22 +313,27 @@ val Call::step(double milliseconds) {
     val inputs = val::object();
     inputs.set("count", static_cast<double>(wants->count));
     inputs.set("values", write(std::span<const float>(wants->values)));
+    if (!wants->cotangents.empty()) inputs.set("cotangents", write(std::span<const float>(wants->cotangents)));
     report.set("wants", inputs);
   }
   return report;
 }
 
-val Call::answer(const val& logits) {
+val Call::answer(const val& values) {
   return outcome("logits", [&] {
     if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
-    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(logits), runner_.executor->classes());
+    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor->classes());
     return val(true);
   });
 }
 
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments) {
   for (const Operation& entry : kOperations) {
-    if (operation == entry.name) return entry.start(runner, arguments);
+    if (operation != entry.name) continue;
+    if (runner.regression && !entry.of_regression)
+      throw Error{ErrorCode::usage, operation, "is for classifiers, and this is a regression model within a tolerance",
+                  "use estimate or sweep"};
+    return entry.start(runner, arguments);
   }
   throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
 }

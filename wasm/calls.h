@@ -16,10 +16,15 @@
 
 namespace probust::wasm {
 
-/// What answers calls: an executor, and the external engine if the executor does not run the model itself.
+/// What answers calls: an executor, and the external engine if the executor does not run the model itself; for a regression model
+/// within a tolerance, also the model itself.
 struct Runner {
   std::shared_ptr<Executor> executor = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
+  std::shared_ptr<Executor> regression = nullptr;
+
+  /// What the caller's points go through.
+  Executor& model() const { return regression ? *regression : *executor; }
 };
 
 /// A job in progress.
@@ -30,11 +35,11 @@ class Call {
       : runner_(std::move(runner)), value_(std::move(value)), job_(std::move(job)) {}
 
   /// Works for about `milliseconds`: {passes, planned} so far, with `value` or `error` at the end, or with `wants`:
-  /// {count, values} of inputs [count, d] whose logits the next step needs.
+  /// {count, values} of inputs [count, d] whose logits the next step needs or, with `cotangents` [count, C], their gradients.
   val step(double milliseconds);
 
-  /// Supplies the wanted logits [count, C]: {value} or {error}.
-  val answer(const val& logits);
+  /// Supplies the wanted logits [count, C] or gradients [count, d]: {value} or {error}.
+  val answer(const val& values);
 
  private:
   Runner runner_;

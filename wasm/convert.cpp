@@ -48,6 +48,11 @@ NoiseArray read_array(const val& entry, const std::string& name) {
   return result;
 }
 
+std::vector<val> list_of(const val& value, const char* name) {
+  if (!value.isArray()) refuse(name, "is no list", "write for example '0,1/2,3', or [[0, 1], [2, 3]]");
+  return emscripten::vecFromJSArray<val>(value);
+}
+
 std::vector<Category> read_categories(const val& groups, const std::string& name) {
   if (!groups.isArray()) refuse("categories", "has no '" + name + "'", "give {" + name + ": [{columns, transitions}]}");
   std::vector<Category> categories;
@@ -215,9 +220,30 @@ Noise read_noise(const CallArguments& arguments) {
 }
 
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name) {
-  std::vector<EstimatorSpec> estimators;
-  for (const std::string& text : arguments.texts(name, "auto")) estimators.push_back(parse_estimator(text));
-  return estimators;
+  AutoBudget budget;
+  if (arguments.has("budget")) budget.each = arguments.number("budget", 0);
+  if (arguments.has("totalBudget")) budget.total = arguments.number("totalBudget", 0);
+  budget.independent = arguments.flag("independent");
+  std::vector<std::string> texts = arguments.texts(name, "auto");
+  if (texts.empty()) refuse(name, "are missing", "give for example taylor");
+  return parse_estimators(std::move(texts), budget);
+}
+
+std::vector<std::string> read_class_names(const CallArguments& arguments) {
+  return arguments.has("classNames") ? arguments.texts("classNames", "") : std::vector<std::string>{};
+}
+
+Event read_event(const CallArguments& arguments, std::int64_t classes) {
+  std::vector<std::vector<std::string>> groups;
+  if (arguments.has("groups") && is(arguments["groups"], "string")) {
+    groups = split_groups(arguments.text("groups", ""));
+  } else if (arguments.has("groups")) {
+    for (const val& group : list_of(arguments["groups"], "groups")) {
+      groups.emplace_back();
+      for (const val& member : list_of(group, "groups")) groups.back().push_back(member.call<std::string>("toString"));
+    }
+  }
+  return event_of(groups, arguments.flag("perClass"), arguments.integer("top", 1, 0), classes, read_class_names(arguments));
 }
 
 EstimatorSpec read_estimator(const CallArguments& arguments) {
@@ -287,6 +313,11 @@ val write(const Row& row) {
   object.set("status", std::string(word(e.status)));
   object.set("method", row.method());
   object.set("note", text_or_null(e.note));
+  if (!e.classes.empty()) {
+    val classes = val::array();
+    for (const double p : e.classes) classes.call<void>("push", number_or_null(p));
+    object.set("classes", classes);
+  }
   return object;
 }
 

@@ -51,8 +51,15 @@ Tensor read_points(const CallArguments& arguments, const Shape& point);
 std::vector<Noise> read_noises(const CallArguments& arguments);
 Noise read_noise(const CallArguments& arguments);
 
+/// With `budget`, `totalBudget` and `independent`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
 EstimatorSpec read_estimator(const CallArguments& arguments);  ///< `estimator`
+
+/// `classNames`, or none.
+std::vector<std::string> read_class_names(const CallArguments& arguments);
+
+/// `groups` (a text, or lists of numbers and names), `perClass` and `top`.
+Event read_event(const CallArguments& arguments, std::int64_t classes);
 
 /// A matrix given as a flat array of `rows` rows. Its length must be a multiple of `rows`.
 Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, std::size_t rows);

@@ -37,7 +37,11 @@ Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& ta
 
 EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::string>& noises,
                                         const std::vector<std::string>& estimators, const EstimateOptions& options) {
-  EstimateRequest request{batched(x), options.targets, options.first_index, options.seed, {}, {}};
+  EstimateRequest request;
+  request.x = batched(x);
+  request.targets = options.targets;
+  request.offset = options.first_index;
+  request.seed = options.seed;
   for (const std::string& noise : noises) request.noises.push_back(parse_noise(noise, options.noise_source));
   for (const std::string& estimator : estimators) request.estimators.push_back(parse_estimator(estimator));
   return {*executor_, std::move(request)};

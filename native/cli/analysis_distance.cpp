@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
@@ -16,8 +15,7 @@
 #include "cli/messages.h"
 #include "cli/progress_line.h"
 #include "cli/text_table.h"
-#include "probust/analysis/boundary.h"
-#include "probust/analysis/certificate.h"
+#include "probust/analysis/distances.h"
 #include "probust/analysis/summary.h"
 #include "probust/base/error.h"
 
@@ -28,9 +26,8 @@ using nlohmann::ordered_json;
 
 // ---- nearest boundaries
 
-/// By position of the point in the data.
-struct Boundaries {
-  std::map<std::int64_t, NearestBoundary> points;
+struct FoundBoundaries {
+  Boundaries points;
   bool gradients = true;  ///< else by random search
 };
 
@@ -40,11 +37,11 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
 }
 
 // Empty if it was interrupted, which has been said then.
-std::optional<Boundaries> boundaries_of(const Arguments& arguments) {
+std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
   const Model model = load_model(arguments, point_shape(data.x), true);
   const auto executor = load_executor(model, point_shape(data.x), arguments);
-  Boundaries boundaries{{}, executor->differentiable() && !executor->piecewise_constant()};
+  FoundBoundaries boundaries{{}, executor->differentiable() && !executor->piecewise_constant()};
   const std::int64_t n = data.x.shape[0];
   std::atomic<std::int64_t> done{0};
   const ProgressLine line("nearest boundaries", done, n, arguments.quiet);
@@ -62,45 +59,10 @@ std::optional<Boundaries> boundaries_of(const Arguments& arguments) {
 
 // ---- a group
 
-// What is known of a point.
-struct PointDistances {
-  const Row* row;
-  const Certificate* certificate = nullptr;
-  const NearestBoundary* boundary = nullptr;
-};
-
-std::vector<PointDistances> distances_of(const RowGroup& group, const GroupCertificates& certificates,
-                                         const Boundaries* boundaries) {
-  std::map<std::int64_t, const Certificate*> certified;
-  for (const Certificate& certificate : certificates.points) certified[certificate.row->index] = &certificate;
-  std::vector<PointDistances> points;
-  for (const Row* row : group.rows) {
-    PointDistances point{row};
-    if (const auto found = certified.find(row->index); found != certified.end()) point.certificate = found->second;
-    if (boundaries != nullptr) {
-      const auto found = boundaries->points.find(row->index);
-      if (found != boundaries->points.end()) point.boundary = &found->second;
-    }
-    points.push_back(point);
-  }
-  return points;
-}
-
 std::vector<double> radii_of(const GroupCertificates& certificates) {
   std::vector<double> radii;
   for (const Certificate& certificate : certificates.points) radii.push_back(certificate.radius);
   return radii;
-}
-
-// Pairs of p and the distance to the nearest boundary.
-Agreement with_p(const std::vector<PointDistances>& points) {
-  std::vector<double> p, distances;
-  for (const PointDistances& point : points) {
-    if (point.boundary == nullptr) continue;
-    p.push_back(point.row->estimate.p);
-    distances.push_back(point.boundary->distance);
-  }
-  return agreement(p, distances);
 }
 
 void print_certificates(const GroupCertificates& certificates) {
@@ -120,7 +82,7 @@ void print_boundaries(const std::vector<PointDistances>& points) {
   for (const PointDistances& point : points) distances.push_back(point.boundary == nullptr ? NAN : point.boundary->distance);
   fmt::print("  nearest boundary: quartiles {}, {}, {}; Spearman's correlation with p {}\n",
              short_number(quantile_of(distances, 0.25)), short_number(quantile_of(distances, 0.5)),
-             short_number(quantile_of(distances, 0.75)), short_number(with_p(points).spearman));
+             short_number(quantile_of(distances, 0.75)), short_number(boundary_and_p(points).spearman));
 }
 
 std::string boundary_text(const NearestBoundary* boundary) {
@@ -166,7 +128,7 @@ ordered_json json_of(const GroupCertificates& certificates, const std::vector<Po
   json["confidence"] = certificates.confidence;
   json["no_certificates"] = certificates.reason.empty() ? ordered_json(nullptr) : ordered_json(certificates.reason);
   json["certified"] = certificates.certified;
-  json["spearman_of_boundary_and_p"] = json_number(with_p(points).spearman);
+  json["spearman_of_boundary_and_p"] = json_number(boundary_and_p(points).spearman);
   json["points"] = ordered_json::array();
   for (const PointDistances& point : points) json["points"].push_back(json_of(point));
   return json;
@@ -219,7 +181,7 @@ int run_distance(const Arguments& arguments) {
   if (arguments.tolerance)
     throw Error{ErrorCode::usage, "--tolerance", "is for regression models, which have no boundaries", "leave it out"};
   const RunResults run = selected_results(arguments);
-  std::optional<Boundaries> boundaries;
+  std::optional<FoundBoundaries> boundaries;
   if (!is_run(arguments.model)) {
     boundaries = boundaries_of(arguments);
     if (!boundaries) return kInterrupted;
@@ -232,7 +194,7 @@ int run_distance(const Arguments& arguments) {
   const std::vector<RowGroup> groups = grouped(run.results.rows);
   for (const RowGroup& group : groups) {
     const GroupCertificates certificates = certificates_of(group, arguments.confidence);
-    const std::vector<PointDistances> points = distances_of(group, certificates, boundaries ? &*boundaries : nullptr);
+    const std::vector<PointDistances> points = distances_of(group, certificates, boundaries ? &boundaries->points : nullptr);
     chart.series.push_back(boundaries ? boundary_series(group.key, points) : certified_series(certificates));
     if (arguments.json) {
       json["groups"].push_back(json_of(certificates, points));

@@ -106,10 +106,9 @@ BlockEstimator::Columns BlockEstimator::smoothed(const Points& points, const Ten
   const std::vector<EstimatorSpec>& estimators = plan_.estimators;
   Columns columns(noises.size() * estimators.size());
   for (std::size_t first = 0, last = 0; first < noises.size(); first = last) {
+    last = end_of_sweep(noises, first);
     std::vector<double> sigmas;
-    for (; last < noises.size() && noises[last].shape->name() == noises[first].shape->name(); ++last) {
-      sigmas.push_back(noises[last].scale);
-    }
+    for (std::size_t n = first; n < last; ++n) sigmas.push_back(noises[n].scale);
     for (std::size_t e = 0; e < estimators.size(); ++e) {
       auto curve = estimate_curve(executor_, points, logits, noises[first].shape, sigmas, estimators[e], event_);
       for (std::size_t s = 0; s < sigmas.size(); ++s) {
@@ -141,14 +140,11 @@ Results BlockEstimator::results_of(const PointBlock& block, const Points& points
 }
 
 void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet) {
-  std::size_t position = 0;
   const std::vector<Plan::Question> questions = plan.questions();
-  for (const auto& [noise, e] : questions) {
-    std::vector<Estimate> estimates;
-    for (std::size_t r = position; r < rows.size(); r += questions.size()) estimates.push_back(std::move(rows[r].estimate));
-    const Calibration calibration = calibrate(estimates);
-    for (std::size_t r = position, i = 0; r < rows.size(); r += questions.size()) rows[r].estimate = std::move(estimates[i++]);
-    ++position;
+  const std::vector<Calibration> calibrations = calibrate_questions(rows, questions.size());
+  for (std::size_t q = 0; q < questions.size(); ++q) {
+    const auto& [noise, e] = questions[q];
+    const Calibration& calibration = calibrations[q];
     const EstimatorSpec& estimator = plan.estimators[e];
     if (quiet || !models_copies(estimator)) continue;
     say("{} {}: ", plan.noises[noise].text(), plan.text(estimator));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -20,29 +19,13 @@ namespace {
   throw Error{ErrorCode::usage, option, what, hint};
 }
 
-// The items of all lists; "auto" becomes "auto:N" if a budget is given.
+// The items of all lists.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.estimators) {
     for (std::string& item : split(list, ',')) texts.push_back(std::move(item));
   }
-  if (texts.empty()) texts.emplace_back("auto");
-  for (const auto& [option, value] :
-       {std::pair{"--budget", arguments.budget}, std::pair{"--total-budget", arguments.total_budget}}) {
-    if (!value) continue;
-    if (!std::isfinite(*value)) refuse(option, "is not a number", "give forwards, as 100");
-    if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
-      refuse(option, "needs auto among the estimators", "leave it out, or add auto");
-  }
-  if (!arguments.budget) return texts;
-  std::replace(texts.begin(), texts.end(), std::string("auto"), "auto:" + shortest_text(std::floor(*arguments.budget)));
   return texts;
-}
-
-// auto:N:independent for auto:N with --independent.
-EstimatorSpec independent_if_asked(const EstimatorSpec& estimator, bool asked) {
-  if (!asked || estimator.definition->name != "auto") return estimator;
-  return parse_estimator("auto:" + std::to_string(estimator.samples) + ":independent");
 }
 
 // Points whose estimates depend on all others cannot be added or divided.
@@ -58,13 +41,7 @@ void check_parts(const Arguments& arguments) {
 
 // Refuses options that conflict with others or need others.
 void check_options(const Arguments& arguments, const Plan& plan) {
-  if (arguments.total_budget && arguments.budget) refuse("--total-budget", "cannot be combined with --budget", "leave one out");
-  const auto autos = std::count_if(plan.estimators.begin(), plan.estimators.end(),
-                                   [](const EstimatorSpec& estimator) { return estimator.definition->name == "auto"; });
-  if (arguments.total_budget && autos > 1) refuse("--total-budget", "needs exactly one auto", "leave out auto:N");
-  if (arguments.total_budget && arguments.smooth) refuse("--total-budget", "cannot be combined with --smooth", "leave one out");
-  if (arguments.calibrate && std::none_of(plan.estimators.begin(), plan.estimators.end(), models_copies))
-    refuse("--calibrate", "needs an estimator that models copies", "add probit:N or regression:N");
+  require_combinable({plan.total, arguments.smooth, arguments.calibrate}, plan.estimators);
   check_parts(arguments);
   std::set<std::string> questions;
   for (const auto& [noise, estimator] : plan.questions()) {
@@ -95,10 +72,6 @@ std::vector<std::string> files_of_models(const Arguments& arguments) {
 
 }  // namespace
 
-bool models_copies(const EstimatorSpec& estimator) {
-  return estimator.definition->smoothing != EstimatorDefinition::Smoothing::none;
-}
-
 std::vector<Plan::Question> Plan::questions() const {
   std::vector<Question> all;
   for (std::size_t noise = 0; noise < noises.size(); ++noise) {
@@ -117,8 +90,8 @@ Plan parse_plan(const Arguments& arguments) {
   Plan plan;
   plan.noises = parse_noises(arguments, noise_files(plan.noise_paths));
   plan.total = static_cast<std::int64_t>(arguments.total_budget.value_or(0));
-  for (const std::string& text : estimator_texts(arguments))
-    plan.estimators.push_back(independent_if_asked(parse_estimator(text), arguments.independent));
+  plan.estimators =
+      parse_estimators(estimator_texts(arguments), {arguments.budget, arguments.total_budget, arguments.independent});
   check_options(arguments, plan);
   return plan;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "probust/estimators/estimator.h"
+#include "probust/estimators/request.h"
 #include "store/configuration.h"
 
 namespace probust::cli {
@@ -26,17 +26,14 @@ struct Plan {
   /// By noise, then by estimator: the order of rows.
   std::vector<Question> questions() const;
 
-  bool shares(const EstimatorSpec& estimator) const { return total > 0 && estimator.definition->name == "auto"; }
+  bool shares(const EstimatorSpec& estimator) const { return Together{total}.shares(estimator); }
 
   /// The estimator's name in rows.
-  std::string text(const EstimatorSpec& estimator) const { return shares(estimator) ? "auto" : estimator.text(); }
+  std::string text(const EstimatorSpec& estimator) const { return Together{total}.text(estimator); }
 
   /// Passes for so many points, without the share of `total`.
   std::int64_t passes(std::int64_t points, std::int64_t classes) const;
 };
-
-/// Whether an estimator's answer is modelled from copies, which calibration needs.
-bool models_copies(const EstimatorSpec& estimator);
 
 /// Throws Error{usage}, and whatever reading the noise's files throws.
 Plan parse_plan(const Arguments& arguments);

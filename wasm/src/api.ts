@@ -3,6 +3,7 @@ import { modelNames, optionsOf, type Names } from './arguments.js';
 import { dispose } from './dispose.js';
 import { usage } from './errors.js';
 import { Model, type ExternalEngine } from './model.js';
+import { classNamesFor } from './labels.js';
 import { readModel } from './platform.js';
 import type { Pool } from './pool.js';
 import { begin, Data, type Training } from './training.js';
@@ -48,15 +49,26 @@ export class Probust {
    */
   async loadModel(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
     const { signal, ...given } = optionsOf('loadModel', options, modelNames);
-    const bytes = await readModel(source, signal);
-    const { model, info } = await this.#pool.load(bytes, given);
-    return new Model(this.#pool, model, info);
+    return this.#load(await readModel(source, signal), given);
   }
 
-  /** @internal For `probust/ort`: a model that another engine runs. */
+  /** @internal For `probust/ort` and `probust/function`: a model that another engine runs. */
   async loadExternal(bytes: Uint8Array, options: object, external: ExternalEngine): Promise<Model> {
-    const { model, info } = await this.#pool.load(bytes, options, true);
-    return new Model(this.#pool, model, info, external);
+    return this.#load(bytes, options, external);
+  }
+
+  async #load(bytes: Uint8Array, options: Pick<ModelOptions, 'classNames'>, external?: ExternalEngine): Promise<Model> {
+    const { classNames, ...given } = options;
+    const { model, info } = await this.#pool.load(bytes, given, external !== undefined);
+    const loaded = new Model(this.#pool, model, info, external);
+    if (classNames == null) return loaded;
+    try {
+      info.classNames = classNamesFor('classNames', classNames, info.classes);
+      return loaded;
+    } catch (error) {
+      loaded.dispose();
+      throw error;
+    }
   }
 
   /**
@@ -68,6 +80,11 @@ export class Probust {
     if (typeof R !== 'object' || R === null) throw usage('R: is missing', 'give a matrix, or { U } of its factor');
     const matrix = 'U' in R ? { U: R.U } : { R };
     return (await this.#pool.ask<'mvn'>(() => ({ kind: 'mvn', args: { ...given, z, ...matrix } }))) as MvnResult;
+  }
+
+  /** @internal For `probust/analysis`. */
+  analyse(operation: string, args: object): Promise<unknown> {
+    return this.#pool.ask<'analyse'>(() => ({ kind: 'analyse', operation, args }));
   }
 
   /**

@@ -10,6 +10,7 @@ export const callNames: Names<CallOptions> = { signal: true, onProgress: true };
 
 export const modelNames: Names<ModelOptions> = {
   ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
+  ...{ classNames: true, tolerance: true },
 };
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : value === null ? 'null' : typeof value);
@@ -84,6 +85,16 @@ export const texts = (given: string | readonly string[]): readonly string[] => (
 export function divided<T extends CallOptions>(options: T) {
   const { signal, onProgress, ...args } = options;
   return { args, watch: { signal, onProgress } };
+}
+
+const mostElements = 1 << 20; // per batch; activations take many times that
+const mostInputs = 64;
+
+/** Inputs per run of another engine: as given, or by the elements of each. */
+export function batchOf(batch: number | undefined, elements: number): number {
+  if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
+  if (Number.isInteger(batch) && batch > 0) return batch;
+  throw usage(`batch: is ${batch}`, 'give a whole number from 1 on');
 }
 
 const busy = new Set<object>();

@@ -3,13 +3,15 @@
 import { unlessAborted } from './abort.js';
 import { aborted, disposed, environment, ProbustError, toRecord, usage } from './errors.js';
 import type { Port } from './platform.js';
-import type { Endpoint, Forward, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
+import type { Endpoint, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
 import type { Progress } from './types.js';
 
 interface Pending {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   watch: Watch;
+  /** The error of `watch.forward`, which a message would change. */
+  failure?: unknown;
 }
 
 interface StartOptions {
@@ -92,10 +94,10 @@ export class WorkerEndpoint implements Endpoint {
   #receive(message: Extract<FromWorker, { id: number }>): void {
     const pending = this.#pending.get(message.id);
     if (!pending) return;
-    if (message.type === 'wants') void this.#answer(message.id, pending.watch.forward!, message.wants);
+    if (message.type === 'wants') void this.#answer(message.id, pending, message.wants);
     else if (message.type === 'progress') this.#report(message.id, pending, message.progress);
     else if (message.type === 'value') pending.resolve(message.value);
-    else pending.reject(new ProbustError(message.error));
+    else pending.reject(pending.failure ?? new ProbustError(message.error));
   }
 
   /** If the caller's onProgress throws, the call ends with that error. */
@@ -108,10 +110,12 @@ export class WorkerEndpoint implements Endpoint {
     }
   }
 
-  async #answer(id: number, forward: Forward, wants: Wants): Promise<void> {
+  async #answer(id: number, pending: Pending, wants: Wants): Promise<void> {
+    const { forward, signal } = pending.watch;
     try {
-      this.#port.post({ type: 'answer', id, logits: await forward(wants) });
+      this.#port.post({ type: 'answer', id, logits: await forward!(wants, signal) });
     } catch (error) {
+      pending.failure = error;
       this.#port.post({ type: 'answer', id, error: toRecord(error) });
     }
   }

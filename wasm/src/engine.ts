@@ -113,6 +113,8 @@ export class Engine implements Endpoint {
         return this.#release(request.handle);
       case 'mvn':
         return this.#guarded(() => valueOf(this.#module.mvn(request.args)), true);
+      case 'analyse':
+        return this.#guarded(() => valueOf(this.#module.analyse(request.operation, request.args)), true);
       case 'together':
         return this.#guarded(() => valueOf(this.#module.pointsTogether(request.args)), true);
       case 'call': {
@@ -166,7 +168,7 @@ export class Engine implements Endpoint {
         if (report.error) throw fromRaw(report.error);
         if ('value' in report) return report.value;
         if (report.wants) {
-          const logits = await watch.forward!(report.wants);
+          const logits = await watch.forward!(report.wants, watch.signal);
           this.#guarded(() => valueOf(call.answer(logits)));
         }
         await nextTurn();

@@ -9,11 +9,21 @@
  * - `numerical`: no number could be computed;
  * - `aborted`: an AbortSignal ended the call;
  * - `disposed`: the model or the library was disposed;
+ * - `callback`: a function of yours failed; `cause` is its error;
  * - `environment`: the WebAssembly module or a worker could not be started here;
  * - `internal`: a bug in probust; create a new instance.
  */
 export type ProbustErrorCode =
-  'usage' | 'unreadable' | 'unsupported' | 'resources' | 'numerical' | 'aborted' | 'disposed' | 'environment' | 'internal';
+  | 'usage'
+  | 'unreadable'
+  | 'unsupported'
+  | 'resources'
+  | 'numerical'
+  | 'aborted'
+  | 'disposed'
+  | 'callback'
+  | 'environment'
+  | 'internal';
 
 /** An error as a worker sends it. */
 export interface ErrorRecord {
@@ -65,6 +75,7 @@ export const usage = errorsOf('usage');
 export const unreadable = errorsOf('unreadable');
 export const unsupported = errorsOf('unsupported');
 export const resources = errorsOf('resources');
+export const callback = errorsOf('callback');
 export const environment = errorsOf('environment');
 export const internal = errorsOf('internal');
 export const aborted = () => new ProbustError({ code: 'aborted', message: 'the call was aborted' });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-import { callNames, divided, floats, holding, list, optionsOf, texts, type Names } from './arguments.js';
+import { callNames, divided, floats, holding, optionsOf, texts, type Names } from './arguments.js';
 import { dispose } from './dispose.js';
 import { disposed, usage } from './errors.js';
+import { classesOf } from './labels.js';
 import type { Everywhere, Pool } from './pool.js';
 import type { Forward } from './protocol.js';
 import { elementCount } from './shape.js';
@@ -52,6 +53,8 @@ const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & Slic
   ...{ arrays: true, categories: true, clip: true, levels: true },
   ...{ seed: true, index: true, target: true, noise: true, estimators: true, estimator: true },
   ...{ samples: true, sigmas: true, smooth: true, reach: true, resolution: true, count: true },
+  ...{ labels: true, groups: true, top: true, perClass: true },
+  ...{ budget: true, totalBudget: true, independent: true, calibrate: true },
 };
 
 /** Refuses `estimator` for `estimators`, and vice versa: it would be ignored, and another estimator would answer. */
@@ -92,11 +95,11 @@ export class Model {
     notFor('estimate', options, 'estimators', 'estimator');
     const request = {
       ...args,
+      ...classesOf(this.info, args),
       x: floats('x', x),
       noise: texts(args.noise),
       estimators: texts(args.estimators ?? 'auto'),
       index: args.index ?? 0,
-      target: list('target', args.target),
     };
     const { pool, model, external } = this.#lease;
     return holding(this, () =>
@@ -134,7 +137,7 @@ export class Model {
    * The nearest point to x with another answer: found along gradients if the model has them, otherwise by a random search
    * keyed by `seed` and `index`.
    */
-  async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target'> = {}): Promise<NearestBoundary> {
+  async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target' | 'labels'> = {}): Promise<NearestBoundary> {
     const given = optionsOf('nearestBoundary', options, askedNames);
     return (await this.#call('nearestBoundary', x, given)) as NearestBoundary;
   }
@@ -175,8 +178,9 @@ export class Model {
     this.#live();
     const { args, watch } = divided(options);
     const { pool, model, external } = this.#lease;
+    const classes = classesOf(this.info, args);
     return holding(this, () =>
-      pool.call(model, operation, { ...args, x: floats('x', x) }, { ...watch, forward: external?.forward }),
+      pool.call(model, operation, { ...args, ...classes, x: floats('x', x) }, { ...watch, forward: external?.forward }),
     );
   }
 }

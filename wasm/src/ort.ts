@@ -2,7 +2,7 @@
 // `probust/ort`: models that ONNX Runtime Web runs, including operators that probust does not support. Noise, counting and
 // statistics stay in probust, which requests the logits of noisy inputs.
 import type { Probust } from './api.js';
-import { modelNames, optionsOf, type Names } from './arguments.js';
+import { batchOf, modelNames, optionsOf, type Names } from './arguments.js';
 import { aborted, disposed, environment, ProbustError, unreadable, unsupported, resources, usage } from './errors.js';
 import type { Model } from './model.js';
 import { cutToLogits, endedIn, withOpenBatch, type Cut } from './onnx.js';
@@ -55,9 +55,6 @@ const reason = (error: unknown): string => String(error instanceof Error ? error
 /** Whether an extent is fixed. One without a name is -1, which some versions show as an unsigned number. */
 const isGiven = (extent: number | string | undefined): extent is number =>
   typeof extent === 'number' && extent > 0 && extent < 2 ** 31;
-
-const mostElements = 1 << 20; // per batch; activations take many times that
-const mostInputs = 64;
 
 async function importOrt(): Promise<OrtModule> {
   try {
@@ -278,13 +275,6 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions): Pro
   throw environment('provider: there is none here');
 }
 
-/** Inputs per run. */
-function batchOf(batch: number | undefined, elements: number): number {
-  if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
-  if (Number.isInteger(batch) && batch > 0) return batch;
-  throw usage(`batch: is ${batch}`, 'give a whole number from 1 on');
-}
-
 /**
  * Loads a classifier that ONNX Runtime Web runs. It supports what needs only logits: `logits`, `estimate` and `sweep` with
  * `mc`, `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. Calls that need gradients reject with
@@ -293,9 +283,10 @@ function batchOf(batch: number | undefined, elements: number): number {
  * Rejects as `Probust.loadModel` does, and with `environment` if onnxruntime-web is not installed.
  */
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
-  const { mean, std, layout, shape, memory, signal } = optionsOf('createOrtModel', options, names);
+  const { mean, std, layout, shape, memory, classNames, tolerance, signal } = optionsOf('createOrtModel', options, names);
   if (typeof probust?.loadExternal !== 'function')
     throw usage('createOrtModel: the first argument is not a result of createProbust');
+  if (tolerance !== undefined) throw unsupported('tolerance: is for models that probust runs itself', 'use loadModel');
   if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
     throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
   }
@@ -305,7 +296,7 @@ export async function createOrtModel(probust: Probust, source: ModelSource, opti
   try {
     if (signal?.aborted) throw aborted();
     const request = {
-      ...{ mean, std, layout, shape, memory },
+      ...{ mean, std, layout, shape, memory, classNames },
       inputShape: session.shape,
       classes: logits.classes,
       engine: `onnxruntime-web (${provider})`,

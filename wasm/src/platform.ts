@@ -89,21 +89,21 @@ async function readUrl(source: string | URL, signal?: AbortSignal): Promise<Uint
   });
 }
 
-/** The bytes of a model. */
-export async function readModel(source: ModelSource, signal?: AbortSignal): Promise<Uint8Array> {
+/** The bytes of a model, or of other data; errors name it if it has no name of its own. */
+export async function readModel(source: ModelSource, signal?: AbortSignal, name = 'model'): Promise<Uint8Array> {
   if (signal?.aborted) throw aborted();
   try {
     if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return copyOf(source);
   } catch (error) {
-    throw unfit('model', 'give its bytes, or their address', error);
+    throw unfit(name, 'give its bytes, or their address', error);
   }
   if (typeof source === 'string' || source instanceof URL) return readUrl(source, signal);
   if (typeof Response !== 'undefined' && source instanceof Response) {
-    if (source.bodyUsed || source.body?.locked) throw usage('model: the response has already been read', 'give a clone of it');
-    return bodyOf(accepted(source, source.url || 'model'), source.url || 'model', signal);
+    if (source.bodyUsed || source.body?.locked) throw usage(`${name}: the response has already been read`, 'give a clone of it');
+    return bodyOf(accepted(source, source.url || name), source.url || name, signal);
   }
-  if (source instanceof Blob) return bodyOf(source, (source as File).name ?? 'model', signal);
-  throw usage('model: is neither bytes, nor a URL, nor a Response, nor a File');
+  if (source instanceof Blob) return bodyOf(source, (source as File).name ?? name, signal);
+  throw usage(`${name}: is neither bytes, nor a URL, nor a Response, nor a File`);
 }
 
 /** Compiles during the download if the server sends application/wasm, otherwise after it. */

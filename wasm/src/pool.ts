@@ -21,6 +21,14 @@ export interface EstimateArguments {
   noise: readonly string[];
   index: number;
   target?: readonly number[] | undefined;
+  labels?: readonly number[] | undefined;
+  budget?: number | undefined;
+  independent?: boolean | undefined;
+  smooth?: boolean | undefined;
+  totalBudget?: number | undefined;
+  calibrate?: boolean | undefined;
+  /** Whether other parts have other estimators. */
+  others?: boolean;
 }
 
 /** A part of an estimate: points first .. first + count - 1, one estimator. */
@@ -113,11 +121,16 @@ export class Pool {
   /** The rows of one call, computed by all engines. */
   async estimate(model: Everywhere, elements: number, args: EstimateArguments, watch: Watch): Promise<Row[]> {
     const points = args.x.length / elements;
-    const divisible = Number.isInteger(points) && (args.target === undefined || args.target.length === points);
+    const oneEach = (list: readonly number[] | undefined) => list === undefined || list.length === points;
+    const whole = args.totalBudget != null || args.calibrate;
+    const divisible = !whole && Number.isInteger(points) && oneEach(args.target) && oneEach(args.labels);
     if (this.size === 1 || !divisible) return (await this.call(model, 'estimate', args, watch)) as Row[];
-    const own = copied(args); // the caller may change its own
-    const together = await this.ask<'together'>(() => ({ kind: 'together', args: { estimators: own.estimators } }));
-    const parts = divide(points, together, own.estimators.length);
+    const { budget, independent, ...own } = copied(args); // the caller may change its own
+    const { estimators, smooth, index } = own;
+    const asked = { estimators, budget, independent, smooth };
+    const together = await this.ask<'together'>(() => ({ kind: 'together', args: asked }));
+    own.estimators = together.estimators;
+    const parts = divide(points, index, together.points, own.estimators.length);
     const rows = await this.#rowsOf(parts, model, (part) => partOf(own, part, elements), watch);
     return inOrder(parts, rows, points, own);
   }
@@ -144,13 +157,15 @@ export class Pool {
   }
 }
 
-/** Parts of `together` points and one estimator: points that an estimator pools stay together. */
-function divide(points: number, together: number, estimators: number): Part[] {
+/**
+ * Parts of at most `together` points and one estimator. Points that an estimator pools stay together: those between two multiples
+ * of `together` among the positions, of which the first is `index`.
+ */
+function divide(points: number, index: number, together: number, estimators: number): Part[] {
   const parts: Part[] = [];
-  for (let first = 0; first < points; first += together) {
-    for (let estimator = 0; estimator < estimators; ++estimator) {
-      parts.push({ first, count: Math.min(together, points - first), estimator });
-    }
+  for (let first = 0, count = 0; first < points; first += count) {
+    count = Math.min(together - ((index + first) % together), points - first);
+    for (let estimator = 0; estimator < estimators; ++estimator) parts.push({ first, count, estimator });
   }
   return parts;
 }
@@ -162,6 +177,8 @@ function partOf(args: EstimateArguments, { first, count, estimator }: Part, elem
     estimators: [args.estimators[estimator]!],
     index: args.index + first,
     target: args.target?.slice(first, first + count),
+    labels: args.labels?.slice(first, first + count),
+    others: args.estimators.length > 1,
   };
 }
 

@@ -16,7 +16,8 @@ export interface Protocol {
   train: { request: { args: object }; reply: number };
   training: { request: { training: number; operation: string; args: object }; reply: unknown };
   mvn: { request: { args: object }; reply: unknown };
-  together: { request: { args: object }; reply: number };
+  analyse: { request: { operation: string; args: object }; reply: unknown };
+  together: { request: { args: object }; reply: { points: number; estimators: string[] } };
 }
 
 export type Kind = keyof Protocol;
@@ -24,14 +25,18 @@ export type Request = { [K in Kind]: { kind: K } & Protocol[K]['request'] }[Kind
 export type RequestOf<K extends Kind> = { kind: K } & Protocol[K]['request'];
 export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
 
-/** Inputs [count, d], each as the model takes it, for which another engine must compute the logits. */
+/**
+ * Inputs [count, d], each as the model takes it, for which another engine must compute the logits or, with cotangents [count, C],
+ * the gradients.
+ */
 export interface Wants {
   count: number;
   values: Float32Array;
+  cotangents?: Float32Array;
 }
 
-/** Runs another engine; returns logits [count, C]. */
-export type Forward = (wants: Wants) => Promise<Float32Array>;
+/** Runs another engine; returns logits [count, C] or gradients [count, d]. */
+export type Forward = (wants: Wants, signal?: AbortSignal) => Promise<Float32Array>;
 
 /** The caller's callbacks and signal for a request. */
 export interface Watch {

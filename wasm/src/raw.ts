@@ -48,8 +48,9 @@ export interface RawModule {
   train(args: object): Outcome<RawTraining>;
   data(args: object): Outcome<RawCall>;
   mvn(args: object): Outcome<unknown>;
+  analyse(operation: string, args: object): Outcome<unknown>;
   estimators(): EstimatorInfo[];
-  pointsTogether(args: object): Outcome<number>;
+  pointsTogether(args: object): Outcome<{ points: number; estimators: string[] }>;
 }
 
 /** What Emscripten's glue exports. */

@@ -73,6 +73,14 @@ export interface ModelOptions {
   output?: string;
   /** Bytes that activations and gradients may take; 1 GiB by default. */
   memory?: number;
+  /**
+   * For regression models: p is then the probability that no output changes by this much or more. There are two classes for each
+   * output, too low and too high, and the last class for all within; `logits` gives the outputs. Only `logits`, `estimate` and
+   * `sweep` are available.
+   */
+  tolerance?: number;
+  /** The names of the classes, in order; `target`, `groups` and `labels` may then use them. */
+  classNames?: readonly string[] | undefined;
   signal?: AbortSignal;
 }
 
@@ -99,12 +107,14 @@ export interface ModelInfo {
   producer: string;
   graph: string;
   opset: number;
-  /** Elements of floating-point weights. */
+  /** Elements of floating-point weights; NaN for a function. */
   parameters: number;
   /** Floating-point operations of one forward pass of one example; NaN if another engine runs it. */
   flops: number;
   /** C, the number of logits. */
   classes: number;
+  /** The names of the classes, if they were given. */
+  classNames?: string[];
   /** The shape of one point of x. */
   pointShape: number[];
   /** The ONNX input's shape with a batch of 1. */
@@ -149,18 +159,50 @@ export interface NoiseOptions {
 /** Options of calls about points of the data. */
 export interface PointOptions extends CallOptions {
   /** Seed of the noise, a whole number; 0 by default. The same seed gives the same noise here and on the command line. */
-  seed?: number;
+  seed?: number | undefined;
   /** The position of the (first) point in its data, which also keys its noise; 0 by default. */
-  index?: number;
-  /** The class whose survival is estimated, one per point; by default the predicted one. */
-  target?: Numbers;
+  index?: number | undefined;
+  /**
+   * The class whose survival is estimated: 'predicted' (the default), 'label', a class number or a class name for all points, or
+   * a list with a number for each point.
+   */
+  target?: Numbers | number | string | undefined;
+  /** The labels of the points, [N]: class numbers or class names. They are returned in rows. */
+  labels?: Labels | undefined;
 }
 
-export interface EstimateOptions extends NoiseOptions, PointOptions {
+/** A class for each point: a number, or one of the model's `classNames`. */
+export type Labels = Numbers | readonly (number | string)[];
+
+/** What has to survive, if not the target alone. */
+export interface EventOptions {
+  /** Classes that count as one, by number or name: '0,1/2,3', or [[0, 1], [2, 3]]. */
+  groups?: string | readonly (readonly (number | string)[])[] | undefined;
+  /** The target need only stay among this many largest logits; 1 by default. For `mc` and `auto`. */
+  top?: number | undefined;
+}
+
+/** What `auto` may spend. */
+export interface BudgetOptions {
+  /** For "auto": forwards per point and noise. */
+  budget?: number | undefined;
+  /** "auto" does not let points share draws of the noise, so that their errors are independent. */
+  independent?: boolean | undefined;
+}
+
+export interface EstimateOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
   /** Such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4"; several give a row each. */
   noise: string | readonly string[];
   /** Such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
-  estimators?: string | readonly string[];
+  estimators?: string | readonly string[] | undefined;
+  /** Rows also have `classes`, the probability of every class to win (or to be among the `top`). */
+  perClass?: boolean | undefined;
+  /** For "auto": forwards for all points and noises together, spent where they reduce the error most. */
+  totalBudget?: number | undefined;
+  /** Fits a smooth curve to each sweep of three scales or more, which reduces the error. */
+  smooth?: boolean | undefined;
+  /** Corrects `probit`, `regression` and `auto` by the bias that the copies of all points show. Needs 30 points or more. */
+  calibrate?: boolean | undefined;
 }
 
 /** What an estimate is worth, in one word; docs/estimators.md explains them. */
@@ -186,7 +228,7 @@ export type Status =
 export interface Row {
   /** Position of the point in its data. */
   index: number;
-  /** Always null here: labels stay with the caller. */
+  /** The label that was given, or null. */
   label: number | null;
   /** argmax of the logits at x; on a tie, the lowest index. */
   predicted: number;
@@ -215,6 +257,10 @@ export interface Row {
   method: string;
   /** A sentence for people, or null. */
   note: string | null;
+  /** [C] With `perClass`: the probability of each class to win, or to be among the `top`. */
+  classes?: (number | null)[];
+  /** The model's name, in rows of a run with several models. */
+  model?: string;
 }
 
 export interface LinearizeOptions extends NoiseOptions, PointOptions {
@@ -241,7 +287,7 @@ export interface Linearization {
   R: Float64Array;
 }
 
-export interface SweepOptions extends NoiseOptions, PointOptions {
+export interface SweepOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
   /** The scales of the noise, all positive. */
   sigmas: Numbers;
   /** The kind of noise; its own scale is replaced. "gaussian:1" by default. */
@@ -287,7 +333,7 @@ export interface Slice {
   margin: Float64Array;
 }
 
-export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target'> {
+export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' | 'labels'> {
   /** Such as "gaussian:0.1". */
   noise: string;
   /** How many copies; 1000 by default. */

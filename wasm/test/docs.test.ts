@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Compiles or runs every code block of the README: TypeScript with a strict compiler, scripts in node, pages and bundlers' recipes
 // in a browser under a strict policy.
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { digits, root, staged } from './support.js';
+import { digits, load, root, staged } from './support.js';
 import { launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
 
 interface Block {
@@ -96,13 +99,64 @@ it('compiles', () => {
   execFileSync(join(root, 'wasm/node_modules/.bin/tsc'), [...flags, ...files], { cwd: folder, stdio: 'pipe', encoding: 'utf8' });
 });
 
-it.each(written('js'))('runs in node: $heading', ({ text, heading }) => {
-  const folder = project(heading);
+const service = 'http://localhost:8000/classify';
+const alone = written('js').filter(({ text }) => !text.includes(service));
+it.each(alone.map((block, i) => ({ ...block, i })))('runs in node: $heading, $i', ({ text, i }) => {
+  const folder = project(`script${i}`);
   writeFileSync(join(folder, 'main.js'), text);
   const out = execFileSync(process.execPath, ['main.js'], { cwd: folder, encoding: 'utf8' });
   expect(out).toContain('mc:1000');
   expect(out).toContain("'ok'");
 });
+
+/** A service that gives the demo's logits. It refuses the second request, and reports when requests came. */
+async function classifierService(busy: number): Promise<{ url: string; times: number[]; close: () => void }> {
+  const probust = await (await load()).createProbust();
+  const model = await probust.loadModel(digits);
+  const times: number[] = [];
+  const server = createServer(async (request, response) => {
+    times.push(performance.now());
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    if (times.length === 2 || busy !== 429) return response.writeHead(busy, { 'retry-after': '1' }).end();
+    const bytes = Uint8Array.from(Buffer.concat(parts));
+    const logits = await model.logits(new Float32Array(bytes.buffer));
+    response.end(new Uint8Array(logits.buffer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () => {
+    server.close();
+    probust.dispose();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, times, close };
+}
+
+const remote = written('js').filter(({ text }) => text.includes(service));
+it.each(remote)('respects the limits of a service and tries again', async ({ text }) => {
+  const { url, times, close } = await classifierService(429);
+  const folder = project('service');
+  writeFileSync(join(folder, 'main.js'), text.replace(service, url));
+  const { stdout } = await promisify(execFile)(process.execPath, ['main.js'], { cwd: folder });
+  close();
+  expect(stdout).toContain("'ok'");
+  expect(times).toHaveLength(6); // the logits at the point, four batches, and one again
+  // Requests start at least 200 ms apart, and a second after the refusal; when they arrive varies a little.
+  const pauses = times.slice(1).map((time, i) => time - times[i]!);
+  expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThan(4 * 200 + 1000 - 100);
+  expect(Math.min(...pauses)).toBeGreaterThan(100);
+  expect(pauses[1]).toBeGreaterThan(900);
+});
+
+it.each(remote)('gives up if a service refuses', async ({ text }) => {
+  const { url, times, close } = await classifierService(403);
+  const folder = project('refusal');
+  writeFileSync(join(folder, 'main.js'), text.replace(service, url));
+  await expect(promisify(execFile)(process.execPath, ['main.js'], { cwd: folder })).rejects.toThrow('HTTP status 403');
+  close();
+  expect(times).toHaveLength(1);
+});
+
+it('has one example of a service', () => expect(remote).toHaveLength(1));
 
 it.each(written('html').map((block, i) => ({ ...block, i })))('runs in a page: $heading, $i', async ({ text, i }) => {
   const folder = project(`page${i}`);

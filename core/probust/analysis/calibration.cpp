@@ -79,4 +79,15 @@ Calibration calibrate(std::span<Estimate> estimates) {
   return result;
 }
 
+std::vector<Calibration> calibrate_questions(std::span<Row> rows, std::size_t questions) {
+  std::vector<Calibration> all;
+  for (std::size_t q = 0; q < questions; ++q) {
+    std::vector<Estimate> estimates;
+    for (std::size_t r = q; r < rows.size(); r += questions) estimates.push_back(std::move(rows[r].estimate));
+    all.push_back(calibrate(estimates));
+    for (std::size_t r = q, i = 0; r < rows.size(); r += questions) rows[r].estimate = std::move(estimates[i++]);
+  }
+  return all;
+}
+
 }  // namespace probust

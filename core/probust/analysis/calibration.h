@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "probust/estimators/estimator.h"
+#include "probust/estimators/row.h"
 
 namespace probust {
 
@@ -22,5 +24,8 @@ struct Calibration {
 /// nothing is done if there are fewer than 30; intervals widen to contain p, and notes say so. A point's correction
 /// depends on the other points.
 Calibration calibrate(std::span<Estimate> estimates);
+
+/// The same for a run's rows, `questions` for each point in the same order: each question on its own.
+std::vector<Calibration> calibrate_questions(std::span<Row> rows, std::size_t questions);
 
 }  // namespace probust

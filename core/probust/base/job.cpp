@@ -31,7 +31,7 @@ bool Job::step(double milliseconds) {
     }
     return finished_;
   });
-  if (!all) failed_ = all.error();
+  if (!all && !can_repeat(all.error())) failed_ = all.error();
   return all.value();
 }
 

@@ -48,7 +48,7 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   /// Works for about `milliseconds`, and does at least one piece of the work. Returns whether all is done. Throws Error; every
-  /// later step then throws the same.
+  /// later step then throws the same, unless the piece can be repeated.
   bool step(double milliseconds);
 
   /// Does all the rest in one step. Throws as step does, and Error{usage} if it needs the answers of an external engine.
@@ -73,6 +73,8 @@ class Job {
  private:
   /// Does the next piece of the work. Returns whether there is more.
   virtual bool advance() = 0;
+  /// Whether the piece that ended with this error can be done again, so that the job goes on with the next step.
+  virtual bool can_repeat(const Error&) const { return false; }
 
   StopToken own_stop_{false};
   StopToken& stop_;

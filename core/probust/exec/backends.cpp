@@ -42,8 +42,10 @@ Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const 
 }
 
 std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
-                                                std::int64_t classes, const ExecutorOptions& options) {
-  return make_coarse_executor(make_forward_lanes(name, std::move(forward), std::move(point), classes, options));
+                                                std::int64_t classes, const ExecutorOptions& options,
+                                                std::unique_ptr<Program> gradient) {
+  return make_coarse_executor(
+      make_forward_lanes(name, std::move(forward), std::move(gradient), std::move(point), classes, options));
 }
 
 }  // namespace probust

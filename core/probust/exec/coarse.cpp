@@ -30,9 +30,10 @@ class CoarseExecutor final : public Executor {
   std::string_view name() const override { return lanes_->name(); }
   std::int64_t classes() const override { return lanes_->classes(); }
   const Shape& point_shape() const override { return lanes_->point_shape(); }
-  bool differentiable() const override { return lanes_->classifier() != nullptr; }
+  bool differentiable() const override { return lanes_->differentiable(); }
   bool piecewise_constant() override {
     if (!differentiable()) return true;  // there are no gradients
+    if (lanes_->classifier() == nullptr) return false;
     if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(*lanes_->classifier());
     return *piecewise_constant_;
   }
@@ -272,6 +273,11 @@ class CoarseExecutor final : public Executor {
         return done() < samples_;
       });
       return added.value();
+    }
+
+    // A batch of copies is added after all its passes.
+    bool can_repeat(const Error& error) const override {
+      return error.code == ErrorCode::interrupted && !executor_.progress.stop;
     }
 
     CoarseExecutor& executor_;

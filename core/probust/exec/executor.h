@@ -152,9 +152,11 @@ std::vector<std::string_view> backends();
 Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
                                                 const ExecutorOptions& options);
 
-/// An executor for a classifier that only gives logits, such as one that runs elsewhere (exec/external_engine.h), of points of
-/// shape `point`. It is not differentiable. Uses options.batch lanes per run.
+/// An executor for a classifier without a graph, such as one that runs elsewhere (exec/external_engine.h), of points of shape
+/// `point`. It is differentiable if there is a program for its gradients, whose inputs and outputs are those of gradient_graph.
+/// Uses options.batch examples per run.
 std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
-                                                std::int64_t classes, const ExecutorOptions& options);
+                                                std::int64_t classes, const ExecutorOptions& options,
+                                                std::unique_ptr<Program> gradient = nullptr);
 
 }  // namespace probust

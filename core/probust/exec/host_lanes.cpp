@@ -75,14 +75,15 @@ class HostLanes final : public Lanes {
     make_workers();
   }
 
-  HostLanes(std::string_view name, std::unique_ptr<Program> forward, Shape point, std::int64_t classes,
-            const ExecutorOptions& options)
+  HostLanes(std::string_view name, std::unique_ptr<Program> forward, std::unique_ptr<Program> gradient, Shape point,
+            std::int64_t classes, const ExecutorOptions& options)
       : name_(name),
         point_shape_(std::move(point)),
         elements_(element_count(point_shape_)),
         classes_(classes),
         memory_(options, elements_, classes_),
         forward_(std::move(forward)),
+        gradient_(std::move(gradient)),
         forward_batch_(memory_.forward_batch(*forward_)) {
     make_workers();
   }
@@ -91,6 +92,7 @@ class HostLanes final : public Lanes {
   const Shape& point_shape() const override { return point_shape_; }
   std::int64_t classes() const override { return classes_; }
   const Graph* classifier() const override { return graph_ ? &*graph_ : nullptr; }
+  bool differentiable() const override { return graph_ || gradient_; }
   const ExecutorOptions& options() const override { return memory_.options(); }
   int workers() const override { return memory_.options().threads; }
   Batch forward_batch() const override { return forward_batch_; }
@@ -190,21 +192,19 @@ class HostLanes final : public Lanes {
     own.along_own = RowMatrix(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
-    const Program& program = program_of(which);
+    // Another engine may end a run because it has no answer yet, and then all is repeated. So it must have all answers before the
+    // first group is added to anything.
+    if (!graph_ && seeds.rows > which.batch.seeds) {
+      for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) run_group(which, seeds, first, count, own);
+    }
     for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) {
       stop_if_asked(&progress_->stop);
-      const std::int64_t together = std::min(which.batch.seeds, seeds.rows - first), lanes = together * count;
-      std::vector<const float*> inputs{own.inputs.data()};
-      if (which.noise != nullptr) inputs.push_back(own.variances.data());
-      inputs.push_back(fill_seeds(seeds, first, together, count, own));
-      float* outputs[] = {own.logits.take(classes_ * lanes), own.gradients.take(gradient_size(which) * lanes)};
-      program.run({count, together}, inputs, outputs, own.workspace, first == 0 ? Reuse::nothing : Reuse::examples);
-      verify(own);
-      own.group = {outputs[1], first, together, count};
+      float* const logits = run_group(which, seeds, first, count, own);
+      const std::int64_t together = own.group.seeds, lanes = together * count;
       take(first, together);
       progress_->passes += lanes + (first == 0 ? count : 0);
-      // The logits have one lane per seed and example: keep those of the first seed.
-      for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(outputs[0] + c * lanes, count, outputs[0] + c * count);
+      // Keep those of the first seed.
+      for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(logits + c * lanes, count, logits + c * count);
     }
     own.lanes = count;
   }
@@ -402,6 +402,19 @@ class HostLanes final : public Lanes {
     sought_first_layer_ = true;
   }
 
+  // Runs a sweep for the seeds from `first` on. Returns the logits, which have one lane per seed and example.
+  float* run_group(const Sweep& which, const Seeds& seeds, std::int64_t first, std::int64_t count, HostWorker& own) const {
+    const std::int64_t together = std::min(which.batch.seeds, seeds.rows - first), lanes = together * count;
+    std::vector<const float*> inputs{own.inputs.data()};
+    if (which.noise != nullptr) inputs.push_back(own.variances.data());
+    inputs.push_back(fill_seeds(seeds, first, together, count, own));
+    float* outputs[] = {own.logits.take(classes_ * lanes), own.gradients.take(gradient_size(which) * lanes)};
+    program_of(which).run({count, together}, inputs, outputs, own.workspace, first == 0 ? Reuse::nothing : Reuse::examples);
+    verify(own);
+    own.group = {outputs[1], first, together, count};
+    return outputs[0];
+  }
+
   const Program& program_of(const Sweep& which) const {
     if (which.to_first_layer) return first_layer_->rest();
     return which.around == Around::point ? *gradient_ : *smoothed_;
@@ -470,9 +483,10 @@ std::unique_ptr<Lanes> make_host_lanes(std::string_view name, Compile compile, c
   return std::make_unique<HostLanes>(name, compile, classifier, options);
 }
 
-std::unique_ptr<Lanes> make_forward_lanes(std::string_view name, std::unique_ptr<Program> forward, Shape point,
-                                          std::int64_t classes, const ExecutorOptions& options) {
-  return std::make_unique<HostLanes>(name, std::move(forward), std::move(point), classes, options);
+std::unique_ptr<Lanes> make_forward_lanes(std::string_view name, std::unique_ptr<Program> forward,
+                                          std::unique_ptr<Program> gradient, Shape point, std::int64_t classes,
+                                          const ExecutorOptions& options) {
+  return std::make_unique<HostLanes>(name, std::move(forward), std::move(gradient), std::move(point), classes, options);
 }
 
 }  // namespace probust

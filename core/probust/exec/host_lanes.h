@@ -15,8 +15,9 @@ using Compile = std::unique_ptr<Program> (*)(const Graph&);
 std::unique_ptr<Lanes> make_host_lanes(std::string_view name, Compile compile, const Graph& classifier,
                                        const ExecutorOptions& options);
 
-/// Lanes for a forward program alone, without gradients.
-std::unique_ptr<Lanes> make_forward_lanes(std::string_view name, std::unique_ptr<Program> forward, Shape point,
-                                          std::int64_t classes, const ExecutorOptions& options);
+/// Lanes for a forward program and, if it is not null, one of gradients (make_forward_executor).
+std::unique_ptr<Lanes> make_forward_lanes(std::string_view name, std::unique_ptr<Program> forward,
+                                          std::unique_ptr<Program> gradient, Shape point, std::int64_t classes,
+                                          const ExecutorOptions& options);
 
 }  // namespace probust

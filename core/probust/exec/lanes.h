@@ -105,7 +105,8 @@ class Lanes {
   virtual std::string_view name() const = 0;
   virtual const Shape& point_shape() const = 0;
   virtual std::int64_t classes() const = 0;
-  virtual const Graph* classifier() const = 0;  ///< null if only logits are known
+  virtual const Graph* classifier() const = 0;  ///< null if it is unknown
+  virtual bool differentiable() const { return classifier() != nullptr; }
   virtual const ExecutorOptions& options() const = 0;
   virtual int workers() const = 0;
   virtual Batch forward_batch() const = 0;

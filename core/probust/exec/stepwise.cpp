@@ -221,10 +221,21 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
   Averages& averages = *std::get<std::unique_ptr<Averages>>(question.answer);
   while (!averages.finished()) {
     begin_part();
-    averages.step(time_.left());
+    if (external_ == nullptr)
+      averages.step(time_.left());
+    else
+      add_one_piece(averages);
   }
   ++next_;
   return averages;
+}
+
+// Its answers are not needed again, because the averages keep what they have.
+void StepwiseExecutor::add_one_piece(Averages& averages) {
+  const auto added = guarded("points", [&] { return averages.step(0); });
+  if (external_->wanted() != nullptr) pause();
+  (void)added.value();
+  external_->forget();
 }
 
 Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Points& points, const Noise& noise,

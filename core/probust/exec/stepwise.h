@@ -77,6 +77,7 @@ class StepwiseExecutor final : public Executor {
   template <class T, class Part>
   std::vector<T> ask_points(std::uint64_t key, const Points& points, Part part);
   std::vector<Pairs> ask_pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first);
+  void add_one_piece(Averages& averages);
   const Averages& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
   std::int64_t chunk(const Question& question, std::int64_t left, std::int64_t lanes_a_unit) const;
   bool unlimited() const;

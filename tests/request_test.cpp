@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// What people ask, as texts: targets, groups, budgets, and what excludes what.
+#include "probust/estimators/request.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "probust/estimators/estimate_run.h"
+#include "support/networks.h"
+
+namespace probust {
+namespace {
+
+const std::vector<std::string> kNames{"cat", "dog", "2"};
+
+template <class Body>
+std::string refusal(const Body& body) {
+  try {
+    body();
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::usage);
+    return error.message();
+  }
+}
+
+TEST(Request, ClassesHaveNamesAndNumbers) {
+  EXPECT_EQ(class_number("dog", kNames), 1);
+  EXPECT_EQ(class_number("2", kNames), 2);  // the name comes first
+  EXPECT_EQ(class_number("7", kNames), 7);
+  EXPECT_EQ(class_number("bird", kNames), std::nullopt);
+}
+
+TEST(Request, TargetsArePredictedLabelledOrGiven) {
+  const Tensor logits({2, 3}, {0, 1, 0, 5, 1, 0});
+  const std::vector<std::int64_t> labels{2, 1};
+  using Classes = std::vector<std::int64_t>;
+  EXPECT_EQ(targets_of("predicted", labels, logits, kNames), (Classes{1, 0}));
+  EXPECT_EQ(targets_of("label", labels, logits, kNames), labels);
+  EXPECT_EQ(targets_of("dog", {}, logits, kNames), (Classes{1, 1}));
+  EXPECT_EQ(targets_of("0", {}, logits, {}), (Classes{0, 0}));
+  EXPECT_NE(refusal([&] { targets_of("label", {}, logits, kNames); }).find("have no labels"), std::string::npos);
+  EXPECT_NE(refusal([&] { targets_of("bird", {}, logits, kNames); }).find("or a class name"), std::string::npos);
+  EXPECT_NE(refusal([&] { targets_of("3", {}, logits, {}); }).find("class 3 does not exist"), std::string::npos);
+  EXPECT_NE(refusal([&] { targets_of("label", Classes{0, 3}, logits, {}); }).find("class 3"), std::string::npos);
+}
+
+TEST(Request, GroupsAreListsOfClasses) {
+  const Event event = event_of(split_groups("dog,cat/2"), true, 1, 4, kNames);
+  EXPECT_EQ(event.group, (std::vector<std::int64_t>{1, 1, 2, 3}));
+  EXPECT_TRUE(event.per_class);
+  EXPECT_TRUE(event_of({}, false, 1, 4, {}).plain());
+  for (const char* wrong : {"0,4", "0,0", "0/0", "bird", "0,,1"})
+    EXPECT_NE(refusal([&] { event_of(split_groups(wrong), false, 1, 4, kNames); }).find("groups"), std::string::npos) << wrong;
+  for (const std::int64_t top : {0, 5})
+    EXPECT_NE(refusal([&] { event_of({}, false, top, 4, {}); }).find("top"), std::string::npos);
+  EXPECT_NE(refusal([&] { event_of(split_groups("0,1"), false, 2, 4, {}); }).find("cannot be combined"), std::string::npos);
+}
+
+TEST(Request, BudgetsAreOfAuto) {
+  const auto texts = [](std::vector<std::string> given, const AutoBudget& budget) {
+    std::vector<std::string> all;
+    for (const EstimatorSpec& estimator : parse_estimators(std::move(given), budget)) all.push_back(estimator.text());
+    return all;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(texts({"taylor", "auto"}, {80.7}), (Texts{"taylor", "auto:80"}));
+  EXPECT_EQ(texts({"auto:60", "mc:10"}, {{}, {}, true}), (Texts{"auto:60:independent", "mc:10"}));
+  EXPECT_EQ(texts({}, {50}), (Texts{"auto:50"}));
+  EXPECT_NE(refusal([&] { texts({"mc:10"}, {50}); }).find("needs auto"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"mc:10"}, {{}, 50}); }).find("needs auto"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"auto"}, {50, 50}); }).find("cannot be combined"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"auto", "auto:60"}, {{}, 50}); }).find("exactly one"), std::string::npos);
+  for (const double wrong : {1.0, -5.0, std::nan(""), HUGE_VAL})
+    EXPECT_NE(refusal([&] { texts({"auto"}, {wrong}); }).find("is not a number of at least 2"), std::string::npos);
+}
+
+TEST(Request, SomeThingsExcludeOthers) {
+  const std::vector<EstimatorSpec> counts{parse_estimator("mc:10")}, models{parse_estimator("probit:10")};
+  EXPECT_NE(refusal([&] { require_combinable({100, true, false}, counts); }).find("smooth"), std::string::npos);
+  EXPECT_NE(refusal([&] { require_combinable({0, false, true}, counts); }).find("models copies"), std::string::npos);
+  EXPECT_NO_THROW(require_combinable({0, true, true}, models));
+}
+
+TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
+  std::mt19937 random(3);
+  const auto executor = make_executor("cpu", test::small_cnn(4), {}).value();
+  EstimateRequest request;
+  constexpr std::int64_t kPoints = 12;  // more than one block
+  request.x = test::random_tensor({kPoints, 1, 8, 8}, random);
+  request.noises = {parse_noise("gaussian:0.1")};
+  request.estimators = {parse_estimator("mc:10")};
+  for (std::int64_t i = 0; i < kPoints; ++i) request.labels.push_back(i - 1);
+  EstimateRun run(*executor, request);
+  run.finish();
+  ASSERT_EQ(run.rows().size(), static_cast<std::size_t>(kPoints));
+  for (std::int64_t i = 0; i < kPoints; ++i) EXPECT_EQ(run.rows()[i].label, i - 1);
+  request.target = "label";
+  request.x = test::random_tensor({2, 1, 8, 8}, random);
+  request.labels = {3, 2};
+  EstimateRun labelled(*executor, request);
+  labelled.finish();
+  EXPECT_EQ(labelled.rows()[0].target, 3);
+  EXPECT_EQ(labelled.rows()[1].target, 2);
+  request.labels = {1};
+  EstimateRun few(*executor, request);
+  EXPECT_NE(refusal([&] { few.finish(); }).find("labels: are 1; give one for each of the 2 points"), std::string::npos);
+}
+
+// One of several estimators that cannot answer says so in its rows, also if the others are asked elsewhere.
+TEST(Request, ARunThatIsPartOfOneKeepsRowsWithoutP) {
+  std::mt19937 random(3);
+  ExecutorOptions small;
+  small.memory = 20 << 10;
+  const auto executor = make_executor("cpu", test::small_cnn(4), small).value();
+  EstimateRequest request;
+  request.x = test::random_tensor({1, 1, 8, 8}, random);
+  request.noises = {parse_noise("gaussian:0.1")};
+  request.estimators = {parse_estimator("mmse:4000")};
+  EstimateRun alone(*executor, request);
+  EXPECT_THROW(alone.finish(), Error);
+  request.others = true;
+  EstimateRun part(*executor, request);
+  part.finish();
+  EXPECT_EQ(part.rows()[0].estimate.status, Status::resources);
+}
+
+}  // namespace
+}  // namespace probust

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// What is made of rows (probust/analysis), for JavaScript.
+#pragma once
+
+#include <string>
+
+#include "convert.h"
+
+namespace probust::wasm {
+
+/// "summary", "bias", "rank", "agree", "curve" or "distance" of `arguments.rows`. Throws Error{usage}.
+val analyse(const std::string& operation, const CallArguments& arguments);
+
+}  // namespace probust::wasm

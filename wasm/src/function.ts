@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// `probust/function`: classifiers that are JavaScript functions, such as a remote service or a model of another library. Noise,
+// counting and statistics stay in probust, which requests the scores of noisy inputs.
+import { unlessAborted, withController } from './abort.js';
+import type { Probust } from './api.js';
+import { batchOf, list, optionsOf, type Names } from './arguments.js';
+import { aborted, callback, disposed, usage } from './errors.js';
+import { classNamesOf } from './labels.js';
+import type { ExternalEngine, Model } from './model.js';
+import type { Wants } from './protocol.js';
+import { elementCount } from './shape.js';
+import type { ModelOptions, Numbers } from './types.js';
+
+/** A row of numbers for each point of a batch: one after another, or a list of rows. */
+export type Rows = Numbers | readonly (readonly number[] | Float32Array | Float64Array)[];
+
+/** What a classifier is told about a batch. */
+export interface BatchRequest {
+  /** n, the number of points; n is at most `batch`. */
+  count: number;
+  /** [n, ...shape]. */
+  shape: number[];
+  /** Aborted if the call is aborted or the model disposed: pass it to `fetch`. */
+  signal: AbortSignal;
+}
+
+/** A classifier: a function from points to scores, with what probust has to know about it. */
+export interface FunctionClassifier extends Pick<ModelOptions, 'mean' | 'std' | 'memory' | 'signal'> {
+  /** C, or the names of the C classes. */
+  classes: number | readonly string[];
+  /** The shape of one point, such as [3, 32, 32]. */
+  shape: Numbers;
+  /**
+   * Scores [n, C] of the points x [n, ...shape], at once or as a promise. The largest score wins. For estimators other than `mc`
+   * they must be logits: unbounded, and not yet turned into probabilities. NaN counts as no class.
+   */
+  classify(x: Float32Array, request: BatchRequest): Rows | Promise<Rows>;
+  /**
+   * Gradients [n, ...shape]: of sum_c cotangents[i][c] scores[c], with respect to the point, at each point i of x. With it,
+   * estimators that need gradients work, too. The same point may occur several times in x.
+   */
+  gradient?(x: Float32Array, cotangents: Float32Array, request: BatchRequest): Rows | Promise<Rows>;
+  /** The most points per call of a function; by default up to 64, fewer if they are large. */
+  batch?: number;
+  /** What `model.info.engine` says; 'function' by default. */
+  name?: string;
+}
+
+const names: Names<FunctionClassifier> = {
+  ...{ mean: true, std: true, memory: true, signal: true, classes: true, shape: true },
+  ...{ classify: true, gradient: true, batch: true, name: true },
+};
+
+function extentsOf(shape: Numbers): number[] {
+  const extents = list('shape', shape) ?? [];
+  if (extents.length > 0 && extents.every((extent) => Number.isInteger(extent) && extent > 0)) return extents;
+  throw usage(`shape: is [${extents.join(', ')}]`, 'give the shape of one point, such as [3, 32, 32]');
+}
+
+function countOf(classes: FunctionClassifier['classes']): number {
+  const count = typeof classes === 'number' ? classes : classNamesOf('classes', classes).length;
+  if (Number.isInteger(count) && count > 0) return count;
+  throw usage(`classes: is ${String(classes)}`, 'give the number of classes, or their names');
+}
+
+type Row = ArrayLike<unknown>;
+const isRow = (value: unknown): value is Row =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+
+/** The numbers of `rows`, [count, width]; `which` function gave them. */
+export function numbersOf(which: string, rows: unknown, count: number, width: number): Float32Array {
+  const wanted = `give ${width} numbers for each of the ${count} points, one after another or as a list of rows`;
+  if (!isRow(rows)) throw usage(`${which}: gave no array`, wanted);
+  if (rows instanceof Float32Array && rows.length === count * width) return rows;
+  const nested = rows.length > 0 && isRow(rows[0]);
+  const parts: Row[] = nested ? (Array.from(rows) as Row[]) : [rows];
+  const length = nested ? width : count * width;
+  const odd = parts.findIndex((part) => !isRow(part) || part.length !== length);
+  if (nested && (parts.length !== count || odd >= 0)) {
+    const found = parts.length !== count ? `${parts.length} rows` : `${parts[odd]?.length ?? 'no'} numbers in row ${odd}`;
+    throw usage(`${which}: gave ${found}`, wanted);
+  }
+  if (odd >= 0) throw usage(`${which}: gave ${rows.length} numbers`, wanted);
+  const all = new Float32Array(count * width);
+  parts.forEach((part, i) => {
+    for (let k = 0; k < length; ++k) {
+      if (typeof part[k] !== 'number') throw usage(`${which}: gave ${typeof part[k]} at ${i * length + k}`, wanted);
+      all[i * length + k] = part[k] as number;
+    }
+  });
+  return all;
+}
+
+/** The functions as another engine. */
+function engineOf(given: FunctionClassifier, classes: number, shape: readonly number[]): ExternalEngine {
+  const end = new AbortController();
+
+  async function answer({ count, values, cotangents }: Wants, signal: AbortSignal): Promise<Float32Array> {
+    const which = cotangents ? 'gradient' : 'classify';
+    const request = { count, shape: [count, ...shape], signal };
+    let rows: Rows;
+    try {
+      rows = await (cotangents ? given.gradient!(values, cotangents, request) : given.classify(values, request));
+    } catch (error) {
+      throw callback(`${which}: failed (${String(error)})`, undefined, error);
+    }
+    return numbersOf(which, rows, count, cotangents ? elementCount(shape) : classes);
+  }
+
+  return {
+    release: () => end.abort(),
+    forward: (wants, signal) =>
+      withController(signal, async (controller) => {
+        const stop = () => controller.abort();
+        if (end.signal.aborted) throw disposed('the model');
+        end.signal.addEventListener('abort', stop);
+        try {
+          return await unlessAborted(answer(wants, controller.signal), controller.signal);
+        } catch (error) {
+          throw end.signal.aborted ? disposed('the model') : error;
+        } finally {
+          end.signal.removeEventListener('abort', stop);
+        }
+      }),
+  };
+}
+
+/**
+ * A model whose scores come from a JavaScript function. It has what needs only scores: `logits`, `estimate` and `sweep` with `mc`,
+ * `probit`, `subset`, `softmax`, `quadrature` and `auto`, `cloud`, `nearestBoundary`, and `slice` along given directions; with
+ * `gradient`, everything but `adf`. If a function throws or rejects, so does the call, with code `callback` and the function's
+ * error as `cause`.
+ *
+ * Rejects with code `usage` if something about the classifier is wrong.
+ */
+export async function modelFromFunction(probust: Probust, classifier: FunctionClassifier): Promise<Model> {
+  const given = optionsOf('modelFromFunction', classifier, names);
+  if (typeof probust?.loadExternal !== 'function') {
+    throw usage('modelFromFunction: the first argument is not a result of createProbust');
+  }
+  for (const which of ['classify', 'gradient'] as const) {
+    if (typeof given[which] !== 'function' && (which === 'classify' || given[which] != null))
+      throw usage(`${which}: is no function`, 'give a function of a batch of points');
+  }
+  if (given.signal?.aborted) throw aborted();
+  const shape = extentsOf(given.shape);
+  const classes = countOf(given.classes);
+  const request = {
+    ...{ mean: given.mean, std: given.std, memory: given.memory, shape, classes },
+    inputShape: [1, ...shape],
+    engine: given.name ?? 'function',
+    output: 'scores',
+    gradients: given.gradient != null,
+    batch: batchOf(given.batch, elementCount(shape)),
+    classNames: typeof given.classes === 'number' ? undefined : given.classes,
+  };
+  return probust.loadExternal(new Uint8Array(), request, engineOf(given, classes, shape));
+}
+
+export { ProbustError } from './errors.js';
+export type { Probust } from './api.js';
+export type { Model } from './model.js';
