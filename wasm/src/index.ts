@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `probust`: probust.wasm is next to this file, where bundlers that support new URL(..., import.meta.url) find it.
-import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
+import { nextTo } from './parts.js';
 import { compile } from './platform.js';
 import { spawn } from './spawn.js';
 import type { ProbustOptions } from './types.js';
@@ -16,10 +16,17 @@ export * from './public.js';
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {
-      factory: createModule,
+      factory: async () => (await import('./glue.mjs')).default,
       compile(simd, { wasmUrl, signal }) {
         const own = simd ? new URL('./probust.wasm', import.meta.url) : new URL('./probust-scalar.wasm', import.meta.url);
-        return compile(wasmUrl ?? own, signal);
+        return compile(wasmUrl ?? own, { signal });
+      },
+      later(part, { wasmUrl }) {
+        if (wasmUrl !== undefined) return nextTo(wasmUrl, part);
+        if (part === 'images') return new URL('./probust-images.wasm', import.meta.url);
+        return part === 'more'
+          ? new URL('./probust-more.wasm', import.meta.url)
+          : new URL('./probust-rest.wasm', import.meta.url);
       },
       spawn,
     },
