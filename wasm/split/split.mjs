@@ -75,17 +75,18 @@ const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
 
-/** Which functions are in each part. What two of the later parts need is in the first, because each is loaded without the others. */
-async function divided({ first, images, more, moreOnImages }, glue, instrumented) {
+/** Which functions are in each part. Images and further estimators are loaded without each other; what both need is in the first. */
+async function divided({ first, images, more, moreOnImages, curves }, glue, instrumented) {
   const calls = {};
-  for (const [name, workload] of Object.entries({ first, images, more, moreOnImages })) {
+  for (const [name, workload] of Object.entries({ first, images, more, moreOnImages, curves })) {
     calls[name] = await calledBy(workload, glue, instrumented);
   }
   const of = (name) => calls[name].called;
   const parts = { first: union(of('first'), common(of('images'), of('more'))) };
   parts.images = minus(of('images'), parts.first);
   parts.more = minus(union(of('more'), of('moreOnImages')), parts.first, parts.images);
-  parts.rest = minus(new Set(calls.first.all), parts.first, parts.images, parts.more);
+  parts.curves = minus(of('curves'), parts.first, parts.images, parts.more);
+  parts.rest = minus(new Set(calls.first.all), ...Object.values(parts));
   return parts;
 }
 

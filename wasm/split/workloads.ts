@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What decides which functions are in which part of the module: a part has those that its workload here calls. Each has a small
-// case of everything that parts.ts says its part has.
+// case of everything that needs.ts says its part has.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { estimatorsIn } from '../src/parts.js';
+import { estimatorsIn } from '../src/needs.js';
 import type { Outcome, RawCall, RawModel, RawModule } from '../src/raw.js';
 import { floats, longs, onnx, port, type NodeText } from './onnx.js';
 
@@ -124,6 +124,8 @@ const estimators = ['taylor', 'mc:300', 'probit:100', 'mmse:10', 'softmax', 'sof
 /** A diagonal and a full covariance of two numbers, by name. */
 const arrays = { S: { data: [0.2, 0.05, 0.05, 0.1], shape: [2, 2] }, s: { data: [0.1, 0.3], shape: [2] } };
 const planeModels = ['three', 'moons', 'six'].map((name) => `web/models/${name}.onnx`);
+/** Scales as a slider gives them: with few and many digits, large and small. */
+const scales = ['0.25', '0.03204', '0.5632', '1.6', '3', '12.5', '0.001'].map((scale) => `gaussian:${scale}`);
 const plane = { noise: ['gaussian:0.3', 'gaussian:cov=S', 'gaussian:std=s:0.5'], arrays };
 
 /** Requests that are refused, so that errors are told without a download. */
@@ -188,6 +190,7 @@ export function first(raw: RawModule): void {
     withModel(raw, file(path), {}, (model, x) => {
       const one = x.slice(0, 2);
       ask(model, 'estimate', { ...plane, x: one, estimators: ['quadrature:64', 'quadrature:256'] });
+      ask(model, 'estimate', { x: one, noise: scales, estimators: ['mc:10', 'taylor', 'quadrature:64'], seed: 123456789 });
       ask(model, 'linearize', { x: one, noise: 'gaussian:cov=S', arrays });
       ask(model, 'cloud', { x: one, noise: 'gaussian:cov=S', arrays, count: 50 });
     });
@@ -202,38 +205,53 @@ export function images(raw: RawModule): void {
   withModel(raw, residual(heads[0]!), { shape: [side, side, 3], layout: 'nhwc' }, (model, x) => answers(model, x));
 }
 
-const form = (name: string) => (/^(regression|probit|auto|mmse)/.test(name) ? name.replace(/(:|$)/, ':40$1') : name);
-const forms = estimatorsIn.more.map(form);
+const numbered = (name: string) => (/^(regression|probit|auto|mmse)/.test(name) ? name.replace(/(:|$)/, ':40$1') : name);
+const forms = estimatorsIn.more.map(numbered);
+const budgets = ['mc', 'mmse', 'probit', 'regression'].flatMap((name) => [10, 25, 60, 400, 1000].map((n) => `${name}:${n}`));
 
-function moreAnswers(model: RawModel, x: Float32Array): void {
+const moreAnswers = (model: RawModel, x: Float32Array): void => {
   ask(model, 'estimate', { x, noise: noise.slice(0, 2), estimators: forms });
   const one = x.slice(0, x.length / 2);
   ask(model, 'nearestBoundary', { x: one });
   ask(model, 'linearize', { x: one, noise: 'gaussian:0.3', samples: 5 });
-  for (const estimator of ['mc:25', 'probit:24', 'taylor', 'regression:30']) {
-    for (const smooth of [false, true]) ask(model, 'sweep', { x: one, sigmas: [0.1, 0.2, 0.3], estimator, smooth });
-  }
-}
+};
 
-/** What the explorer asks in addition, and further estimators. */
+/** What the explorer asks in addition: further estimators, boundaries and data. */
 export function more(raw: RawModule): void {
   withModel(raw, file('demos/digits/digits.onnx'), {}, moreAnswers);
   for (const path of planeModels) {
     withModel(raw, file(path), {}, (model, x) => {
       moreAnswers(model, x);
-      const budgets = ['mc', 'mmse', 'probit', 'regression'].flatMap((name) =>
-        [10, 25, 400].map((budget) => `${name}:${budget}`),
-      );
-      ask(model, 'estimate', { ...plane, x: x.slice(0, 2), estimators: [...forms, ...budgets] });
+      for (const one of [x.slice(0, 2), Float32Array.of(-0.86, 0.06)]) {
+        ask(model, 'estimate', { ...plane, x: one, estimators: [...forms, ...budgets, 'quadrature:64'] });
+        ask(model, 'estimate', { x: one, noise: scales, estimators: [...forms, 'mc:25', 'probit:24', 'mmse:25', 'softmax:1'] });
+      }
     });
   }
+  for (const kind of ['moons', 'blobs', 'spirals', 'xor', 'rings', 'digits'])
+    finish(valueOf(raw.data({ kind, count: 30, seed: 1 })));
   valueOf(raw.mvn({ z: [0.5], R: [1] }));
   valueOf(raw.mvn({ z: [1, 1.5, 0.5], R: [1, 0, 0, 0, 1, 0, 0, 0, 1] }));
+  valueOf(raw.mvn({ z: [1, 1.5, 0.5], R: [1, 0.2, 0.1, 0.2, 1, 0.3, 0.1, 0.3, 1] }));
 }
 
 /** The same for convolutional networks. */
 export function moreOnImages(raw: RawModule): void {
   withModel(raw, residual(heads[0]!), {}, moreAnswers);
+}
+
+/** p over scales, and what pools points. */
+export function curves(raw: RawModule): void {
+  const answers = (model: RawModel, x: Float32Array) => {
+    ask(model, 'estimate', { x, noise: noise.slice(0, 2), estimators: estimatorsIn.curves.map(numbered) });
+    const one = x.slice(0, x.length / 2);
+    for (const estimator of ['mc:25', 'probit:24', 'taylor', 'regression:30']) {
+      for (const smooth of [false, true]) ask(model, 'sweep', { x: one, sigmas: [0.1, 0.2, 0.3], estimator, smooth });
+    }
+  };
+  withModel(raw, file('demos/digits/digits.onnx'), {}, answers);
+  withModel(raw, residual(heads[0]!), {}, answers);
+  for (const path of planeModels) withModel(raw, file(path), {}, answers);
 }
 
 export { partNames, placeholders } from '../src/parts.js';

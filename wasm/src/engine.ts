@@ -4,7 +4,8 @@ import { unlessAborted } from './abort.js';
 import { snapshot } from './arguments.js';
 import { aborted, disposed, internal, ProbustError, resources, usage, type ProbustErrorCode } from './errors.js';
 import { instantiate, type Instance } from './instance.js';
-import { partNames, partsFor, type Modules, type PartName, type Parts } from './parts.js';
+import { partsFor } from './needs.js';
+import { partNames, type Modules, type PartName, type Parts } from './parts.js';
 import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
 import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawTraining } from './raw.js';
 

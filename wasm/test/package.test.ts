@@ -98,11 +98,43 @@ it('holds what it promises, and nothing else', () => {
   expect(names.filter((name) => !allowed.test(name))).toEqual([]);
 });
 
+const locks = ['wasm', 'web'].map((folder) => readFileSync(join(root, folder, 'package-lock.json'), 'utf8'));
+
 it('names no machine and no registry', () => {
-  const lock = readFileSync(join(root, 'wasm/package-lock.json'), 'utf8');
-  expect(lock).not.toMatch(/resolved|https?:\/\/[^"]*registry/);
+  for (const lock of locks) expect(lock).not.toMatch(/resolved|https?:\/\/[^"]*registry/);
   for (const file of ['probust.mjs', 'worker.mjs', 'probust.iife.js', 'probust.wasm']) {
     expect(readFileSync(join(staged, file)).includes(root)).toBe(false);
+  }
+});
+
+/** An entry of a lock file. */
+interface Locked {
+  version: string;
+  integrity?: string;
+  os?: string[];
+  optional?: boolean;
+  optionalDependencies?: Record<string, string>;
+}
+
+it('has lock files for all platforms', () => {
+  for (const lock of locks) {
+    const { packages } = JSON.parse(lock) as { packages: Record<string, Locked> };
+    const platforms = new Set<string>();
+    for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+      if (!/node_modules\/(rollup|esbuild)$/.test(path)) continue;
+      for (const [name, version] of Object.entries(optionalDependencies)) {
+        const own = packages[path.replace(/\w+$/, name)] ?? packages[`node_modules/${name}`];
+        expect(own, `${name} of ${path}`).toMatchObject({
+          optional: true,
+          integrity: expect.stringMatching(/^sha512-/) as string,
+        });
+        if (!version.startsWith('~')) expect(own!.version, `${name} of ${path}`).toBe(version);
+        for (const os of own!.os ?? []) platforms.add(`${path.replace(/.*\//, '')} ${os}`);
+      }
+    }
+    for (const os of ['darwin', 'linux', 'win32']) {
+      expect([...platforms]).toEqual(expect.arrayContaining([`rollup ${os}`, `esbuild ${os}`]));
+    }
   }
 });
 
