@@ -91,9 +91,8 @@ async function splitModule() {
     logLevel: 'warning',
   });
   process.env.PROBUST_ROOT = join(here, '..');
-  const workloads = await import(pathToFileURL(outfile).href);
+  const { partNames, placeholders, ...workloads } = await import(pathToFileURL(outfile).href);
   rmSync(folder, { recursive: true });
-  const { partNames, placeholders } = workloads;
   await split({ splitter, module: join(modules, 'probust.wasm'), out, partNames, placeholders, workloads });
 }
 

@@ -75,29 +75,31 @@ const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
 
-/** Which functions are in each part. Images and further estimators are loaded without each other; what both need is in the first. */
-async function divided({ first, images, more, moreOnImages, curves }, glue, instrumented) {
-  const calls = {};
-  for (const [name, workload] of Object.entries({ first, images, more, moreOnImages, curves })) {
-    calls[name] = await calledBy(workload, glue, instrumented);
+/** Which functions are in each part. The one for images is loaded without the others: what it shares with them is in the first. */
+async function divided(workloads, glue, instrumented) {
+  const of = {};
+  let all;
+  for (const [name, workload] of Object.entries(workloads)) {
+    const calls = await calledBy(workload, glue, instrumented);
+    [of[name], all] = [calls.called, calls.all];
   }
-  const of = (name) => calls[name].called;
-  const parts = { first: union(of('first'), common(of('images'), of('more'))) };
-  parts.images = minus(of('images'), parts.first);
-  parts.more = minus(union(of('more'), of('moreOnImages')), parts.first, parts.images);
-  parts.curves = minus(of('curves'), parts.first, parts.images, parts.more);
-  parts.rest = minus(new Set(calls.first.all), ...Object.values(parts));
+  const shared = common(of.images, union(of.more, of.curves, of.rest));
+  const parts = { first: union(of.first, shared) };
+  parts.images = minus(of.images, parts.first);
+  parts.more = minus(union(of.more, of.moreOnImages), ...Object.values(parts));
+  parts.curves = minus(union(of.curves, of.curvesOnImages), ...Object.values(parts));
+  parts.rest = minus(new Set(all), ...Object.values(parts));
   return parts;
 }
 
 /**
  * Splits `module` (.wasm, with its glue next to it) into `out`/probust.wasm and `out`/probust-NAME.wasm for the later parts.
- * `partNames` and `placeholders` are those of src/parts.ts, `workloads` has functions that use a running module.
+ * `partNames` and `placeholders` are those of src/parts.ts, `workloads` has functions by name that use a running module.
  */
 export async function split({ splitter, module, out, partNames, placeholders, workloads }) {
   const work = mkdtempSync(join(tmpdir(), 'probust-split-'));
   const run = (...options) => execFileSync(splitter, [...flags, ...options], { stdio: ['ignore', 'inherit', 'inherit'] });
-  const [instrumented, list] = [join(work, 'instrumented.wasm'), join(work, 'kept')];
+  const [instrumented, list] = [join(work, 'instrumented.wasm'), join(work, 'functions')];
   const glue = module.replace(/wasm$/, 'mjs');
   try {
     run('--instrument', module, '-o', instrumented);
@@ -106,10 +108,9 @@ export async function split({ splitter, module, out, partNames, placeholders, wo
     // wasm-split takes two parts from one: the last one from the whole, the one before it from what is left.
     for (const part of partNames.slice(1).reverse()) {
       const [kept, taken] = [join(work, `without-${part}.wasm`), join(work, `${part}.wasm`)];
-      const left = partNames.slice(0, partNames.indexOf(part)).flatMap((name) => [...parts[name]]);
-      writeFileSync(list, left.join('\n'));
+      writeFileSync(list, [...parts[part]].join('\n'));
       const names = ['--import-namespace=f', `--placeholder-namespace=${placeholders(part)}`, `--export-prefix=${part[0]}`];
-      run('-g', '--split', from, `--keep-funcs=@${list}`, '-o1', kept, '-o2', taken, ...names);
+      run('-g', '--split', from, `--split-funcs=@${list}`, '-o1', kept, '-o2', taken, ...names);
       writeFileSync(join(out, `probust-${part}.wasm`), withoutNames(readFileSync(taken)));
       from = kept;
     }

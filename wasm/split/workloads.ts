@@ -15,9 +15,10 @@ function valueOf<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-function finish(call: RawCall): unknown {
+/** The result of a call in steps of so many milliseconds. */
+function finish(call: RawCall, milliseconds: number): unknown {
   for (;;) {
-    const report = call.step(10);
+    const report = call.step(milliseconds);
     if (report.error) throw new Error(report.error.message);
     if (!('value' in report)) continue;
     call.delete();
@@ -25,7 +26,10 @@ function finish(call: RawCall): unknown {
   }
 }
 
-const ask = (model: RawModel, operation: string, args: object): unknown => finish(valueOf(model.start(operation, args)));
+/** Asks twice: in one step, and in steps that end as early as possible, which takes functions of its own. */
+function ask(model: RawModel, operation: string, args: object): void {
+  for (const milliseconds of [Infinity, 0]) finish(valueOf(model.start(operation, args)), milliseconds);
+}
 
 function withModel(raw: RawModule, bytes: Uint8Array, options: object, use: (model: RawModel, x: Float32Array) => void): void {
   const model = valueOf(raw.loadModel(bytes, { ...options, threads: 1 }));
@@ -228,30 +232,39 @@ export function more(raw: RawModule): void {
       }
     });
   }
-  for (const kind of ['moons', 'blobs', 'spirals', 'xor', 'rings', 'digits'])
-    finish(valueOf(raw.data({ kind, count: 30, seed: 1 })));
+  for (const kind of ['moons', 'blobs', 'spirals', 'xor', 'rings', 'digits']) {
+    for (const milliseconds of [Infinity, 0]) finish(valueOf(raw.data({ kind, count: 30, seed: 1 })), milliseconds);
+  }
   valueOf(raw.mvn({ z: [0.5], R: [1] }));
   valueOf(raw.mvn({ z: [1, 1.5, 0.5], R: [1, 0, 0, 0, 1, 0, 0, 0, 1] }));
   valueOf(raw.mvn({ z: [1, 1.5, 0.5], R: [1, 0.2, 0.1, 0.2, 1, 0.3, 0.1, 0.3, 1] }));
 }
 
-/** The same for convolutional networks. */
-export function moreOnImages(raw: RawModule): void {
-  withModel(raw, residual(heads[0]!), {}, moreAnswers);
-}
+const curveAnswers = (model: RawModel, x: Float32Array): void => {
+  ask(model, 'estimate', { x, noise: noise.slice(0, 2), estimators: ['auto', ...estimatorsIn.curves.map(numbered)] });
+  const one = x.slice(0, x.length / 2);
+  for (const estimator of ['mc:25', 'probit:24', 'taylor', 'regression:30']) {
+    for (const smooth of [false, true]) ask(model, 'sweep', { x: one, sigmas: [0.1, 0.2, 0.3], estimator, smooth });
+  }
+};
 
 /** p over scales, and what pools points. */
 export function curves(raw: RawModule): void {
-  const answers = (model: RawModel, x: Float32Array) => {
-    ask(model, 'estimate', { x, noise: noise.slice(0, 2), estimators: estimatorsIn.curves.map(numbered) });
-    const one = x.slice(0, x.length / 2);
-    for (const estimator of ['mc:25', 'probit:24', 'taylor', 'regression:30']) {
-      for (const smooth of [false, true]) ask(model, 'sweep', { x: one, sigmas: [0.1, 0.2, 0.3], estimator, smooth });
-    }
-  };
-  withModel(raw, file('demos/digits/digits.onnx'), {}, answers);
-  withModel(raw, residual(heads[0]!), {}, answers);
-  for (const path of planeModels) withModel(raw, file(path), {}, answers);
+  withModel(raw, file('demos/digits/digits.onnx'), {}, curveAnswers);
+  for (const path of planeModels) withModel(raw, file(path), {}, curveAnswers);
+}
+
+const onImages = (answers: typeof curveAnswers) => (raw: RawModule) => withModel(raw, residual(heads[0]!), {}, answers);
+export const moreOnImages = onImages(moreAnswers);
+export const curvesOnImages = onImages(curveAnswers);
+
+/** Some of the rest, for what it shares with other parts. */
+export function rest(raw: RawModule): void {
+  const forms = ['mc:50:stratified', 'mmse:20:loo', 'mmse:20:centered', 'probit:20:learned', 'probit:20:shared', 'subset:300'];
+  withModel(raw, file('demos/digits/digits.onnx'), {}, (model, x) => {
+    ask(model, 'estimate', { x, noise: ['gaussian:0.1'], estimators: forms });
+    ask(model, 'slice', { x: x.slice(0, x.length / 2), reach: 1, resolution: 5 });
+  });
 }
 
 export { partNames, placeholders } from '../src/parts.js';

@@ -123,8 +123,7 @@ it.each(where)('asks for each part when a call needs it, %s', async (_, created)
   }
   const { distance } = await wholeModel.nearestBoundary(x);
   expect(await inPage(body, created)).toEqual([rows, distance]);
-  expect(parts().slice(0, 4)).toEqual(['probust', 'probust-more', 'probust-curves', 'probust-rest']);
-  expect(new Set(parts()).size).toBe(parts().length);
+  expect(parts()).toEqual(['probust', 'probust-more', 'probust-curves', 'probust-rest']);
 });
 
 it.each(where)('repeats a call that lacks a function, and loads the models again, %s', async (_, created) => {
