@@ -98,18 +98,29 @@ async function partsOf(assets: Assets, simd: boolean, options: ProbustOptions): 
   return { modules: new Map([['first', first], ...loaded]), load };
 }
 
+/** Workers that start while the module is downloaded. They end if that fails. */
+function spawned(assets: Assets, count: number, { workerUrl }: ProbustOptions, parts: Promise<unknown>): Promise<Port>[] {
+  const spawn = async () => assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to where worker.mjs is served'));
+  const ports = Array.from({ length: count }, spawn);
+  const stop = (port: Port) => parts.catch(() => port.stop());
+  for (const port of ports) port.then(stop, () => undefined); // whoever awaits the port reports its error
+  return ports;
+}
+
 export async function create(assets: Assets, given: ProbustOptions): Promise<Probust> {
   const options = optionsOf('createProbust', given, names);
-  const { signal, workerUrl } = options;
+  const { signal } = options;
   const workers = workersOf(options);
   requireWebAssembly();
   if (signal?.aborted) throw aborted();
   const simd = hasSimd();
-  const [parts, factory] = await Promise.all([partsOf(assets, simd, options), workers === 0 ? glue(assets) : undefined]);
-  const start = async (): Promise<Endpoint> => {
-    if (factory) return Engine.create(factory, parts, { stepMilliseconds, threads: 1 });
-    const port = await assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to where worker.mjs is served'));
-    return WorkerEndpoint.start(port, parts, { signal });
-  };
-  return assemble(await together(Array.from({ length: Math.max(1, workers) }, start)), { simd, workers });
+  const loading = partsOf(assets, simd, options);
+  const ports = spawned(assets, workers, options, loading);
+  const factory = workers === 0 ? glue(assets) : undefined;
+  factory?.catch(() => undefined); // if both fail, the module's error is reported
+  const parts = await loading;
+  const starting: Promise<Endpoint>[] = factory
+    ? [factory.then((made) => Engine.create(made, parts, { stepMilliseconds, threads: 1 }))]
+    : ports.map(async (port) => WorkerEndpoint.start(await port, parts, { signal }));
+  return assemble(await together(starting), { simd, workers });
 }

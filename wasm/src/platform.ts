@@ -189,13 +189,28 @@ export interface Port {
   stop(): void;
 }
 
+/** Keeps an error until somebody listens: a worker may fail while the module is still downloaded. */
+function failures() {
+  let known: { error: unknown } | undefined;
+  let tell = (error: unknown): void => void (known ??= { error });
+  return {
+    tell: (error: unknown) => tell(error),
+    listen(fail: (error: unknown) => void) {
+      tell = fail;
+      if (known) fail(known.error);
+    },
+  };
+}
+
 /** Wraps a browser's worker. */
 export function browserPort(worker: Worker): Port {
+  const { tell, listen } = failures();
+  worker.onerror = (event) => tell(event.message ?? 'the worker could not be loaded');
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, fail) {
       worker.onmessage = (event: MessageEvent<FromWorker>) => receive(event.data);
-      worker.onerror = (event) => fail(event.message ?? 'the worker could not be loaded');
+      listen(fail);
     },
     hold: () => undefined,
     stop: () => worker.terminate(),
@@ -208,12 +223,14 @@ export async function nodePort(url: string | URL): Promise<Port> {
   const { pathToFileURL } = await builtin<NodeUrls>('node:url');
   const path = nodePath(url);
   const worker = new Worker(typeof path === 'string' ? pathToFileURL(path) : (path ?? new URL(url)), { execArgv: [] });
+  const { tell, listen } = failures();
+  worker.on('error', tell as (value: never) => void);
+  worker.on('exit', () => tell('it has ended'));
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, fail) {
       worker.on('message', receive as (value: never) => void);
-      worker.on('error', fail as (value: never) => void);
-      worker.on('exit', () => fail('it has ended'));
+      listen(fail);
     },
     hold: (on) => (on ? worker.ref() : worker.unref()),
     stop: () => worker.terminate(),
