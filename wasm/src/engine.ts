@@ -67,6 +67,11 @@ interface Loaded {
   request: RequestOf<'load'> | undefined;
 }
 
+/** Whether a call has ended: short ones do before their caller goes on. */
+interface Run {
+  ended: boolean;
+}
+
 /** The request without references to the caller's objects. (The bytes of a model are already a copy.) */
 function kept<R extends Exclude<Request, { kind: 'release' }>>(request: R): R {
   if (request.kind === 'load') return { ...request, options: snapshot(request.options) };
@@ -127,24 +132,34 @@ export class Engine implements Endpoint {
   async #answer(given: Request, watch: Watch): Promise<unknown> {
     if (this.#closed) throw disposed('probust');
     if (given.kind === 'release') return this.#release(given.handle);
-    // The request may be repeated, and the caller may change its own arrays meanwhile.
-    const request = isComplete(this.#now) ? given : kept(given);
+    // The request may be repeated, and the caller may change its own arrays as soon as this function waits.
+    let request: Exclude<Request, { kind: 'release' }> = given;
+    const keep = () => {
+      if (request === given && !isComplete(this.#now)) request = kept(given);
+    };
     const needed = new Set(partsFor(request));
     for (;;) {
-      if (!suffices(this.#now, needed)) await this.#add(needed, watch);
+      if (!suffices(this.#now, needed)) {
+        keep();
+        await this.#add(needed, watch);
+      }
       if (this.#closed) throw disposed('probust');
       const at = this.#now;
       try {
-        return await this.#answerIn(at, request, watch);
+        const run = { ended: false };
+        const answer = this.#answerIn(at, request, watch, run);
+        if (!run.ended) keep();
+        return await answer;
       } catch (error) {
         if (!(error instanceof Lacking)) throw error;
+        keep();
         if (error.own) needed.add(at.lacks!);
       }
       if (watch.signal?.aborted) throw aborted();
     }
   }
 
-  #answerIn(at: Instance, request: Exclude<Request, { kind: 'release' }>, watch: Watch): unknown {
+  #answerIn(at: Instance, request: Exclude<Request, { kind: 'release' }>, watch: Watch, run: Run): unknown {
     const { raw } = at;
     switch (request.kind) {
       case 'describe':
@@ -158,16 +173,16 @@ export class Engine implements Endpoint {
       case 'call': {
         const model = this.#models.get(request.model);
         if (!model) throw disposed('the model');
-        return this.#run(at, () => model.raw.start(request.operation, request.args), watch);
+        return this.#run(at, () => model.raw.start(request.operation, request.args), watch, run);
       }
       case 'data':
-        return this.#run(at, () => raw.data(request.args), watch);
+        return this.#run(at, () => raw.data(request.args), watch, run);
       case 'train':
         return this.#guarded(at, () => this.#train(at, request.args), true);
       case 'training': {
         const training = this.#trainings.get(request.training);
         if (!training) throw disposed('the training');
-        return this.#run(at, () => training.start(request.operation, request.args), watch);
+        return this.#run(at, () => training.start(request.operation, request.args), watch, run);
       }
     }
   }
@@ -181,17 +196,10 @@ export class Engine implements Endpoint {
 
   async #extend(needed: ReadonlySet<PartName>): Promise<void> {
     if (this.#closed || suffices(this.#now, needed)) return;
-    let failure: unknown;
-    try {
-      const wanted = [...needed].filter((part) => !this.#modules.has(part));
-      const loaded = await Promise.all(wanted.map(async (part) => [part, await this.#load(part)] as const));
-      this.#modules = new Map([...this.#modules, ...loaded]);
-    } catch (error) {
-      if (!this.#now.lacks) throw error;
-      failure = error; // what is possible without the part stays possible, in a new instance
-    }
+    const wanted = [...needed].filter((part) => !this.#modules.has(part));
+    const loaded = await Promise.all(wanted.map(async (part) => [part, await this.#load(part)] as const));
+    this.#modules = new Map([...this.#modules, ...loaded]);
     await this.#restart();
-    if (failure) throw failure;
   }
 
   /** Starts an instance of all parts at hand, and loads the models into it. */
@@ -240,7 +248,7 @@ export class Engine implements Endpoint {
     this.#trainings.delete(id);
   }
 
-  async #run(at: Instance, start: () => Outcome<RawCall>, watch: Watch): Promise<unknown> {
+  async #run(at: Instance, start: () => Outcome<RawCall>, watch: Watch, run: Run): Promise<unknown> {
     const call = this.#guarded(at, () => valueOf(start()), true);
     try {
       for (;;) {
@@ -249,7 +257,10 @@ export class Engine implements Endpoint {
         const report = this.#guarded(at, () => call.step(this.#pace.stepMilliseconds));
         watch.onProgress?.({ passes: report.passes, planned: report.planned });
         if (report.error) throw fromRaw(report.error);
-        if ('value' in report) return report.value;
+        if ('value' in report) {
+          run.ended = true;
+          return report.value;
+        }
         if (report.wants) {
           const logits = await watch.forward!(report.wants);
           this.#guarded(at, () => valueOf(call.answer(logits)));

@@ -146,7 +146,9 @@ it.each(where)('repeats a call that lacks a function, and loads the models again
 
 it.each(where)('continues calls under way when a part is added, %s', async (_, created) => {
   const body = `
-    const long = model.estimate(x, { noise: '${noise}', estimators: 'mc:60000' });
+    const own = Float32Array.from(x);
+    const long = model.estimate(own, { noise: '${noise}', estimators: 'mc:60000' });
+    own.fill(0); // the call may be repeated, but not with this
     await probust.loadModel('/rare.onnx');
     const short = model.estimate(x, { noise: '${noise}', estimators: 'regression:40' });
     return [...(await long), ...(await short)];`;
@@ -181,14 +183,17 @@ it('keeps working if a part cannot be loaded, and loads it later', async () => {
   refused.add('/probust-rest.wasm');
   const body = `
     const told = ({ code, message }) => ({ code, named: message.includes('probust-rest.wasm') });
+    const long = model.estimate(x, { noise: '${noise}', estimators: 'mc:60000' });
     const found = [];
     found.push(await probust.loadModel('/rare.onnx').catch(told)); // which part is missing is noticed during the call
     found.push(await model.slice(x, null, null, { resolution: 5 }).catch(told)); // and here, before it
+    found.push(await long); // it was under way in the instance that is given up
     found.push(await model.estimate(x, { noise: '${noise}', estimators: 'mc:100' }));
     return found;`;
   const environment = { code: 'environment', named: true };
+  const long = await wholeModel.estimate(x, { noise, estimators: 'mc:60000' });
   const rows = await wholeModel.estimate(x, { noise, estimators: 'mc:100' });
-  expect(await inPage(body)).toEqual([environment, environment, rows]);
+  expect(await inPage(body)).toEqual([environment, environment, long, rows]);
   expect(parts().filter((part) => part === 'probust-rest')).toHaveLength(2);
 });
 
