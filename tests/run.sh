@@ -74,7 +74,7 @@ finish() {
 }
 
 mkdir -p build
-# Not "npm ci", which requires lock entries for other platforms.
+# Not "npm ci", which would first remove what is installed.
 for folder in wasm web; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
 rm -rf build/steps
 mkdir build/steps

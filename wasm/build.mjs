@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Stages the npm package: node build.mjs MODULES OUT VERSION, where MODULES is the folder of Emscripten's outputs. CMake calls it.
+// Stages the npm package: node build.mjs MODULES OUT VERSION SPLITTER, where MODULES is the folder of Emscripten's outputs, and
+// SPLITTER is Binaryen's wasm-split. CMake calls it.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { split } from './split/split.mjs';
 
 const [modules, out] = process.argv.slice(2, 4).map((folder) => resolve(folder));
-const version = process.argv[4];
+const [version, splitter] = process.argv.slice(4);
 const here = dirname(fileURLToPath(import.meta.url));
 
 /** Finds Emscripten's glue, and the module as text, for the sources that import them. The glue of threads stays a separate file. */
@@ -75,6 +78,24 @@ function requireOneGlue() {
     throw new Error('the modules need different glue: compile and link them with the same options');
 }
 
+/** Writes the module in parts. */
+async function splitModule() {
+  const folder = mkdtempSync(join(tmpdir(), 'probust-workloads-'));
+  const outfile = join(folder, 'workloads.mjs');
+  await build({
+    entryPoints: [join(here, 'split/workloads.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile,
+    logLevel: 'warning',
+  });
+  process.env.PROBUST_ROOT = join(here, '..');
+  const { partNames, placeholders, ...workloads } = await import(pathToFileURL(outfile).href);
+  rmSync(folder, { recursive: true });
+  await split({ splitter, module: join(modules, 'probust.wasm'), out, partNames, placeholders, workloads });
+}
+
 requireOneGlue();
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
@@ -122,7 +143,8 @@ await build({
   define: { 'import.meta.url': 'probustScript' },
 });
 for (const folder of [out, join(out, 'threads')]) markForBundlers(folder);
-for (const name of ['probust.wasm', 'probust-scalar.wasm']) cpSync(join(modules, name), join(out, name));
+await splitModule();
+cpSync(join(modules, 'probust-scalar.wasm'), join(out, 'probust-scalar.wasm'));
 // Before version 3.1.58, Emscripten writes a separate script for threads; later, the glue is that script, too.
 for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.m?js|wasm)$/.test(file))) {
   cpSync(join(modules, name), join(out, 'threads', name));

@@ -14,7 +14,9 @@ const early: Plugin = {
       });
       const lab = Object.values(bundle).find((each) => each.type === 'chunk' && each.name === 'plane-lab');
       const scripts = lab?.type === 'chunk' ? [lab.fileName, ...lab.imports] : [];
-      const modules = Object.keys(bundle).filter((file) => /\/probust-(?!scalar)[^/]*\.wasm$/.test(file));
+      const modules = Object.keys(bundle).filter((file) =>
+        /\/probust-(?!scalar-|images-|more-|curves-|rest-)[^/]*\.wasm$/.test(file),
+      );
       return [
         ...modules.map((file) => link(file, { rel: 'preload', as: 'fetch' })),
         ...scripts.map((file) => link(file, { rel: 'modulepreload' })),

@@ -65,6 +65,22 @@ export function copied<T>(value: T): T {
   }
 }
 
+/** A copy of plain objects and arrays, which the caller may change later. Other values stay as they are, for the module to refuse. */
+export function snapshot<T>(value: T): T {
+  try {
+    return kept(value) as T;
+  } catch {
+    return value; // what cannot be copied cannot be read either, which the module reports
+  }
+}
+
+function kept(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(kept);
+  if (ArrayBuffer.isView(value)) return value instanceof DataView ? value : (value as Float32Array).slice();
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, kept(each)]));
+}
+
 function copyOf(value: unknown): unknown {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return (value as Float32Array).slice();
   if (Array.isArray(value)) return value.map(copyOf);

@@ -2,6 +2,7 @@
 // The page's side of a worker.
 import { unlessAborted } from './abort.js';
 import { aborted, disposed, environment, ProbustError, toRecord, usage } from './errors.js';
+import type { PartName, Parts } from './parts.js';
 import type { Port } from './platform.js';
 import type { Endpoint, FromWorker, Kind, ReplyOf, Request, RequestOf, Wants, Watch } from './protocol.js';
 import type { Progress } from './types.js';
@@ -23,21 +24,23 @@ interface StartOptions {
 
 export class WorkerEndpoint implements Endpoint {
   readonly #port: Port;
+  readonly #parts: Parts;
   readonly #pending = new Map<number, Pending>();
   #nextId = 1;
   #fault: ProbustError | undefined;
 
-  private constructor(port: Port) {
+  private constructor(port: Port, parts: Parts) {
     this.#port = port;
+    this.#parts = parts;
   }
 
-  /** Starts an engine in the worker, from a module compiled in this thread. */
+  /** Starts an engine in the worker, from parts compiled in this thread. */
   static start(
     port: Port,
-    module: WebAssembly.Module,
+    parts: Parts,
     { threads = 1, hint = 'set workerUrl to where worker.mjs is served', signal }: StartOptions = {},
   ): Promise<WorkerEndpoint> {
-    const endpoint = new WorkerEndpoint(port);
+    const endpoint = new WorkerEndpoint(port, parts);
     const started = new Promise<WorkerEndpoint>((resolve, reject) => {
       const end = (fault: ProbustError) => {
         endpoint.#end(fault);
@@ -49,10 +52,11 @@ export class WorkerEndpoint implements Endpoint {
           port.hold(false);
           resolve(endpoint);
         } else if (message.type === 'failed') end(new ProbustError(message.error));
+        else if (message.type === 'part') void endpoint.#sendPart(message.part);
         else endpoint.#receive(message);
       }, fail);
       try {
-        port.post({ type: 'start', module, threads });
+        port.post({ type: 'start', modules: parts.modules, threads });
       } catch (error) {
         fail(error);
       }
@@ -88,6 +92,14 @@ export class WorkerEndpoint implements Endpoint {
       this.#port.post({ type: 'request', id, request, progress });
     } catch (error) {
       throw usage(`arguments: cannot be sent to a worker: ${String(error)}`, undefined, error);
+    }
+  }
+
+  async #sendPart(part: PartName): Promise<void> {
+    try {
+      this.#port.post({ type: 'part', part, module: await this.#parts.load(part) });
+    } catch (error) {
+      this.#port.post({ type: 'part', part, error: toRecord(error) });
     }
   }
 

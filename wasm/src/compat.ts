@@ -4,12 +4,15 @@ import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
 import { environment } from './errors.js';
+import { nextTo } from './parts.js';
 import { compile } from './platform.js';
 import { spawn } from './spawn.js';
 import type { ProbustOptions } from './types.js';
 import packed from 'probust.wasm.gz';
 
 export * from './public.js';
+
+let compiled: Promise<WebAssembly.Module> | undefined;
 
 async function unpacked(): Promise<WebAssembly.Module> {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
@@ -21,12 +24,13 @@ async function unpacked(): Promise<WebAssembly.Module> {
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {
-      factory: createModule,
+      factory: async () => createModule,
       compile(simd, { wasmUrl, signal }) {
-        if (wasmUrl !== undefined) return compile(wasmUrl, signal);
-        if (simd) return unpacked();
+        if (wasmUrl !== undefined) return compile(wasmUrl, { signal });
+        if (simd) return (compiled ??= unpacked());
         throw environment('SIMD: is not available here', "use 'probust', which works without it");
       },
+      later: (part, { wasmUrl }) => nextTo(wasmUrl!, part),
       spawn,
     },
     options,

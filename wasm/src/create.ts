@@ -4,7 +4,8 @@ import { optionsOf, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
 import { Engine } from './engine.js';
 import { aborted, environment, ProbustError, usage } from './errors.js';
-import { hasSimd, type Port } from './platform.js';
+import { isWhole, partNames, whole, type PartName, type Parts } from './parts.js';
+import { compile, hasSimd, isAtHand, type Port } from './platform.js';
 import { Pool } from './pool.js';
 import type { Endpoint } from './protocol.js';
 import type { ModuleFactory } from './raw.js';
@@ -15,9 +16,12 @@ const stepMilliseconds = 12;
 
 /** What each entry point of the package provides. */
 interface Assets {
-  factory: ModuleFactory;
-  /** The compiled module, with SIMD or without. */
+  /** Emscripten's glue, for engines in this thread. Workers have their own. */
+  factory(): Promise<ModuleFactory>;
+  /** The compiled module, or its first part, with SIMD or without. */
   compile(simd: boolean, options: ProbustOptions): Promise<WebAssembly.Module>;
+  /** Where a later part is. */
+  later(part: PartName, options: ProbustOptions): string | URL;
   spawn(url: string | URL | undefined): Promise<Port>;
 }
 
@@ -77,19 +81,46 @@ function typed(what: string, hint: string): (error: unknown) => never {
   };
 }
 
+const glue = (assets: Assets): Promise<ModuleFactory> =>
+  assets
+    .factory()
+    .catch(typed('the script of the WebAssembly module', 'serve the files shared-*.mjs of the package with probust.mjs'));
+
+/** The module: its first part, and the others that take no download, as in node. */
+async function partsOf(assets: Assets, simd: boolean, options: ProbustOptions): Promise<Parts> {
+  const compiled = async () => assets.compile(simd, options);
+  const first = await compiled().catch(typed('the WebAssembly module', 'set wasmUrl to where probust.wasm is served'));
+  if (isWhole(first)) return whole(first);
+  const hint = 'serve the files probust*.wasm of the package together';
+  const load = (part: PartName) => compile(assets.later(part, options), { hint });
+  const early = partNames.filter((part) => part !== 'first' && isAtHand(assets.later(part, options)));
+  const loaded = await Promise.all(early.map(async (part) => [part, await load(part)] as const));
+  return { modules: new Map([['first', first], ...loaded]), load };
+}
+
+/** Workers that start while the module is downloaded. They end if that fails. */
+function spawned(assets: Assets, count: number, { workerUrl }: ProbustOptions, parts: Promise<unknown>): Promise<Port>[] {
+  const spawn = async () => assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to where worker.mjs is served'));
+  const ports = Array.from({ length: count }, spawn);
+  const stop = (port: Port) => parts.catch(() => port.stop());
+  for (const port of ports) port.then(stop, () => undefined); // whoever awaits the port reports its error
+  return ports;
+}
+
 export async function create(assets: Assets, given: ProbustOptions): Promise<Probust> {
   const options = optionsOf('createProbust', given, names);
-  const { signal, workerUrl } = options;
+  const { signal } = options;
   const workers = workersOf(options);
   requireWebAssembly();
   if (signal?.aborted) throw aborted();
   const simd = hasSimd();
-  const compile = async () => assets.compile(simd, options);
-  const module = await compile().catch(typed('the WebAssembly module', 'set wasmUrl to where probust.wasm is served'));
-  const start = async (): Promise<Endpoint> => {
-    if (workers === 0) return Engine.create(assets.factory, module, { stepMilliseconds, threads: 1 });
-    const port = await assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to where worker.mjs is served'));
-    return WorkerEndpoint.start(port, module, { signal });
-  };
-  return assemble(await together(Array.from({ length: Math.max(1, workers) }, start)), { simd, workers });
+  const loading = partsOf(assets, simd, options);
+  const ports = spawned(assets, workers, options, loading);
+  const factory = workers === 0 ? glue(assets) : undefined;
+  factory?.catch(() => undefined); // if both fail, the module's error is reported
+  const parts = await loading;
+  const starting: Promise<Endpoint>[] = factory
+    ? [factory.then((made) => Engine.create(made, parts, { stepMilliseconds, threads: 1 }))]
+    : ports.map(async (port) => WorkerEndpoint.start(await port, parts, { signal }));
+  return assemble(await together(starting), { simd, workers });
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Answers requests with a WebAssembly instance in this thread. Long calls run in steps; the thread is free between them.
-import { aborted, disposed, environment, internal, ProbustError, resources, usage, type ProbustErrorCode } from './errors.js';
+import { unlessAborted } from './abort.js';
+import { snapshot } from './arguments.js';
+import { aborted, disposed, internal, ProbustError, resources, usage, type ProbustErrorCode } from './errors.js';
+import { instantiate, type Instance } from './instance.js';
+import { partsFor } from './needs.js';
+import { partNames, type Modules, type PartName, type Parts } from './parts.js';
 import type { Endpoint, Kind, ReplyOf, Request, RequestOf, Watch } from './protocol.js';
-import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawModule, RawTraining } from './raw.js';
+import type { ModuleFactory, Outcome, RawCall, RawError, RawModel, RawTraining } from './raw.js';
 
 // The core's error codes are the command line's exit statuses.
 const codes: Record<number, ProbustErrorCode> = {
@@ -32,11 +37,6 @@ function nextTurn(): Promise<void> {
   });
 }
 
-const notOurs = (error: unknown): ProbustError => {
-  const hint = 'set wasmUrl to the probust.wasm of this version';
-  return environment(`the WebAssembly module does not start (${String(error)})`, hint, error);
-};
-
 const isTrap = (error: unknown): boolean =>
   error instanceof WebAssembly.RuntimeError ||
   Object.prototype.toString.call(error) === '[object WebAssembly.Exception]' ||
@@ -61,33 +61,59 @@ interface Pace {
   threads: number;
 }
 
+/** A model, and the request that loaded it unless the module is complete: it is loaded again into each instance. */
+interface Loaded {
+  raw: RawModel;
+  request: RequestOf<'load'> | undefined;
+}
+
+/** Whether a call has ended: short ones do before their caller goes on. */
+interface Run {
+  ended: boolean;
+}
+
+/** The request without references to the caller's objects. (The bytes of a model are already a copy.) */
+function kept<R extends Exclude<Request, { kind: 'release' }>>(request: R): R {
+  if (request.kind === 'load') return { ...request, options: snapshot(request.options) };
+  return 'args' in request ? { ...request, args: snapshot(request.args) } : request;
+}
+
+const isComplete = ({ parts }: Instance): boolean => parts.size === partNames.length;
+
+const suffices = ({ parts, lacks }: Instance, needed: ReadonlySet<PartName>): boolean =>
+  !lacks && [...needed].every((part) => parts.has(part));
+
+/** A function is lacking: one that this call needs (`own`), or one that another call of the instance needed. */
+class Lacking extends Error {
+  constructor(readonly own: boolean) {
+    super();
+  }
+}
+
 export class Engine implements Endpoint {
-  readonly #module: RawModule;
+  readonly #factory: ModuleFactory;
   readonly #pace: Pace;
-  readonly #models = new Map<number, RawModel>();
+  readonly #load: Parts['load'];
+  #modules: Modules;
+  readonly #models = new Map<number, Loaded>();
   readonly #trainings = new Map<number, RawTraining>();
+  /** Where new calls start. It is replaced when a part is added; calls under way end in the one where they started. */
+  #now: Instance;
+  #adding: Promise<void> = Promise.resolve();
   #nextHandle = 1;
   #closed = false;
   #fault: ProbustError | undefined;
 
-  private constructor(module: RawModule, pace: Pace) {
-    this.#module = module;
+  private constructor(factory: ModuleFactory, parts: Parts, pace: Pace, now: Instance) {
+    this.#factory = factory;
+    this.#load = (part) => parts.load(part);
+    this.#modules = parts.modules;
     this.#pace = pace;
+    this.#now = now;
   }
 
-  static async create(factory: ModuleFactory, module: WebAssembly.Module, pace: Pace): Promise<Engine> {
-    const raw = await new Promise<RawModule>((resolve, fail) => {
-      const reject = (error: unknown) => fail(notOurs(error));
-      const instantiateWasm: Parameters<ModuleFactory>[0]['instantiateWasm'] = (imports, receive) => {
-        WebAssembly.instantiate(module, imports)
-          .then((instance) => receive(instance, module))
-          .catch(reject);
-        return {};
-      };
-      // In some versions of Emscripten the glue's result has a `then` of its own: it must not be awaited twice.
-      factory({ instantiateWasm, threads: pace.threads }).then((made) => resolve(made), reject);
-    });
-    return new Engine(raw, pace);
+  static async create(factory: ModuleFactory, parts: Parts, pace: Pace): Promise<Engine> {
+    return new Engine(factory, parts, pace, await instantiate(factory, parts.modules, pace.threads));
   }
 
   async send<K extends Kind>(request: RequestOf<K>, watch: Watch = {}): Promise<ReplyOf<K>> {
@@ -96,104 +122,187 @@ export class Engine implements Endpoint {
 
   close(): void {
     this.#closed = true;
-    for (const handles of [this.#models, this.#trainings]) {
-      for (const handle of handles.values()) this.#delete(handle);
-      handles.clear();
+    for (const { raw } of this.#models.values()) this.#delete(this.#now, raw);
+    for (const training of this.#trainings.values()) this.#delete(this.#now, training);
+    this.#models.clear();
+    this.#trainings.clear();
+  }
+
+  /** Answers with the parts that the request is known to need, and with another one whenever a function is lacking. */
+  async #answer(given: Request, watch: Watch): Promise<unknown> {
+    if (this.#closed) throw disposed('probust');
+    if (given.kind === 'release') return this.#release(given.handle);
+    // The request may be repeated, and the caller may change its own arrays as soon as this function waits.
+    let request: Exclude<Request, { kind: 'release' }> = given;
+    const keep = () => {
+      if (request === given && !isComplete(this.#now)) request = kept(given);
+    };
+    const needed = new Set(partsFor(request));
+    for (;;) {
+      if (!suffices(this.#now, needed)) {
+        keep();
+        await this.#add(needed, watch);
+      }
+      if (this.#closed) throw disposed('probust');
+      const at = this.#now;
+      try {
+        const run = { ended: false };
+        const answer = this.#answerIn(at, request, watch, run);
+        if (!run.ended) keep();
+        return await answer;
+      } catch (error) {
+        if (!(error instanceof Lacking)) throw error;
+        keep();
+        if (error.own) needed.add(at.lacks!);
+      }
+      if (watch.signal?.aborted) throw aborted();
     }
   }
 
-  async #answer(request: Request, watch: Watch): Promise<unknown> {
-    if (this.#closed) throw disposed('probust');
+  #answerIn(at: Instance, request: Exclude<Request, { kind: 'release' }>, watch: Watch, run: Run): unknown {
+    const { raw } = at;
     switch (request.kind) {
       case 'describe':
-        return this.#guarded(() => ({ version: this.#module.version, estimators: this.#module.estimators() }));
+        return this.#guarded(at, () => ({ version: raw.version, estimators: raw.estimators() }));
       case 'load':
-        return this.#guarded(() => this.#load(request), true);
-      case 'release':
-        return this.#release(request.handle);
+        return this.#guarded(at, () => this.#loadInto(at, request), true);
       case 'mvn':
-        return this.#guarded(() => valueOf(this.#module.mvn(request.args)), true);
+        return this.#guarded(at, () => valueOf(raw.mvn(request.args)), true);
       case 'analyse':
-        return this.#guarded(() => valueOf(this.#module.analyse(request.operation, request.args)), true);
+        return this.#guarded(at, () => valueOf(raw.analyse(request.operation, request.args)), true);
       case 'together':
-        return this.#guarded(() => valueOf(this.#module.pointsTogether(request.args)), true);
+        return this.#guarded(at, () => valueOf(raw.pointsTogether(request.args)), true);
       case 'call': {
         const model = this.#models.get(request.model);
         if (!model) throw disposed('the model');
-        return this.#run(() => model.start(request.operation, request.args), watch);
+        return this.#run(at, () => model.raw.start(request.operation, request.args), watch, run);
       }
       case 'data':
-        return this.#run(() => this.#module.data(request.args), watch);
+        return this.#run(at, () => raw.data(request.args), watch, run);
       case 'train':
-        return this.#guarded(() => this.#train(request.args), true);
+        return this.#guarded(at, () => this.#train(at, request.args), true);
       case 'training': {
         const training = this.#trainings.get(request.training);
         if (!training) throw disposed('the training');
-        return this.#run(() => training.start(request.operation, request.args), watch);
+        return this.#run(at, () => training.start(request.operation, request.args), watch, run);
       }
     }
   }
 
-  #load({ bytes, options, external }: RequestOf<'load'>) {
-    const all = { ...options, threads: this.#pace.threads };
-    const model = valueOf(external ? this.#module.loadExternal(bytes, all) : this.#module.loadModel(bytes, all));
-    const id = this.#nextHandle++;
-    this.#models.set(id, model);
-    return { model: id, info: model.info() };
+  /** Adds parts, for one request after the other. */
+  #add(needed: ReadonlySet<PartName>, { signal }: Watch): Promise<void> {
+    const added = this.#adding.then(() => this.#extend(needed));
+    this.#adding = added.catch(() => undefined);
+    return unlessAborted(added, signal);
   }
 
-  #train(args: object): number {
-    const training = valueOf(this.#module.train(args));
+  async #extend(needed: ReadonlySet<PartName>): Promise<void> {
+    if (this.#closed || suffices(this.#now, needed)) return;
+    const wanted = [...needed].filter((part) => !this.#modules.has(part));
+    const loaded = await Promise.all(wanted.map(async (part) => [part, await this.#load(part)] as const));
+    this.#modules = new Map([...this.#modules, ...loaded]);
+    await this.#restart();
+  }
+
+  /** Starts an instance of all parts at hand, and loads the models into it. */
+  async #restart(): Promise<void> {
+    const now = await instantiate(this.#factory, this.#modules, this.#pace.threads);
+    if (this.#closed) return;
+    const before = this.#now;
+    const again = new Map<number, RawModel>();
+    for (const [id, { request }] of this.#models)
+      again.set(
+        id,
+        this.#guarded(now, () => this.#modelOf(now, request!)),
+      );
+    this.#now = now;
+    for (const [id, model] of this.#models) {
+      this.#delete(before, model.raw);
+      model.raw = again.get(id)!;
+      if (isComplete(now)) model.request = undefined;
+    }
+  }
+
+  #modelOf({ raw }: Instance, { bytes, options, external }: RequestOf<'load'>): RawModel {
+    const all = { ...options, threads: this.#pace.threads };
+    return valueOf(external ? raw.loadExternal(bytes, all) : raw.loadModel(bytes, all));
+  }
+
+  #loadInto(at: Instance, request: RequestOf<'load'>) {
+    const raw = this.#modelOf(at, request);
+    const info = raw.info();
+    const id = this.#nextHandle++;
+    this.#models.set(id, { raw, request: isComplete(at) ? undefined : request });
+    return { model: id, info };
+  }
+
+  #train({ raw }: Instance, args: object): number {
+    const training = valueOf(raw.train(args));
     const id = this.#nextHandle++;
     this.#trainings.set(id, training);
     return id;
   }
 
   #release(id: number): void {
-    for (const handles of [this.#models, this.#trainings]) {
-      const handle = handles.get(id);
-      if (handle) this.#delete(handle);
-      handles.delete(id);
-    }
+    const handle = this.#models.get(id)?.raw ?? this.#trainings.get(id);
+    if (handle) this.#delete(this.#now, handle);
+    this.#models.delete(id);
+    this.#trainings.delete(id);
   }
 
-  async #run(start: () => Outcome<RawCall>, watch: Watch): Promise<unknown> {
-    const call = this.#guarded(() => valueOf(start()), true);
+  async #run(at: Instance, start: () => Outcome<RawCall>, watch: Watch, run: Run): Promise<unknown> {
+    const call = this.#guarded(at, () => valueOf(start()), true);
     try {
       for (;;) {
         if (watch.signal?.aborted) throw aborted();
         if (this.#closed) throw disposed('probust');
-        const report = this.#guarded(() => call.step(this.#pace.stepMilliseconds));
+        const report = this.#guarded(at, () => call.step(this.#pace.stepMilliseconds));
         watch.onProgress?.({ passes: report.passes, planned: report.planned });
         if (report.error) throw fromRaw(report.error);
-        if ('value' in report) return report.value;
+        if ('value' in report) {
+          run.ended = true;
+          return report.value;
+        }
         if (report.wants) {
           const logits = await watch.forward!(report.wants, watch.signal);
-          this.#guarded(() => valueOf(call.answer(logits)));
+          this.#guarded(at, () => valueOf(call.answer(logits)));
         }
         await nextTurn();
       }
     } finally {
-      this.#delete(call);
+      this.#delete(at, call);
     }
   }
 
-  /** Skipped after a trap, because it would trap again. */
-  #delete(handle: { delete(): void }): void {
-    if (!this.#fault) handle.delete();
+  /** Skipped after a trap, because it would trap again. An instance that lacks a function is given up as a whole. */
+  #delete(at: Instance, handle: { delete(): void }): void {
+    if (this.#fault) return;
+    try {
+      handle.delete();
+    } catch (error) {
+      if (!at.lacks) throw error;
+    }
   }
 
   /** A trap leaves the instance's memory in an unknown state, so the instance is not used again. */
-  #guarded<T>(body: () => T, reading = false): T {
+  #guarded<T>(at: Instance, body: () => T, reading = false): T {
     if (this.#fault) throw this.#fault;
+    if (at.lacks) throw new Lacking(false);
     try {
-      return body();
+      const result = body();
+      if (!at.lacks) return result;
     } catch (error) {
-      if (error instanceof ProbustError) throw error;
-      const wrong = complaint(error, reading);
-      if (wrong) throw wrong;
-      this.#fault = internal(`the WebAssembly module failed: ${String(error)}`, 'create a new instance', error);
-      throw this.#fault;
+      if (!at.lacks) throw this.#told(error, reading);
     }
+    throw new Lacking(true);
+  }
+
+  /** The error for the caller. */
+  #told(error: unknown, reading: boolean): ProbustError {
+    if (error instanceof ProbustError) return error;
+    const wrong = complaint(error, reading);
+    if (wrong) return wrong;
+    this.#fault = internal(`the WebAssembly module failed: ${String(error)}`, 'create a new instance', error);
+    return this.#fault;
   }
 }

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
 // `probust`: probust.wasm is next to this file, where bundlers that support new URL(..., import.meta.url) find it.
-import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
+import { nextTo, type PartName } from './parts.js';
 import { compile } from './platform.js';
 import { spawn } from './spawn.js';
 import type { ProbustOptions } from './types.js';
 
 export * from './public.js';
+
+/** Bundlers recognise these expressions, and copy the files. */
+function later(part: PartName): URL {
+  if (part === 'images') return new URL('./probust-images.wasm', import.meta.url);
+  if (part === 'more') return new URL('./probust-more.wasm', import.meta.url);
+  if (part === 'curves') return new URL('./probust-curves.wasm', import.meta.url);
+  return new URL('./probust-rest.wasm', import.meta.url);
+}
 
 /**
  * Loads the WebAssembly module, with SIMD if it is supported.
@@ -16,10 +24,13 @@ export * from './public.js';
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {
-      factory: createModule,
+      factory: async () => (await import('./glue.mjs')).default,
       compile(simd, { wasmUrl, signal }) {
         const own = simd ? new URL('./probust.wasm', import.meta.url) : new URL('./probust-scalar.wasm', import.meta.url);
-        return compile(wasmUrl ?? own, signal);
+        return compile(wasmUrl ?? own, { signal });
+      },
+      later(part, { wasmUrl }) {
+        return wasmUrl === undefined ? later(part) : nextTo(wasmUrl, part);
       },
       spawn,
     },

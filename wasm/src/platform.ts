@@ -106,19 +106,74 @@ export async function readModel(source: ModelSource, signal?: AbortSignal, name 
   throw usage(`${name}: is neither bytes, nor a URL, nor a Response, nor a File`);
 }
 
+/** Whether a file is read from the disk. */
+const isLocal = (source: string | URL): boolean => nodePath(source) !== undefined;
+
 /** Compiles during the download if the server sends application/wasm, otherwise after it. */
+async function downloaded(source: string | URL, signal: AbortSignal): Promise<WebAssembly.Module> {
+  if (isLocal(source)) return WebAssembly.compile((await readUrl(source)) as BufferSource);
+  const response = await download(source, signal);
+  const typed = response.headers.get('content-type')?.startsWith('application/wasm');
+  if (typed) return WebAssembly.compileStreaming(response);
+  return WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** A module of this page, and how many wait for it. */
+interface Compiling {
+  module: Promise<WebAssembly.Module>;
+  /** The module when it is ready. */
+  ready: WebAssembly.Module | undefined;
+  waiting: number;
+  stop(): void;
+}
+
+/** By address: a page downloads and compiles a module once, however many instances and workers it starts. */
+const compiling = new Map<string, Compiling>();
+
+const keyOf = (source: string | URL): string =>
+  isLocal(source) ? String(source) : new URL(source, globalThis.document?.baseURI ?? globalThis.location?.href).href;
+
+/** Whether the module at this address is at hand without a download. */
+export const isAtHand = (source: string | URL): boolean => isLocal(source) || compiling.get(keyOf(source))?.ready !== undefined;
+
+function compilingOf(source: string | URL): Compiling {
+  const key = keyOf(source);
+  const known = compiling.get(key);
+  if (known) return known;
+  const controller = new AbortController();
+  const forget = () => compiling.get(key) === begun && compiling.delete(key);
+  const stop = () => {
+    controller.abort();
+    forget();
+  };
+  const begun: Compiling = { module: downloaded(source, controller.signal), ready: undefined, waiting: 0, stop };
+  compiling.set(key, begun);
+  // If it fails, another attempt may succeed.
+  begun.module.then((module) => (begun.ready = module), forget);
+  return begun;
+}
+
+interface CompileOptions {
+  signal?: AbortSignal | undefined;
+  /** Advice if it cannot be loaded. */
+  hint?: string;
+}
+
+/** The compiled module at this address. The download stops if all who wait for it have aborted. */
 export async function compile(
   source: string | URL,
-  signal?: AbortSignal,
-  hint = 'set wasmUrl to where probust.wasm is served',
+  { signal, hint = 'set wasmUrl to where probust.wasm is served' }: CompileOptions = {},
 ): Promise<WebAssembly.Module> {
+  if (signal?.aborted) throw aborted();
   try {
-    if (signal?.aborted) throw aborted();
-    if (nodePath(source) !== undefined) return await WebAssembly.compile((await readUrl(source)) as BufferSource);
-    const response = await download(source, signal);
-    const typed = response.headers.get('content-type')?.startsWith('application/wasm');
-    if (typed) return await WebAssembly.compileStreaming(response);
-    return await WebAssembly.compile(await response.arrayBuffer());
+    const shared = compilingOf(source);
+    shared.waiting += 1;
+    try {
+      return await unlessAborted(shared.module, signal);
+    } finally {
+      shared.waiting -= 1;
+      if (signal?.aborted && shared.waiting === 0) shared.stop();
+    }
   } catch (error) {
     if (signal?.aborted) throw aborted();
     throw environment(`${String(source)}: no WebAssembly module could be loaded`, hint, error);
@@ -134,13 +189,28 @@ export interface Port {
   stop(): void;
 }
 
+/** Keeps an error until somebody listens: a worker may fail while the module is still downloaded. */
+function failures() {
+  let known: { error: unknown } | undefined;
+  let tell = (error: unknown): void => void (known ??= { error });
+  return {
+    tell: (error: unknown) => tell(error),
+    listen(fail: (error: unknown) => void) {
+      tell = fail;
+      if (known) fail(known.error);
+    },
+  };
+}
+
 /** Wraps a browser's worker. */
 export function browserPort(worker: Worker): Port {
+  const { tell, listen } = failures();
+  worker.onerror = (event) => tell(event.message ?? 'the worker could not be loaded');
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, fail) {
       worker.onmessage = (event: MessageEvent<FromWorker>) => receive(event.data);
-      worker.onerror = (event) => fail(event.message ?? 'the worker could not be loaded');
+      listen(fail);
     },
     hold: () => undefined,
     stop: () => worker.terminate(),
@@ -153,12 +223,14 @@ export async function nodePort(url: string | URL): Promise<Port> {
   const { pathToFileURL } = await builtin<NodeUrls>('node:url');
   const path = nodePath(url);
   const worker = new Worker(typeof path === 'string' ? pathToFileURL(path) : (path ?? new URL(url)), { execArgv: [] });
+  const { tell, listen } = failures();
+  worker.on('error', tell as (value: never) => void);
+  worker.on('exit', () => tell('it has ended'));
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, fail) {
       worker.on('message', receive as (value: never) => void);
-      worker.on('error', fail as (value: never) => void);
-      worker.on('exit', () => fail('it has ended'));
+      listen(fail);
     },
     hold: (on) => (on ? worker.ref() : worker.unref()),
     stop: () => worker.terminate(),

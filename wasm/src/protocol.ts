@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The requests to an engine, in the same thread or through a worker's messages.
 import type { ErrorRecord } from './errors.js';
+import type { Modules, PartName } from './parts.js';
 import type { Dataset, EstimatorInfo, ModelInfo, Progress } from './types.js';
 
 /** Each request with its reply. */
@@ -46,7 +47,8 @@ export interface Watch {
 }
 
 export type ToWorker =
-  | { type: 'start'; module: WebAssembly.Module; threads: number }
+  | { type: 'start'; modules: Modules; threads: number }
+  | { type: 'part'; part: PartName; module?: WebAssembly.Module; error?: ErrorRecord }
   | { type: 'request'; id: number; request: Request; progress: boolean }
   | { type: 'answer'; id: number; logits?: Float32Array; error?: ErrorRecord }
   | { type: 'abort'; id: number };
@@ -54,6 +56,8 @@ export type ToWorker =
 export type FromWorker =
   | { type: 'ready' }
   | { type: 'failed'; error: ErrorRecord }
+  /** Asks for a part. */
+  | { type: 'part'; part: PartName }
   | { type: 'progress'; id: number; progress: Progress }
   | { type: 'wants'; id: number; wants: Wants }
   | { type: 'value'; id: number; value: unknown }

@@ -2,6 +2,7 @@
 // The worker's side: an engine that answers messages. It receives aborts between its steps.
 import { Engine } from './engine.js';
 import { ProbustError, toRecord } from './errors.js';
+import type { PartName } from './parts.js';
 import { builtin, isNode } from './platform.js';
 import type { Forward, FromWorker, ToWorker } from './protocol.js';
 import type { ModuleFactory } from './raw.js';
@@ -36,11 +37,19 @@ async function near(): Promise<{ post: (message: FromWorker) => void; listen: (r
 export async function serve(factory: ModuleFactory): Promise<void> {
   const { post, listen } = await near();
   const running = new Map<number, Running>();
+  const loading = new Map<PartName, (message: Extract<ToWorker, { type: 'part' }>) => void>();
   let engine: Engine | undefined;
 
-  async function start({ module, threads }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
+  /** The page compiles every part once for all its workers. */
+  const load = (part: PartName) =>
+    new Promise<WebAssembly.Module>((resolve, reject) => {
+      loading.set(part, ({ module, error }) => (module ? resolve(module) : reject(new ProbustError(error!))));
+      post({ type: 'part', part });
+    });
+
+  async function start({ modules, threads }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
     try {
-      engine = await Engine.create(factory, module, { stepMilliseconds, threads });
+      engine = await Engine.create(factory, { modules, load }, { stepMilliseconds, threads });
       post({ type: 'ready' });
     } catch (error) {
       post({ type: 'failed', error: toRecord(error) });
@@ -70,6 +79,7 @@ export async function serve(factory: ModuleFactory): Promise<void> {
 
   listen((message) => {
     if (message.type === 'start') void start(message);
+    else if (message.type === 'part') loading.get(message.part)?.(message);
     else if (message.type === 'abort') running.get(message.id)?.controller.abort();
     else if (message.type === 'answer') running.get(message.id)?.answer?.(message);
     else void answer(message);

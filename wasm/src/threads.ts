@@ -6,6 +6,7 @@ import { optionsOf, type Names } from './arguments.js';
 import { WorkerEndpoint } from './client.js';
 import { assemble, countOf, requireWebAssembly } from './create.js';
 import { environment, usage } from './errors.js';
+import { whole } from './parts.js';
 import { browserPort, compile, hasSimd, isNode, type Port } from './platform.js';
 import type { ThreadsOptions } from './types.js';
 
@@ -64,8 +65,8 @@ export async function createProbust(options: ThreadsOptions = {}): Promise<Probu
   requireShared();
   const threads = countOf(options.threads ?? navigator.hardwareConcurrency ?? 1);
   const places = placesOf(options);
-  const module = await compile(places.module, signal, hint);
-  return assemble([await WorkerEndpoint.start(started(places.worker), module, { threads, hint, signal })], {
+  const parts = whole(await compile(places.module, { signal, hint }));
+  return assemble([await WorkerEndpoint.start(started(places.worker), parts, { threads, hint, signal })], {
     simd: true,
     workers: 1,
   });

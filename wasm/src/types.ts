@@ -30,7 +30,7 @@ export interface CallOptions {
 }
 
 export interface ProbustOptions {
-  /** Where probust.wasm is; by default next to the script. Set it if your bundler or server moves the file. */
+  /** Where probust.wasm is; by default next to the script. The other parts, probust-*.wasm, are loaded from the same folder. */
   wasmUrl?: string | URL;
   /** Run in a Web Worker (node: a worker thread), so that the page never blocks. */
   worker?: boolean;

@@ -175,3 +175,11 @@ it.each(recipes)('runs as bundled by $heading', async ({ text, heading }) => {
   cpSync(digits, join(folder, 'dist/digits.onnx'));
   expectRows(await rowsOf(join(folder, 'dist'), strictPolicy), 2);
 });
+
+it('builds its first example with the default target of Vite', () => {
+  const folder = project('first-example');
+  writeFileSync(join(folder, 'main.ts'), written('ts')[0]!.text);
+  writeFileSync(join(folder, 'index.html'), only('index.html').replace('./main.js', './main.ts'));
+  const vite = join(root, 'wasm/node_modules/.bin/vite');
+  execFileSync(vite, ['build', '--logLevel', 'error'], { cwd: folder, stdio: 'pipe', encoding: 'utf8' });
+});

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FunctionClassifier } from '../../build/wasm/npm/types/function.js';
 import type { EstimateOptions, Model, Probust, Row } from '../../build/wasm/npm/types/index.js';
-import { classifier, weights } from './onnx.js';
+import { classifier, weights } from '../split/onnx.js';
 import { digits, errorOf, everywhere, load, native, point, root, staged } from './support.js';
 
 type FunctionEntry = typeof import('../../build/wasm/npm/types/function.js');

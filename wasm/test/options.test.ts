@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EstimateOptions, Model, Probust, Row } from '../../build/wasm/npm/types/index.js';
-import { floats, onnx, port } from './onnx.js';
+import { floats, onnx, port } from '../split/onnx.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type AnalysisEntry = typeof import('../../build/wasm/npm/types/analysis.js');

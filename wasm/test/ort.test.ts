@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Model, ModelOptions, Probust, Row } from '../../build/wasm/npm/types/index.js';
 import type { OrtModule, OrtOptions } from '../../build/wasm/npm/types/ort.js';
-import { altered, classifier, floats, longs, onnx, port, weights } from './onnx.js';
+import { altered, classifier, floats, longs, onnx, port, weights } from '../split/onnx.js';
 import { isolation, launch, resultOf, serve, webGpuFlags } from './server.js';
 import { cases, readImages } from './shared.js';
 import { digits, errorOf, expectRefusal, hasShared, load, point, root, shared, staged } from './support.js';

@@ -21,12 +21,16 @@ const types: Record<string, string> = {
 /** Headers of all files, or a function of the path. */
 export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
 
-/** Serves the files of `folders`. If several have a file, the first one counts. */
-export async function serve(folders: readonly string[], headers: Headers = {}): Promise<{ url: string; close(): void }> {
+/** Serves the files of `folders`. If several have a file, the first one counts. `allows` is asked about every path. */
+export async function serve(
+  folders: readonly string[],
+  headers: Headers = {},
+  allows: (path: string) => boolean = () => true,
+): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
     const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
-    if (!file) return void response.writeHead(404).end();
+    if (!allows(path) || !file) return void response.writeHead(404).end();
     const own = typeof headers === 'function' ? headers(path) : headers;
     response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', ...own });
     response.end(readFileSync(file));

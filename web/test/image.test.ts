@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
-import { floats, onnx, port, type NodeText } from '../../wasm/test/onnx.js';
+import { floats, onnx, port, type NodeText } from '../../wasm/split/onnx.js';
 import { dist, launch, problemsOf, root, seriousViolations, serve, type Server } from './server.js';
 
 const shared = resolve(root, process.env.PROBUST_SHARED ?? '../shared');

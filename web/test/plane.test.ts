@@ -397,7 +397,7 @@ describe('accessibility', () => {
 const slack = () => Math.max(1, loadavg()[0]! / cpus().length);
 
 describe('speed', () => {
-  it('shows p within a second, and transfers less than 700 kB', async () => {
+  it('shows p within a second, and transfers less than 450 kB', async () => {
     const own = await serve(dist);
     const times = [];
     for (let run = 0; run < 3; ++run) {
@@ -413,7 +413,7 @@ describe('speed', () => {
           own.sent(),
           own.files().filter((file) => !/ \d{1,4}$/.test(file)),
         );
-        expect(own.sent()).toBeLessThan(700_000);
+        expect(own.sent()).toBeLessThan(450_000);
       }
       await fresh.close();
     }

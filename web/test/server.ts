@@ -30,6 +30,9 @@ export interface Server {
   close(): void;
 }
 
+/** Headers of a page that may measure its memory. */
+const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+
 /** Serves the files of `folders`, compressed. If several have a file, the first one counts. */
 export async function serve(...folders: string[]): Promise<Server> {
   let sent = 0;
@@ -46,15 +49,16 @@ export async function serve(...folders: string[]): Promise<Server> {
     sent += body.length;
     files.push(`${path} ${body.length}`);
     const type = types[extname(file)] ?? 'application/octet-stream';
-    response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip', 'cache-control': 'max-age=600' }).end(body);
+    const headers = { 'content-type': type, 'content-encoding': 'gzip', 'cache-control': 'max-age=600', ...isolation };
+    response.writeHead(200, headers).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { url, sent: () => sent, files: () => files, close: () => server.close() };
 }
 
-export const launch = (): Promise<Browser> =>
-  chromium.launch({ executablePath: process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+export const launch = (...flags: string[]): Promise<Browser> =>
+  chromium.launch({ executablePath: process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', ...flags] });
 
 /** The errors and warnings of a page. Tests expect none. */
 export function problemsOf(page: Page): string[] {

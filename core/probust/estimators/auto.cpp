@@ -23,11 +23,13 @@ constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
 // Few points say little about what a draw does to all of them; with many copies, each point's own say enough.
 constexpr std::size_t kLeastPointsToShare = 60;
 constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 500;
+constexpr std::int64_t kMostMarginsToShare = 5000;  // of all copies of a point: a block of them is kept
 
 // Whether estimates of this many points get better if they share draws of the noise.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {
   return points >= kLeastPointsToShare && budget >= kLeastCopiesToShare && budget <= kMostCopiesToShare &&
-         executor.classes() > 1 && executor.classes() <= kMostClassesToPool && !noise.shape->differs();
+         budget * executor.classes() <= kMostMarginsToShare && executor.classes() > 1 &&
+         executor.classes() <= kMostClassesToPool && !noise.shape->differs();
 }
 
 // The estimator for failures that are not rare. Gradients are useless for trees and signs, and for noise that is not Gaussian.

@@ -211,7 +211,7 @@ class CoarseExecutor final : public Executor {
 
   // For draws that points share, made when first needed; null if the classifier does not begin with an affine layer.
   const SharedDraws* shared_draws() {
-    if (std::exchange(sought_start_, true) || !differentiable()) return shared_draws_.get();
+    if (std::exchange(sought_start_, true) || lanes_->classifier() == nullptr) return shared_draws_.get();
     if (const std::optional<AffineStart> start = split_affine_start(*lanes_->classifier()))
       shared_draws_ = SharedDraws::of(*lanes_, *start, progress);
     return shared_draws_.get();

@@ -121,6 +121,7 @@ class HostLanes final : public Lanes {
     make_workers();
     ExecutorOptions own = memory_.options();
     own.memory = static_cast<std::int64_t>(static_cast<double>(own.memory) * share);
+    own.weights_included = false;  // they are, in what is left to us
     return std::make_unique<HostLanes>(name_, compile_, part, own);
   }
 

@@ -18,7 +18,7 @@ constexpr std::int64_t kBytes = 16;  // per value between the parts: of a point,
 
 constexpr std::int64_t kPairs = 4;  // of each point that run together: many lanes, of which one draw is in the cache
 
-constexpr std::int64_t kMostGradients = std::int64_t{1} << 23;  // values, of all points: as much memory as a block of draws
+constexpr std::int64_t kMostGradients = std::int64_t{1} << 15;  // values of a point: as much memory for a block as its draws
 constexpr std::int64_t kPointsTogether = 32;
 
 Tensor zeros(std::int64_t count, const Shape& point) {
@@ -96,7 +96,8 @@ Tensor moved_by(Executor& first, const Tensor& unmoved, const Tensor& e) {
 }  // namespace
 
 bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows) {
-  return !points.draws.empty() && noise.shape->additive() && rows * points.x.size() <= kMostGradients;
+  const std::int64_t elements = points.size() > 0 ? points.x.size() / points.size() : 0;
+  return !points.draws.empty() && noise.shape->additive() && rows * elements <= kMostGradients;
 }
 
 void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
@@ -128,7 +129,8 @@ std::unique_ptr<SharedDraws> SharedDraws::of(Lanes& lanes, const AffineStart& st
         new SharedDraws(make_coarse_executor(std::move(first)), make_coarse_executor(std::move(rest), &progress)));
   } catch (const Error& error) {
     if (error.code != ErrorCode::resources) throw;
-    return nullptr;
+    throw Error{ErrorCode::resources, option("memory"), "points that share draws take four times as much as one example",
+                "give more, or choose estimators whose points do not share draws"};
   }
 }
 

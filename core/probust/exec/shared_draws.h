@@ -22,8 +22,8 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
 /// Executor::pairs of points that share draws of additive noise, for classifiers with an affine start (affine_start.h).
 class SharedDraws {
  public:
-  /// On lanes of the same device; null if it has none for parts of the classifier, or too little memory for them. Passes of the
-  /// rest count as those of `progress`.
+  /// On lanes of the same device; null if it has none for parts of the classifier. Error{resources} if there is too little memory
+  /// for them. Passes of the rest count as those of `progress`.
   static std::unique_ptr<SharedDraws> of(Lanes& lanes, const AffineStart& start, Progress& progress);
 
   std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) const;

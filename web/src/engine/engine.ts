@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Two workers: `quick` answers every frame, `patient` does longer work. Neither waits for the other.
-import { createProbust, type EstimatorInfo, type Model, type ModelOptions, type Probust } from 'probust';
+// An explorer's share in the page's workers: one for quick work and one for patient work, if there are as many cores. Neither waits
+// for the other.
+import type { EstimatorInfo, Model, ModelOptions, Probust } from 'probust';
+import { take, type Lease, type Side } from './workers.js';
 
-export type Side = 'quick' | 'patient';
+export type { Side };
 
 export class Engine {
   /** All estimators; empty until the first worker has started. */
   estimators: readonly EstimatorInfo[] = [];
-  readonly #created: Partial<Record<Side, Promise<Probust>>> = {};
-  readonly #controller = new AbortController();
+  readonly #leases: Partial<Record<Side, Lease>> = {};
+  #disposed = false;
 
   /** Workers start on first use, so that the second does not slow down the first answer. */
-  probust(side: Side): Promise<Probust> {
-    return (this.#created[side] ??= this.#create());
-  }
-
-  async #create(): Promise<Probust> {
-    const probust = await createProbust({ worker: true, signal: this.#controller.signal });
+  async probust(side: Side): Promise<Probust> {
+    const probust = await (this.#leases[side] ??= this.#take(side)).probust;
     this.estimators = probust.estimators;
     return probust;
   }
 
-  async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {
-    return (await this.probust(side)).loadModel(bytes, options);
+  #take(side: Side): Lease {
+    if (this.#disposed) throw new DOMException('the explorer was removed', 'AbortError');
+    return take(side);
   }
 
-  /** Ends both workers. */
+  async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {
+    const model = await (await this.probust(side)).loadModel(bytes, options);
+    // Whoever asked for it is gone, and the worker stays if other explorers use it.
+    if (this.#disposed) model.dispose();
+    return model;
+  }
+
+  /** Releases both workers. */
   dispose(): void {
-    this.#controller.abort();
-    for (const created of Object.values(this.#created)) {
-      created.then((probust) => probust.dispose()).catch(() => undefined);
-    }
+    this.#disposed = true;
+    for (const lease of Object.values(this.#leases)) lease.release();
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds small ONNX models.
+// Builds small ONNX models, for workloads and tests.
 import { encode, integer, message, parse, text, type Field } from '../src/protobuf.js';
 
 type Dim = number | string;
@@ -37,10 +37,15 @@ export interface NodeText {
   inputs: string[];
   output: string;
   domain?: string;
-  attributes?: Record<string, number>;
+  attributes?: Record<string, number | number[]>;
 }
 
-const attribute = (name: string, value: number) => message(5, [text(1, name), integer(3, value), integer(20, 2)]);
+/** An attribute of one integer, or of several. */
+function attribute(name: string, value: number | number[]): Field {
+  const several = Array.isArray(value);
+  const values = several ? value.map((each) => integer(8, each)) : [integer(3, value)];
+  return message(5, [text(1, name), ...values, integer(20, several ? 7 : 2)]);
+}
 
 const node = ({ op, inputs, output, domain, attributes = {} }: NodeText): Field =>
   message(1, [

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Splits the module in parts by what workloads call (workloads.ts), with Binaryen's wasm-split. Calls between parts go through the
+// table, whose places for functions of other parts hold imports until those parts are there (src/instance.ts).
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const features = [
+  'simd',
+  'bulk-memory',
+  'exception-handling',
+  'threads',
+  'mutable-globals',
+  'sign-ext',
+  'nontrapping-float-to-int',
+];
+const flags = ['--mvp-features', ...features.map((feature) => `--enable-${feature}`)];
+
+/** A running module, with the instance's exports. Other parts are lacking. */
+async function start(glue, file) {
+  const module = await WebAssembly.compile(readFileSync(file));
+  const { default: create } = await import(pathToFileURL(glue).href);
+  const lack = () => {
+    throw new Error(`${file}: a workload calls a function that is not there`);
+  };
+  const lacking = WebAssembly.Module.imports(module).map((each) => [each.module, new Proxy({}, { get: () => lack })]);
+  let exports;
+  const raw = await new Promise((resolve, reject) => {
+    const instantiateWasm = (imports, receive) => {
+      const started = WebAssembly.instantiate(module, { ...Object.fromEntries(lacking), ...imports });
+      started.then((instance) => receive(((exports = instance.exports), instance), module)).catch(reject);
+      return {};
+    };
+    create({ instantiateWasm, threads: 1 }).then((made) => resolve(made), reject);
+  });
+  return { raw, exports };
+}
+
+/** The functions that a workload calls in an instrumented module: their numbers, without imports. */
+async function calledBy(workload, glue, instrumented) {
+  const { raw, exports } = await start(glue, instrumented);
+  workload(raw);
+  const memory = Object.values(exports).find((each) => each instanceof WebAssembly.Memory);
+  const pages = 4;
+  const at = memory.grow(pages) * 65536;
+  const size = exports.__write_profile(at, pages * 65536);
+  if (size > pages * 65536) throw new Error(`the profile takes ${size} bytes`);
+  // A checksum, and for each function when it was first called, or 0.
+  const view = new DataView(memory.buffer, at + 8, size - 8);
+  const numbers = Array.from({ length: view.byteLength / 4 }, (_, i) => i);
+  return { all: numbers, called: new Set(numbers.filter((i) => view.getUint32(4 * i, true) !== 0)) };
+}
+
+/** The module without the names of its functions. */
+function withoutNames(bytes) {
+  const kept = [bytes.subarray(0, 8)];
+  for (let at = 8; at < bytes.length;) {
+    const begin = at;
+    const custom = bytes[at++] === 0;
+    let size = 0;
+    for (let shift = 0, more = true; more; shift += 7) {
+      more = bytes[at] > 127;
+      size += (bytes[at++] & 127) * 2 ** shift;
+    }
+    const named = custom && bytes.subarray(at + 1, at + 5).toString() === 'name';
+    at += size;
+    if (!named) kept.push(bytes.subarray(begin, at));
+  }
+  return Buffer.concat(kept);
+}
+
+const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
+const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
+const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
+
+/** Which functions are in each part. The one for images is loaded without the others: what it shares with them is in the first. */
+async function divided(workloads, glue, instrumented) {
+  const of = {};
+  let all;
+  for (const [name, workload] of Object.entries(workloads)) {
+    const calls = await calledBy(workload, glue, instrumented);
+    [of[name], all] = [calls.called, calls.all];
+  }
+  const shared = common(of.images, union(of.more, of.curves, of.rest));
+  const parts = { first: union(of.first, shared) };
+  parts.images = minus(of.images, parts.first);
+  parts.more = minus(union(of.more, of.moreOnImages), ...Object.values(parts));
+  parts.curves = minus(union(of.curves, of.curvesOnImages), ...Object.values(parts));
+  parts.rest = minus(new Set(all), ...Object.values(parts));
+  return parts;
+}
+
+/**
+ * Splits `module` (.wasm, with its glue next to it) into `out`/probust.wasm and `out`/probust-NAME.wasm for the later parts.
+ * `partNames` and `placeholders` are those of src/parts.ts, `workloads` has functions by name that use a running module.
+ */
+export async function split({ splitter, module, out, partNames, placeholders, workloads }) {
+  const work = mkdtempSync(join(tmpdir(), 'probust-split-'));
+  const run = (...options) => execFileSync(splitter, [...flags, ...options], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const [instrumented, list] = [join(work, 'instrumented.wasm'), join(work, 'functions')];
+  const glue = module.replace(/wasm$/, 'mjs');
+  try {
+    run('--instrument', module, '-o', instrumented);
+    const parts = await divided(workloads, glue, instrumented);
+    let from = module;
+    // wasm-split takes two parts from one: the last one from the whole, the one before it from what is left.
+    for (const part of partNames.slice(1).reverse()) {
+      const [kept, taken] = [join(work, `without-${part}.wasm`), join(work, `${part}.wasm`)];
+      writeFileSync(list, [...parts[part]].join('\n'));
+      const names = ['--import-namespace=f', `--placeholder-namespace=${placeholders(part)}`, `--export-prefix=${part[0]}`];
+      run('-g', '--split', from, `--split-funcs=@${list}`, '-o1', kept, '-o2', taken, ...names);
+      writeFileSync(join(out, `probust-${part}.wasm`), withoutNames(readFileSync(taken)));
+      from = kept;
+    }
+    const first = join(out, 'probust.wasm');
+    writeFileSync(first, withoutNames(readFileSync(from)));
+    workloads.first((await start(glue, first)).raw); // fails if another part has one of its functions
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}
