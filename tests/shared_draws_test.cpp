@@ -131,7 +131,7 @@ TEST(SharedDraws, AreProjectedByTheirKeys) {
   points.draws = random_draws(n, count);
   std::vector<std::vector<std::int64_t>> rivals;
   for (std::int64_t i = 0; i < n; ++i) rivals.push_back({(points.target[i] + 1) % kClasses, (points.target[i] + 3) % kClasses});
-  const Noise cut{clipped(uniform_noise(), {-0.5, 0.5}), 0.3};  // differs from point to point
+  const Noise cut{clipped(uniform_noise(), {-0.5, 0.5}), 0.3};  // not additive
   for (const Noise& noise : {parse_noise("gaussian:0.2"), cut}) {
     for (const Around around : {Around::point, Around::noise}) {
       const auto executor = make_executor("cpu", graph, {.threads = 2}).value();

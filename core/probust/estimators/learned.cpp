@@ -33,11 +33,11 @@ std::vector<Estimate> estimate_learning(Evaluation& evaluation, const Noise& noi
     estimates[i].forwards = 2 * pairs;
   });
   if (contradicted(estimates, kept, 2 * pairs)) return estimates_from_pooled(evaluation, sampled);
-  const Eigen::MatrixXd nothing = Eigen::MatrixXd::Zero(classes - 1, classes - 1);
   parallel_for(n, executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(stop);
     if (!learned.learned(i)) return;
-    judge(estimates[i], std_error_of_z(learned, i, nothing, sampled[i], points.target[i]), kept[i], 2 * pairs, 1);
+    const Rivals nearest = some_rivals(sampled[i], points.target[i], most_threatening(sampled[i]));
+    judge(estimates[i], std_error_of_z(learned, i, nearest), kept[i], 2 * pairs, 1, kCountedIfAgreed);
   });
   return estimates;
 }

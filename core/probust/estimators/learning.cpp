@@ -17,7 +17,7 @@ constexpr Eigen::Index kElements = 4096;            // of a point's values, at m
 constexpr double kLeastShape = 0.03;                // of the eigenvalues of a whitened shape, whose mean is about 1
 constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
 constexpr std::uint32_t kDraws = 12;                // from the posterior, for a standard error
-constexpr double kStandardErrors = 2;               // by which the dispersion of counts may exceed that of normal margins
+constexpr double kStandardErrors = 1;               // by which the dispersion of counts may exceed that of normal margins
 constexpr std::size_t kAsked = 64;                  // points whose counts are compared with their own moments
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
@@ -259,15 +259,14 @@ MarginMoments LearnedMargins::draw(std::int64_t i, MarginMoments centre, std::ui
   return centre;
 }
 
-double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Eigen::MatrixXd& known, const Pairs& pairs,
-                      std::int64_t target) {
-  const Rivals rivals = some_rivals(pairs, target, most_threatening(pairs));
+double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more) {
   const MarginMoments centre = learned.moments(i);
   double sum = 0, squares = 0;
   for (std::uint32_t k = 0; k < kDraws; ++k) {
     const MarginMoments all = learned.draw(i, centre, k);
-    const Eigen::MatrixXd covariance = all.covariance(rivals.rows, rivals.rows) + known(rivals.rows, rivals.rows);
-    const double z = rough_z({all.mean(rivals.rows), covariance}, rivals.target);
+    Eigen::MatrixXd covariance = all.covariance(nearest.rows, nearest.rows);
+    if (more) covariance += more(k);
+    const double z = rough_z({all.mean(nearest.rows), covariance}, nearest.target);
     sum += z;
     squares += z * z;
   }

@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "probust/estimators/pair_statistics.h"
@@ -42,10 +43,13 @@ class LearnedMargins {
   Eigen::VectorXd mean_variance_;              // [learned] of the mean, averaged over the coordinates
 };
 
-/// The standard error of z = Phi^-1(p) of learned point i, from draws of its moments, by its nearest rivals. `known` [m, m] is
-/// the part of the covariance of its margins that was not learned; `pairs` has all of its margins.
-double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Eigen::MatrixXd& known, const Pairs& pairs,
-                      std::int64_t target);
+/// The part of the covariance of some margins that was not learned, in draw `number` from the posterior.
+using DrawnCovariance = std::function<Eigen::MatrixXd(std::uint32_t number)>;
+
+/// The standard error of z = Phi^-1(p) of learned point i, by its nearest rivals, from draws of its moments. `more`, if given, is
+/// the covariance of their margins that is added.
+double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest,
+                      const DrawnCovariance& more = nullptr);
 
 /// Whether counts of `copies` copies scatter more about the probabilities than counts of copies with normal margins do. The
 /// expected square of their difference is at most p (1 - p) / copies, because an efficient estimate is uncorrelated with its

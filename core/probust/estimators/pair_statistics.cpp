@@ -218,10 +218,7 @@ CovarianceModel own_alone(std::int64_t m) { return {1, Eigen::MatrixXd::Zero(m, 
 
 CovarianceModel CovarianceModel::of(const std::vector<std::int64_t>& rows) const { return {weight, known(rows, rows)}; }
 
-Interval counted_interval(std::int64_t kept, std::int64_t copies) {
-  constexpr double kCounted = 0.9;
-  return clopper_pearson(kept, copies, kCounted);
-}
+Interval counted_interval(std::int64_t kept, std::int64_t copies) { return clopper_pearson(kept, copies, kCounted); }
 
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share) {
@@ -229,7 +226,7 @@ void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model,
   judge(estimate, pairs.size() > 2 ? std_error_of_z(pairs, model, target) : NAN, kept, 2 * pairs.size(), share);
 }
 
-void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share) {
+void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share, double counted_level) {
   if (std::isnan(estimate.p)) return;
   estimate.copies = copies;
   estimate.kept = kept;
@@ -246,7 +243,7 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
   estimate.p = normal::cdf(reconciled.z);
   estimate.p_fail = normal::complement(reconciled.z);
   estimate.std_error = reconciled.std_error;
-  const Interval counted = counted_interval(kept, copies);
+  const Interval counted = clopper_pearson(kept, copies, counted_level);
   estimate.ci_low = std::min({cautious.p95.low, counted.low, estimate.p});
   estimate.ci_high = std::max({cautious.p95.high, counted.high, estimate.p});
 }

@@ -94,8 +94,9 @@ struct CovarianceModel {
 /// The model that uses only the covariance of the point's own pairs, for m margins.
 CovarianceModel own_alone(std::int64_t m);
 
-/// The 90% Clopper-Pearson interval of the copies that were kept. Reported intervals always include it, however certain a model
-/// is when few or no copies were lost.
+/// Reported intervals always include a Clopper-Pearson interval of the copies that were kept, however certain a model is when few
+/// or no copies were lost: the 90% interval or, if the counts of all points together agree with the model, a narrower one.
+inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.8;
 Interval counted_interval(std::int64_t kept, std::int64_t copies);
 
 /// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of copies `kept`
@@ -105,8 +106,9 @@ Interval counted_interval(std::int64_t kept, std::int64_t copies);
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share);
 
-/// The same with a given standard error of z = Phi^-1(p); NaN if unknown.
-void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share);
+/// The same with a given standard error of z = Phi^-1(p), NaN if unknown, and level of the counted interval.
+void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share,
+           double counted_level = kCounted);
 
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);

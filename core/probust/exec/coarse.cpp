@@ -142,7 +142,11 @@ class CoarseExecutor final : public Executor {
     return call([&] {
       check_pairs(*this, points, *noise.shape, first + count);
       const SharedDraws* shared = points.draws.empty() || !noise.shape->additive() ? nullptr : shared_draws();
-      return shared != nullptr ? shared->pairs(points, noise, count, first) : pairs_of(loops_, points, noise, count, first);
+      if (shared == nullptr) return pairs_of(loops_, points, noise, count, first);
+      release();  // the parts of the classifier use the same memory
+      std::vector<Pairs> all = shared->pairs(points, noise, count, first, progress.stop);
+      shared->release();
+      return all;
     });
   }
 
@@ -166,6 +170,8 @@ class CoarseExecutor final : public Executor {
       return result;
     });
   }
+
+  void release() override { lanes_->release(); }
 
   normal::ProblemSolver* normal_solver() override { return lanes_->normal_solver(); }
 

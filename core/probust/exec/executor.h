@@ -116,8 +116,8 @@ class Executor {
                                                                 std::int64_t first = 0) = 0;
 
   /// The margins of pairs first .. first + count - 1 of noisy copies of each point. Additive noise (noise.h) is drawn once per
-  /// pair. If points share draws, and the classifier begins with a linear layer, its product with a draw is computed once for all
-  /// of them.
+  /// pair. If points share draws, and the classifier begins with an affine layer that is a good part of the work, its product with a
+  /// draw is computed once for all of them.
   virtual Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count,
                                            std::int64_t first = 0) = 0;
 
@@ -131,6 +131,9 @@ class Executor {
   /// Runs one batch of `points` (at most forward_batch() or gradient_batch()) on one thread, with the forward or the gradient
   /// program. Returns the time per kind of step, longest first; empty if the executor cannot tell.
   virtual Result<std::vector<KindTime>> profile(const Points& points, bool gradients);
+
+  /// Frees memory of earlier calls that is kept for reuse.
+  virtual void release() {}
 
   /// Solves normal probabilities on the device (normal/batch.h); null: the caller does, on the processor.
   virtual normal::ProblemSolver* normal_solver() { return nullptr; }

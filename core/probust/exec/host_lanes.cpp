@@ -102,6 +102,8 @@ class HostLanes final : public Lanes {
     make_workers();
   }
 
+  void release() override { make_workers(); }
+
   bool splits_last_layer() const override { return compile_ != nullptr; }
 
   // Frees our memory first, or both would hold all of it. The last layer's weights exist three times: as constant, packed and as

@@ -115,6 +115,8 @@ class Lanes {
   virtual void report_to(Progress& progress) = 0;
   /// Begins a call, from any thread.
   virtual void use() {}
+  /// Frees memory of earlier runs that is kept for reuse.
+  virtual void release() {}
   /// Whether the device has lanes for a classifier without its last layer.
   virtual bool splits_last_layer() const { return false; }
   /// These lanes, within the same limits; null if there are none.

@@ -16,7 +16,8 @@ struct Points {
   std::vector<std::int64_t> target;  ///< [N] the class t that has to survive
   std::uint64_t seed = 0;
   /// Empty; or [pairs][N], if points share draws of the noise: for each pair of noisy copies, the position that is part of the
-  /// key in place of `index`. Used by Executor::pairs and Executor::project.
+  /// key in place of `index`. Used by Executor::pairs and Executor::project. Not for noise whose
+  /// deviations differ from point to point: devices differ in whose deviations they use.
   std::vector<std::vector<std::int64_t>> draws{};
 
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "probust/base/parallel.h"
+#include "probust/base/stop.h"
 #include "probust/base/transpose.h"
 #include "probust/exec/coarse.h"
 #include "probust/exec/host_copies.h"
@@ -69,17 +71,16 @@ Draws draws_of(std::span<const std::vector<std::int64_t>> keys) {
 
 // [samples draws, ...] The noise of samples first .. first + samples - 1 at positions `keys` of the data.
 Tensor drawn(const Noise& noise, const std::vector<std::int64_t>& keys, std::uint64_t seed, std::int64_t first,
-             std::int64_t samples, const Shape& point) {
-  std::vector<std::uint32_t> positions, numbers;
-  for (std::int64_t k = 0; k < samples; ++k) {
-    positions.insert(positions.end(), keys.begin(), keys.end());
-    numbers.insert(numbers.end(), keys.size(), static_cast<std::uint32_t>(first + k));
-  }
-  const auto draws = static_cast<std::int64_t>(positions.size()), elements = element_count(point);
-  std::vector<float> noisy(static_cast<std::size_t>(draws * elements), 0.0F);
-  noise.shape->add({seed, positions, numbers}, elements, static_cast<float>(noise.scale), noisy.data());
-  Tensor rows = zeros(draws, point);
-  transpose(noisy.data(), elements, draws, rows.data.data());
+             std::int64_t samples, const Shape& point, int threads) {
+  const std::vector<std::uint32_t> positions(keys.begin(), keys.end());
+  const auto draws = std::ssize(positions), elements = static_cast<std::ptrdiff_t>(element_count(point));
+  Tensor rows = zeros(samples * draws, point);
+  parallel_for(samples, threads, [&](std::int64_t k, int) {
+    const std::vector<std::uint32_t> numbers(positions.size(), static_cast<std::uint32_t>(first + k));
+    std::vector<float> noisy(static_cast<std::size_t>(draws * elements), 0.0F);
+    noise.shape->add({seed, positions, numbers}, elements, static_cast<float>(noise.scale), noisy.data());
+    transpose(noisy.data(), elements, draws, rows.data.data() + k * draws * elements);
+  });
   return rows;
 }
 
@@ -100,6 +101,11 @@ bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t row
   return !points.draws.empty() && noise.shape->additive() && rows * elements <= kMostGradients;
 }
 
+std::int64_t bytes_to_project_by_draw(const Points& points, const Noise& noise, std::int64_t rows) {
+  if (!projects_by_draw(points, noise, rows)) return 0;
+  return rows * points.x.size() / points.size() * static_cast<std::int64_t>(sizeof(float));
+}
+
 void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
                      std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result) {
   const std::int64_t n = points.size();
@@ -108,7 +114,7 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
     loops.stop_if_asked();
     const std::int64_t pairs = std::min(kPairs, count - k);
     const Draws draws = draws_of(std::span(points.draws).subspan(k, pairs));
-    const Tensor e = drawn(noise, draws.keys, points.seed, k, pairs, loops.lanes().point_shape());
+    const Tensor e = drawn(noise, draws.keys, points.seed, k, pairs, loops.lanes().point_shape(), loops.lanes().workers());
     loops.for_chunks(n, kPointsTogether, [&](std::int64_t first, std::int64_t some, int) {
       for (std::int64_t i = first; i < first + some; ++i) {
         for (std::int64_t p = 0; p < pairs; ++p) {
@@ -134,7 +140,8 @@ std::unique_ptr<SharedDraws> SharedDraws::of(Lanes& lanes, const AffineStart& st
   }
 }
 
-std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) const {
+std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,
+                                      const StopToken& stop) const {
   const Tensor unmoved = first_->logits(zeros(1, first_->point_shape())).value();
   const std::int64_t together = std::max<std::int64_t>(1, first_->options().memory / (unmoved.size() * kBytes));
   std::vector<Pairs> all = room_for_pairs(points.size(), rest_->classes() - 1, count);
@@ -142,9 +149,10 @@ std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, 
     const Points own = slice(points, begin, std::min(together, points.size() - begin));
     Points z{first_->logits(own.x).value(), own.index, own.target, own.seed};
     for (std::int64_t k = 0; k < count; k += kPairs) {
+      stop_if_asked(&stop);
       const std::int64_t pairs = std::min(kPairs, count - k);
       Draws draws = draws_of(std::span(own.draws).subspan(first + k, pairs));
-      const Tensor e = drawn(noise, draws.keys, own.seed, first + k, pairs, first_->point_shape());
+      const Tensor e = drawn(noise, draws.keys, own.seed, first + k, pairs, first_->point_shape(), first_->options().threads);
       const Noise moved{std::make_shared<const MovedOutputs>(moved_by(*first_, unmoved, e), std::ssize(draws.keys)), 1.0};
       z.draws = std::move(draws.of_pair);
       const std::vector<Pairs> some = rest_->pairs(z, moved, pairs).value();
@@ -152,6 +160,11 @@ std::vector<Pairs> SharedDraws::pairs(const Points& points, const Noise& noise, 
     }
   }
   return all;
+}
+
+void SharedDraws::release() const {
+  first_->release();
+  rest_->release();
 }
 
 }  // namespace probust

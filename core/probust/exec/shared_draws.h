@@ -11,6 +11,9 @@
 
 namespace probust {
 
+/// What project_by_draw holds of each point for so many gradients, in bytes; 0 if it is not used.
+std::int64_t bytes_to_project_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
+
 /// Whether project_by_draw may project the noise of shared draws on so many gradients of each point: it holds all of them.
 bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
@@ -19,14 +22,19 @@ bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t row
 void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
                      std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result);
 
-/// Executor::pairs of points that share draws of additive noise, for classifiers with an affine start (affine_start.h).
+/// Executor::pairs of points that share draws of additive noise, for classifiers with an affine start (affine_start.h). On the
+/// processor only.
 class SharedDraws {
  public:
   /// On lanes of the same device; null if it has none for parts of the classifier. Error{resources} if there is too little memory
   /// for them. Passes of the rest count as those of `progress`.
   static std::unique_ptr<SharedDraws> of(Lanes& lanes, const AffineStart& start, Progress& progress);
 
-  std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) const;
+  std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,
+                           const StopToken& stop) const;
+
+  /// Executor::release of the parts.
+  void release() const;
 
  private:
   SharedDraws(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
+// learned from the points of a block, which share draws (learning.h). Margins are taken as normal: p = Phi(m; B Bᵀ + S_r). Uses
+// the gradients of the mean under the noise if there are enough copies and all operators have moment rules.
+#include <cmath>
+
+#include "probust/base/parallel.h"
+#include "probust/estimators/common.h"
+#include "probust/estimators/learning.h"
+#include "probust/estimators/regression_fit.h"
+#include "probust/exec/shared_draws.h"
+
+namespace probust {
+namespace {
+
+// Points whose draws are shared, unless their noise differs.
+struct SharedPoints {
+  Points points;
+  SharedNoise noise;
+};
+
+SharedPoints share(const Points& points, const Noise& noise, std::int64_t pairs) {
+  if (noise.shape->differs()) return {points, {}};
+  SharedNoise shared = share_noise(points.size(), pairs, points.seed, points.index[0]);
+  return {with_draws(points, shared), std::move(shared)};
+}
+
+class LearnedResiduals {
+ public:
+  LearnedResiduals(Evaluation& evaluation, const Noise& noise, std::int64_t cost)
+      : evaluation_(evaluation),
+        executor_(evaluation.executor()),
+        noise_(noise),
+        cost_(cost),
+        around_(cost >= kPropagationPays && propagates(executor_, evaluation.points(), noise) ? Around::noise : Around::point),
+        budget_(regression_budget(cost, executor_.classes(), around_)) {}
+
+  std::vector<Estimate> estimates() {
+    const std::int64_t n = evaluation_.points().size(), classes = executor_.classes();
+    shared_ = share(evaluation_.points(), noise_, cost_ / 2);
+    check_all_fit(executor_, n,
+                  bytes_to_learn(n, budget_.pairs, classes) + 4 * bytes_of_pairs(budget_.pairs, classes) +
+                      bytes_to_project_by_draw(shared_.points, noise_, budget_.gradients));
+    std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
+    if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop)) return pooled(std::move(pairs));
+    shared_.noise.draw.resize(std::min<std::size_t>(shared_.noise.draw.size(), budget_.pairs));
+    return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
+  }
+
+ private:
+  // All of the cost goes into pairs.
+  std::vector<Estimate> pooled(std::vector<Pairs> pairs) {
+    const std::vector<Pairs> more = executor_.pairs(shared_.points, noise_, cost_ / 2 - budget_.pairs, budget_.pairs).value();
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = joined(pairs[i], more[i]);
+    return estimates_from_pooled(evaluation_, pairs);
+  }
+
+  std::vector<Estimate> from(const Chosen& chosen) {
+    const std::vector<RegressionFit> fits = fitted(chosen);
+    std::vector<Pairs> left;
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      left.push_back(fits[i].finite ? fits[i].left : chosen.pairs[i]);
+      kept.push_back(fits[i].kept);
+    }
+    const Points& points = shared_.points;
+    const LearnedMargins learned(left, points.target, points.x, evaluation_.logits(), shared_.noise);
+    std::vector<Estimate> estimates(fits.size());
+    for_points([&](std::int64_t i) {
+      if (!learned.learned(i))
+        return void(estimates[i] = conclude(fits[i], own_alone(executor_.classes() - 1), budget_.roughness, stop()));
+      MarginMoments moments = learned.moments(i);
+      moments.covariance += fits[i].explained_covariance();
+      estimates[i] = from_moments(moments, points.target[i], stop());
+    });
+    if (contradicted(estimates, kept, 2 * budget_.pairs)) {
+      estimates = estimates_from_pooled(evaluation_, chosen.pairs);
+    } else {
+      for_points([&](std::int64_t i) {
+        if (learned.learned(i)) judge_learned(estimates[i], learned, i, fits[i], chosen.pairs[i]);
+      });
+    }
+    const std::int64_t each = around_ == Around::point ? 1 : 2;  // means and variances
+    for (Estimate& estimate : estimates) {
+      estimate.forwards = 2 * budget_.pairs + each;
+      estimate.backwards = budget_.gradients * each;
+    }
+    return estimates;
+  }
+
+  std::vector<RegressionFit> fitted(const Chosen& chosen) {
+    const Points& points = shared_.points;
+    const std::vector<Projection> projections =
+        executor_.project(points, chosen.rivals, noise_, budget_.pairs, budget_.pairs, around_).value();
+    std::vector<RegressionFit> fits(projections.size());
+    for_points([&](std::int64_t i) {
+      const std::int64_t target = points.target[i], kept = count_kept(chosen.pairs[i], target);
+      fits[i] = fit_regression(all_rivals(chosen.pairs[i], target), kept, projections[i], chosen.rows[i], noise_.scale);
+    });
+    return fits;
+  }
+
+  void judge_learned(Estimate& estimate, const LearnedMargins& learned, std::int64_t i, const RegressionFit& fit,
+                     const Pairs& pairs) const {
+    const Rivals nearest = some_rivals(pairs, shared_.points.target[i], most_threatening(pairs));
+    const SlopePosterior slopes(fit, nearest.rows);
+    const double std_error =
+        std_error_of_z(learned, i, nearest, [&](std::uint32_t number) { return slopes.covariance(i, number); });
+    judge(estimate, std_error, fit.kept, 2 * budget_.pairs, fit.unexplained(), kCountedIfAgreed);
+  }
+
+  template <class Use>
+  void for_points(Use use) const {
+    parallel_for(shared_.points.size(), executor_.options().threads, [&](std::int64_t i, int) {
+      stop_if_asked(stop());
+      use(i);
+    });
+  }
+
+  const StopToken* stop() const { return &executor_.progress.stop; }
+
+  Evaluation& evaluation_;
+  Executor& executor_;
+  const Noise& noise_;
+  std::int64_t cost_;
+  Around around_;
+  RegressionBudget budget_;
+  SharedPoints shared_;
+};
+
+}  // namespace
+
+std::vector<Estimate> estimate_regression_learned(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
+  if (evaluation.points().size() == 0) return {};
+  if (evaluation.executor().classes() == 1) return certain_estimates(evaluation.points().size());
+  return LearnedResiduals(evaluation, noise, asked.samples).estimates();
+}
+
+}  // namespace probust
