@@ -116,8 +116,8 @@ class Executor {
                                                                 std::int64_t first = 0) = 0;
 
   /// The margins of pairs first .. first + count - 1 of noisy copies of each point. Additive noise (noise.h) is drawn once per
-  /// pair. If points share draws, and the classifier begins with an affine layer that is a good part of the work, its product with a
-  /// draw is computed once for all of them.
+  /// pair. If points share draws, and the classifier begins with an affine layer that is a good part of the work, its product
+  /// with a draw is computed once for all of them.
   virtual Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count,
                                            std::int64_t first = 0) = 0;
 
