@@ -108,6 +108,7 @@ await build({
     function: source('function'),
     analysis: source('analysis'),
     data: source('data'),
+    element: source('element'),
     threads: source('threads'),
   },
   outdir: out,

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// `probust/element`: components that show what p_robust is, for any page or framework. Importing it defines them.
+import { ProbustBias } from './elements/bias.js';
+import { ProbustCurve, type Reading } from './elements/curve.js';
+import { ProbustEstimators } from './elements/estimators.js';
+import { ProbustGallery } from './elements/gallery.js';
+import { ProbustNumber } from './elements/number.js';
+import type { RowsDetail } from './elements/base.js';
+import type { Progress, Row } from './types.js';
+
+const components = {
+  'probust-number': ProbustNumber,
+  'probust-curve': ProbustCurve,
+  'probust-estimators': ProbustEstimators,
+  'probust-bias': ProbustBias,
+  'probust-gallery': ProbustGallery,
+};
+for (const [name, component] of Object.entries(components)) {
+  if (!customElements.get(name)) customElements.define(name, component);
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'probust-number': ProbustNumber;
+    'probust-curve': ProbustCurve;
+    'probust-estimators': ProbustEstimators;
+    'probust-bias': ProbustBias;
+    'probust-gallery': ProbustGallery;
+  }
+  interface HTMLElementEventMap {
+    /** New rows are on screen. */
+    'probust-rows': CustomEvent<RowsDetail>;
+    'probust-progress': CustomEvent<Progress>;
+    'probust-error': CustomEvent<{ error: unknown }>;
+    /** A scale was chosen in a curve, or a point in a gallery. */
+    'probust-select': CustomEvent<Reading | { row: Row }>;
+  }
+}
+
+export { ProbustBias, ProbustCurve, ProbustEstimators, ProbustGallery, ProbustNumber };
+export type { Answer, Points, ProbustElement, RowsDetail } from './elements/base.js';
+export type { Reading } from './elements/curve.js';

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Attributes as values.
+import { usage } from '../errors.js';
+
+/** Numbers separated by commas or spaces. */
+export function numbers(which: string, text: string): number[] {
+  const values = text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map(Number);
+  if (values.length > 0 && values.every(Number.isFinite)) return values;
+  throw usage(`${which}: is "${text}"`, 'give numbers, such as 0.2,0.4');
+}
+
+/** Scales of the noise, as the command's --sigma: "0.1", "0.1,0.2" or "0.05..0.5:8", which is eight at equal ratios. */
+export function scales(text: string): number[] {
+  const range = /^([\d.e+-]+?)\.\.([\d.e+-]+):(\d+)$/i.exec(text.trim());
+  if (!range) return numbers('sigma', text);
+  const [low, high, count] = range.slice(1).map(Number) as [number, number, number];
+  if (!(low > 0 && high > low && count >= 2)) throw usage(`sigma: is "${text}"`, 'give LOW..HIGH:COUNT, such as 0.05..0.5:8');
+  return Array.from({ length: count }, (_, i) => Number((low * (high / low) ** (i / (count - 1))).toPrecision(6)));
+}
+
+/** The texts of the noises: a kind of noise with every scale, or the noise as it is. */
+export function noises(noise: string, sigma: string | number | readonly number[] | undefined): string[] {
+  if (sigma === undefined || sigma === '') {
+    if (/:/.test(noise)) return [noise];
+    throw usage('sigma: is missing', 'give the scale of the noise, such as sigma="0.1"');
+  }
+  const given = typeof sigma === 'string' ? scales(sigma) : [sigma].flat();
+  return given.map((scale) => `${noise.replace(/:.*/, '')}:${scale}`);
+}
+
+/** Words separated by commas. */
+export const words = (text: string | readonly string[]): string[] =>
+  typeof text === 'string' ? text.split(/\s*,\s*/).filter(Boolean) : [...text];

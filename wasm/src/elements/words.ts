@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Numbers as people read them.
+
+/** p in per cent: one decimal, or as many as show the first two digits of 1 - p. */
+export function percent(p: number | null, pFail: number | null = null): string {
+  if (p === null || !Number.isFinite(p)) return '–';
+  const fails = pFail ?? 1 - p;
+  if (p < 0.995) return `${(100 * p).toFixed(1)} %`;
+  if (fails <= 0) return '100 %';
+  const decimals = Math.min(10, Math.max(1, 1 - Math.floor(Math.log10(100 * fails))));
+  return `${(100 * (1 - fails)).toFixed(decimals)} %`;
+}
+
+/** "94.9 % to 97.4 %"; empty if there is no interval. */
+export const interval = (low: number | null, high: number | null): string =>
+  low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`;
+
+/** A number of few digits. */
+export const short = (value: number): string => String(Number(value.toPrecision(3)));
+
+export const plural = (count: number, what: string): string => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
