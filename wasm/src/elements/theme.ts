@@ -118,7 +118,7 @@ export const theme = css`
     outline: 2px solid var(--accent);
     outline-offset: 2px;
   }
-  @container (max-width: 420px) {
+  @container (max-width: 340px) {
     .wide {
       display: none;
     }
