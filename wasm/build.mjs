@@ -71,6 +71,13 @@ function manifest() {
   writeFileSync(join(out, 'package.json'), JSON.stringify({ ...text, version }, null, 2) + '\n');
 }
 
+/** The licences of the libraries that are part of the scripts. */
+function licences(inputs) {
+  const names = Object.keys(inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  const text = (name) => readFileSync(join(here, 'node_modules', name, 'LICENSE'), 'utf8').trim();
+  return [...new Set(names)].sort().map((name) => `${name}\n\n${text(name)}\n`);
+}
+
 /** Both modules use the same glue, so it may differ only in the file's name. */
 function requireOneGlue() {
   const glue = (name) => readFileSync(join(modules, `${name}.mjs`), 'utf8').replaceAll(`${name}.wasm`, 'probust.wasm');
@@ -99,8 +106,9 @@ async function splitModule() {
 requireOneGlue();
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-await build({
+const { metafile } = await build({
   ...options,
+  metafile: true,
   entryPoints: {
     probust: source('index'),
     compat: source('compat'),
@@ -152,6 +160,7 @@ for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs
 }
 declarations();
 manifest();
-cpSync(join(here, 'README.md'), join(out, 'README.md'));
+for (const manual of ['README.md', 'COMPONENTS.md']) cpSync(join(here, manual), join(out, manual));
 cpSync(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
+writeFileSync(join(out, 'LICENSES-OF-COMPONENTS'), licences(metafile.inputs).join('\n\n'));
 cpSync(join(here, '..', 'docs', 'rows.schema.json'), join(out, 'rows.schema.json'));

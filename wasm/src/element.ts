@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // `probust/element`: components that show what p_robust is, for any page or framework. Importing it defines them.
 import { ProbustBias } from './elements/bias.js';
-import { ProbustCurve, type Reading } from './elements/curve.js';
+import { ProbustCurve } from './elements/curve.js';
 import { ProbustEstimators } from './elements/estimators.js';
 import { ProbustGallery } from './elements/gallery.js';
 import { ProbustNumber } from './elements/number.js';
-import type { RowsDetail } from './elements/base.js';
+import type { ProbustComponent, Reading, RowsDetail } from './elements/public.js';
 import type { Progress, Row } from './types.js';
 
 const components = {
@@ -21,11 +21,11 @@ for (const [name, component] of Object.entries(components)) {
 
 declare global {
   interface HTMLElementTagNameMap {
-    'probust-number': ProbustNumber;
-    'probust-curve': ProbustCurve;
-    'probust-estimators': ProbustEstimators;
-    'probust-bias': ProbustBias;
-    'probust-gallery': ProbustGallery;
+    'probust-number': HTMLElement & ProbustComponent;
+    'probust-curve': HTMLElement & ProbustComponent;
+    'probust-estimators': HTMLElement & ProbustComponent;
+    'probust-bias': HTMLElement & ProbustComponent;
+    'probust-gallery': HTMLElement & ProbustComponent & { count: number };
   }
   interface HTMLElementEventMap {
     /** New rows are on screen. */
@@ -37,6 +37,4 @@ declare global {
   }
 }
 
-export { ProbustBias, ProbustCurve, ProbustEstimators, ProbustGallery, ProbustNumber };
-export type { Answer, Points, ProbustElement, RowsDetail } from './elements/base.js';
-export type { Reading } from './elements/curve.js';
+export type { KnownPoints, Points, ProbustComponent, Reading, RowsDetail } from './elements/public.js';

@@ -99,7 +99,7 @@ it('holds what it promises, and nothing else', () => {
     .flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry as object)));
   for (const target of targets) expect(names).toContain(join('package', target));
   const allowed =
-    /^package\/(package\.json|rows\.schema\.json|README\.md|LICENSE|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|threads\/[a-z.-]+\.(mjs|js|wasm)|types\/[a-z-]+\.d\.ts)$/;
+    /^package\/(package\.json|rows\.schema\.json|README\.md|COMPONENTS\.md|LICENSE|LICENSES-OF-COMPONENTS|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|threads\/[a-z.-]+\.(mjs|js|wasm)|types\/([a-z-]+\/)?[a-z-]+\.d\.ts)$/;
   expect(names.filter((name) => !allowed.test(name))).toEqual([]);
 });
 
@@ -239,7 +239,11 @@ it('has types that a strict compiler accepts, for every entry', () => {
     const other = await createOrtModel(await compat(), 'm.onnx', options);
     const row: Row = (await (await (await createProbust()).loadModel('m.onnx')).estimate([0], { noise: 'gaussian:0.1' }))[0]!;
     const p: number | null = row.p;
-    export { p, other, compat, shared, ProbustError };`;
+    import type { Reading } from 'probust/element';
+    const gallery = document.createElement('probust-gallery');
+    Object.assign<typeof gallery, Partial<typeof gallery>>(gallery, { count: 3, rows: [row], sigma: [0.1] });
+    document.querySelector('probust-curve')!.addEventListener('probust-rows', ({ detail }) => (gallery.rows = detail.rows));
+    export { p, other, compat, shared, ProbustError, type Reading };`;
   const folder = project('types', { 'main.ts': text });
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
   run(join(tools, 'tsc'), [...flags, 'main.ts'], folder);

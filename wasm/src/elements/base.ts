@@ -3,20 +3,18 @@
 // not finished, so nothing outdated is ever shown as current.
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Probust } from '../api.js';
-import { readData, readRows, type PointData } from '../data.js';
+import { readData, readRows } from '../data.js';
 import { usage } from '../errors.js';
 import { Model } from '../model.js';
-import type { Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
+import type { ModelOptions, Row } from '../types.js';
 import { noises, numbers, words } from './inputs.js';
 import { take, type Lease } from './page.js';
-
-/** Points as numbers or with what is known about them. */
-export type Points = Numbers | (Pick<PointData, 'x'> & Partial<Omit<PointData, 'labels'>> & { labels?: Labels });
+import type { KnownPoints, ProbustComponent, RowsDetail } from './public.js';
 
 /** What a component shows: rows, and the points that they are about, if these are known. */
 export interface Answer {
   rows: readonly Row[];
-  points?: Exclude<Points, Numbers>;
+  points?: KnownPoints;
   classNames?: readonly string[];
   /** The shape of one point. */
   shape?: readonly number[];
@@ -24,38 +22,26 @@ export interface Answer {
 
 const inputs = ['model', 'points', 'x', 'rows', 'noise', 'sigma', 'estimators', 'seed', 'limit', 'mean', 'std'] as const;
 
-/** Detail of `probust-rows`. */
-export interface RowsDetail {
-  rows: readonly Row[];
-}
-
 /** `View` is what a component makes of the rows before it shows them. */
-export abstract class ProbustElement<View> extends LitElement {
+export abstract class ProbustElement<View> extends LitElement implements ProbustComponent {
   static override properties: Record<string, object> = {
     ...{ model: {}, points: {}, x: {}, rows: {}, noise: {}, sigma: {}, estimators: {}, mean: {}, std: {} },
     ...{ seed: { type: Number }, limit: { type: Number }, classNames: { attribute: 'class-names' } },
     ...{ view: { state: true }, problem: { state: true }, share: { state: true }, outdated: { state: true } },
   };
 
-  /** An ONNX model's address or bytes, or a loaded model. */
-  declare model: ModelSource | Model | undefined;
-  /** The address of a data file (.npy, .csv, IDX), numbers, or what `probust/data` reads. */
-  declare points: string | Points | undefined;
-  /** One point, as numbers separated by commas. */
-  declare x: string | Numbers | undefined;
-  /** Rows of an earlier run, or the address of its .csv or .jsonl; then nothing is estimated. */
-  declare rows: string | readonly Row[] | undefined;
-  /** The kind of noise, or a noise with its scale. */
-  declare noise: string;
-  /** Scales of the noise: "0.1", "0.1,0.2", "0.05..0.5:8", or numbers. */
-  declare sigma: string | number | readonly number[] | undefined;
-  declare estimators: string | readonly string[];
-  declare seed: number;
-  /** At most so many points of a file. */
-  declare limit: number | undefined;
-  declare mean: string | Numbers | undefined;
-  declare std: string | Numbers | undefined;
-  declare classNames: string | readonly string[] | undefined;
+  declare model: ProbustComponent['model'];
+  declare points: ProbustComponent['points'];
+  declare x: ProbustComponent['x'];
+  declare rows: ProbustComponent['rows'];
+  declare noise: ProbustComponent['noise'];
+  declare sigma: ProbustComponent['sigma'];
+  declare estimators: ProbustComponent['estimators'];
+  declare seed: ProbustComponent['seed'];
+  declare limit: ProbustComponent['limit'];
+  declare mean: ProbustComponent['mean'];
+  declare std: ProbustComponent['std'];
+  declare classNames: ProbustComponent['classNames'];
 
   declare protected view: View | undefined;
   declare private problem: string | undefined;
@@ -167,7 +153,7 @@ export abstract class ProbustElement<View> extends LitElement {
     return described(rows, { pointShape, ...points }, classNames);
   }
 
-  async #read(signal: AbortSignal): Promise<Exclude<Points, Numbers>> {
+  async #read(signal: AbortSignal): Promise<KnownPoints> {
     if (this.points === undefined) return { x: Float32Array.from(typeof this.x === 'string' ? numbers('x', this.x) : this.x!) };
     if (typeof this.points === 'string') return readData(this.points, { signal, limit: this.limit });
     if (Array.isArray(this.points) || ArrayBuffer.isView(this.points)) return { x: Float32Array.from(this.points as number[]) };
@@ -188,11 +174,7 @@ export abstract class ProbustElement<View> extends LitElement {
   }
 }
 
-function described(
-  rows: readonly Row[],
-  points: Exclude<Points, Numbers> | undefined,
-  names: readonly string[] | undefined,
-): Answer {
+function described(rows: readonly Row[], points: KnownPoints | undefined, names: readonly string[] | undefined): Answer {
   const classNames = names ?? points?.classNames;
   return {
     rows,

@@ -7,17 +7,9 @@ import type { Probust } from '../api.js';
 import { usage } from '../errors.js';
 import type { Row } from '../types.js';
 import { ProbustElement, type Answer } from './base.js';
+import type { Reading } from './public.js';
 import { theme } from './theme.js';
 import { interval, percent, plural, short } from './words.js';
-
-/** p at one scale of the noise. */
-export interface Reading {
-  sigma: number;
-  p: number;
-  pFail: number | null;
-  ciLow: number | null;
-  ciHigh: number | null;
-}
 
 export interface CurveView {
   readings: Reading[];
