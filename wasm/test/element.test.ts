@@ -162,8 +162,9 @@ it('shares one module and one model, and ends with the last component', async ()
   const cores = await page.evaluate(() => navigator.hardwareConcurrency);
   expect(page.workers().length).toBeGreaterThan(0);
   expect(page.workers().length).toBeLessThanOrEqual(cores);
-  await show(one);
-  expect(page.workers().length).toBeGreaterThan(0);
+  await show(one); // replaces all three at once
+  await page.locator('probust-number [aria-busy=false]').waitFor();
+  expect([asked.get('/probust.wasm'), asked.get('/digits.onnx')]).toEqual([1, 1]);
   await show('');
   await expect.poll(() => page.workers().length).toBe(0);
 });

@@ -59,6 +59,12 @@ export interface Lease {
   release(): void;
 }
 
+function endUnused(own: Page): void {
+  if (own.users > 0 || page !== own) return;
+  page = undefined;
+  own.end();
+}
+
 export function take(): Lease {
   const own = (page ??= new Page());
   own.users += 1;
@@ -70,9 +76,7 @@ export function take(): Lease {
       if (released) return;
       released = true;
       own.users -= 1;
-      if (own.users > 0) return;
-      if (page === own) page = undefined;
-      own.end();
+      setTimeout(() => endUnused(own)); // a component that is moved, or replaces the last one, goes on with it
     },
   };
 }
