@@ -71,14 +71,14 @@ function curvesFigure(view: CurvesView) {
     vertical,
     `${failure ? 'Probability that the answer changes' : 'Probability that the answer is kept'} against sigma, for ${forms.length} estimators`,
     svg`
-      ${banded ? svg`<path d=${band(curves.byEstimator.get(banded)!) ?? ''} style="fill: var(--muted); opacity: 0.16"></path>` : nothing}
+      ${banded ? svg`<path d=${band(curves.byEstimator.get(banded)!) ?? ''} .style=${'fill: var(--muted); opacity: 0.16'}></path>` : nothing}
       ${others.map((form, i) => {
         const opacity = hovered === undefined ? 0.85 : hovered === form ? 1 : 0.15;
         return svg`<path d=${drawn(curves.byEstimator.get(form)!) ?? ''}
-          style="stroke: ${lineColour(i)}; stroke-width: ${hovered === form ? 3 : 1.6}; opacity: ${opacity}; stroke-dasharray: ${dashOf(i)}"></path>`;
+          .style="stroke: ${lineColour(i)}; stroke-width: ${hovered === form ? 3 : 1.6}; opacity: ${opacity}; stroke-dasharray: ${dashOf(i)}"></path>`;
       })}
-      <path d=${drawn(curves.byEstimator.get(truth!)!) ?? ''} style="stroke: var(--ink); stroke-width: 2.5"></path>
-      <line x1=${x(sigma)} x2=${x(sigma)} y1=${inner.y[0]} y2=${inner.y[1]} style="stroke: var(--ink); stroke-dasharray: 2 3"></line>`,
+      <path d=${drawn(curves.byEstimator.get(truth!)!) ?? ''} .style=${'stroke: var(--ink); stroke-width: 2.5'}></path>
+      <line x1=${x(sigma)} x2=${x(sigma)} y1=${inner.y[0]} y2=${inner.y[1]} .style=${'stroke: var(--ink); stroke-dasharray: 2 3'}></line>`,
   );
 }
 

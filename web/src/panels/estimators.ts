@@ -36,11 +36,11 @@ function strip(row: Row, at: (p: number) => number, truth: number | null | undef
   const { p, ciLow, ciHigh } = row;
   const whisker =
     ciLow !== null && ciHigh !== null
-      ? html`<i class="whisker" style="left: ${at(ciLow)}%; width: ${at(ciHigh) - at(ciLow)}%"></i>`
+      ? html`<i class="whisker" .style="left: ${at(ciLow)}%; width: ${at(ciHigh) - at(ciLow)}%"></i>`
       : nothing;
-  const line = typeof truth === 'number' ? html`<i class="truth" style="left: ${at(truth)}%"></i>` : nothing;
+  const line = typeof truth === 'number' ? html`<i class="truth" .style="left: ${at(truth)}%"></i>` : nothing;
   return html`<span class="strip" aria-hidden="true">
-    ${line}${whisker}${p === null ? nothing : html`<i class="dot" style="left: ${at(p)}%"></i>`}
+    ${line}${whisker}${p === null ? nothing : html`<i class="dot" .style="left: ${at(p)}%"></i>`}
   </span>`;
 }
 

@@ -169,7 +169,7 @@ export function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefi
         (_, of) =>
           html`<button
             class="chip"
-            style="--dot: ${classColour(of)}"
+            .style="--dot: ${classColour(of)}"
             aria-pressed=${ui.adding === of}
             @click=${() => setAdding(ui.adding === of ? undefined : of)}
           >

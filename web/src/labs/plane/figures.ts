@@ -128,7 +128,7 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
               @focus=${() => point({ rival })}
               @blur=${() => point({ rival: undefined })}
             >
-              <i class="dot" style="--dot: ${classColour(rival)}"></i>${letter(rival)}
+              <i class="dot" .style="--dot: ${classColour(rival)}"></i>${letter(rival)}
             </button>
           </th>
           <td>${tidy(linear.margins[row]!)}</td>

@@ -135,7 +135,7 @@ class PlanePicture extends LitElement {
         aria-label=${this.scene?.label ?? 'The point'}
         aria-roledescription="movable point"
         tabindex="0"
-        style="left: ${at[0]}px; top: ${at[1]}px"
+        .style="left: ${at[0]}px; top: ${at[1]}px"
         @keydown=${(event: KeyboardEvent) => this.#key(event)}
       ></div>`;
   }

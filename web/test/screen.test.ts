@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// What the page shows, and that it shows the same thing everywhere.
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { dist, launch, problemsOf, serveStrictly, type Server } from './server.js';
+
+let browser: Browser;
+let server: Server;
+let page: Page;
+let problems: string[];
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launch(), serveStrictly(dist)]);
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
+  problems = problemsOf(page);
+});
+afterAll(async () => {
+  await browser?.close();
+  server?.close();
+});
+afterEach(() => expect(problems.splice(0).filter((each) => !/preloaded using link preload/.test(each))).toEqual([]));
+
+/** Opens the page anew, and waits until everything on screen belongs to the state. */
+async function open(hash = ''): Promise<void> {
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/index.html#${hash}`);
+  await settled();
+}
+
+const until = (condition: () => boolean) => expect.poll(() => page.evaluate(condition), { timeout: 15_000 }).toBe(true);
+
+async function settled(): Promise<void> {
+  await page.waitForTimeout(60);
+  await until(() => {
+    const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('#lab > *')?.shadowRoot;
+    return !!lab?.querySelector('.estimators') && !!lab.querySelector('#curves svg') && !lab.querySelector('.stale');
+  });
+}
+
+describe('a strict content security policy', () => {
+  it('lets dots be where their values are', async () => {
+    await open();
+    const off = await page.evaluate(() => {
+      const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!.shadowRoot!;
+      const middle = (element: Element) => {
+        const { left, width } = element.getBoundingClientRect();
+        return left + width / 2;
+      };
+      const rows = [...lab.querySelectorAll<HTMLElement>('.estimators li')].map((row) => ({
+        value: Number(row.dataset.value),
+        at: middle(row.querySelector('.dot')!),
+        truth: middle(row.querySelector('.truth')!),
+      }));
+      const truth = Number(lab.querySelector('[data-p]')!.getAttribute('data-p'));
+      const far = rows.reduce((a, b) => (Math.abs(b.value - truth) > Math.abs(a.value - truth) ? b : a));
+      const scale = (far.at - far.truth) / (far.value - truth);
+      return { scale, off: Math.max(...rows.map((row) => Math.abs(row.at - row.truth - scale * (row.value - truth)))) };
+    });
+    expect(off.scale).toBeGreaterThan(100);
+    expect(off.off).toBeLessThan(2);
+  });
+
+  it('lets the image lab paint its pictures, and save them', async () => {
+    await open('lab=image');
+    const colours = () =>
+      page.locator('#boundary probust-pixels canvas').evaluateAll((all) =>
+        all.map((canvas) => {
+          const { width, height } = canvas as HTMLCanvasElement;
+          const { data } = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, width, height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }),
+      );
+    await expect.poll(async () => Math.min(...(await colours()), 1e9)).toBeGreaterThan(10);
+    const save = page.getByRole('button', { name: 'Save A slice through the image as SVG' });
+    const [download] = await Promise.all([page.waitForEvent('download'), save.click()]);
+    const svg = readFileSync((await download.path())!, 'utf8');
+    expect(svg).toMatch(/<image [^>]*href="data:image\/png/);
+    expect(svg).not.toContain('foreignObject');
+  });
+});
