@@ -79,3 +79,48 @@ describe('a strict content security policy', () => {
     expect(svg).not.toContain('foreignObject');
   });
 });
+
+/** The text of the first element in the lab that matches. */
+const text = async (selector: string): Promise<string> => (await page.locator(selector).first().textContent())!.trim();
+
+describe('numbers', () => {
+  it.each([
+    ['p in the middle', ''],
+    ['p near a half of the last digit', 'model=six&x=0.1,0.2&sigma=0.5'],
+    ['p close to 1', 'sigma=0.05'],
+    ['p very close to 1', 'model=moons&x=0,1.2&sigma=0.15'],
+  ])('agree: %s', async (_, hash) => {
+    await open(hash);
+    await page.locator('#counting svg').waitFor();
+    const [p, failure, counted] = [await text('.big'), await text('.mass b'), await text('#counting text.strong >> nth=-1')];
+    expect(counted).toBe(failure);
+    expect(await text('.boundary b >> nth=1')).toBe(p);
+    if (p.startsWith('>')) expect(parseFloat(failure)).toBeLessThan(1e-4);
+    else expect(parseFloat(p) + parseFloat(failure)).toBeCloseTo(100, 6);
+  });
+
+  it('are the same while the point moves and when it rests', async () => {
+    await open();
+    const rest = await text('.big');
+    await page.evaluate(() => {
+      const explorer = document.querySelector('probust-explorer') as unknown as {
+        state: { x: number[] };
+        shadowRoot: ShadowRoot;
+      };
+      const { x } = explorer.state;
+      explorer.state = { x: [0, 0] };
+      explorer.state = { x };
+      const found: string[] = [];
+      Object.assign(globalThis, { found });
+      const lab = explorer.shadowRoot.querySelector('probust-plane-lab')!.shadowRoot!;
+      const look = () => {
+        const big = lab.querySelector('.big:not(.stale)');
+        if (big && found.at(-1) !== big.textContent) found.push(big.textContent!);
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+    await page.waitForTimeout(800);
+    expect(await page.evaluate(() => (globalThis as unknown as { found: string[] }).found)).toEqual([rest]);
+  });
+});

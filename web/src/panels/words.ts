@@ -47,17 +47,21 @@ export const nameOf = (form: string): { name: string; detail: string } => {
   return { name: name!.replace('_mvs', ' (mv-sigmoid)'), detail: name === 'softmax' ? '' : rest.join(':') };
 };
 
-/** A share in percent, with more digits near 0 and 1. */
+/** A share in percent, with more digits near 0 and 1. A share and its complement add up to 100 % as shown. */
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {
   if (share === null || Number.isNaN(share)) return '–';
   const small = Math.min(share, rest);
   if (small > 0 && small < 1e-6) return share > 0.5 ? '> 99.9999 %' : `${(100 * share).toExponential(1)} %`;
   const digits = small >= 0.001 || small <= 0 ? 1 : Math.ceil(-Math.log10(small)) - 1;
-  return `${(100 * share).toFixed(Math.min(4, digits))} %`;
+  const shown = Number((100 * small).toFixed(Math.min(4, digits)));
+  return `${(share > rest ? 100 - shown : shown).toFixed(Math.min(4, digits))} %`;
 }
 
 /** p in percent, never rounded to 0 or 100 % if it is neither. */
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
+
+/** 1 - p in percent. */
+export const failurePercentOf = ({ p, pFail }: Row): string => percent(pFail, p ?? undefined);
 
 /** A number with this many significant digits, and no trailing zeros. */
 export const tidy = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));

@@ -78,16 +78,19 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
 }
 
 export function countingPanel({ answers, key }: FigureParts) {
-  const { counted } = answers;
+  const stale = answers.counted?.key !== key;
+  // The truth is the one of the big number.
+  const truth = stale ? undefined : truthOf(answers);
+  const counted = answers.counted && { ...answers.counted.value, ...(truth && { truth }) };
   return panel({
     id: 'counting',
     title: 'Double counting',
     words:
       'The probability that the answer changes, computed in four ways from the same straight lines. Where the regions of two rivals overlap, a sum counts the noise twice.',
-    figure: guard([counted?.value], () => (counted ? countingFigure(counted.value) : waiting)),
-    stale: counted?.key !== key,
+    figure: guard([answers.counted?.value, truth], () => (counted ? countingFigure(counted) : waiting)),
+    stale,
     source: html`Section 3.2.3 of ${averageCase} (mv-sigmoid); Boole’s inequality.`,
-    csv: counted && (() => countingCsv(counted.value)),
+    csv: counted && (() => countingCsv(counted)),
   });
 }
 
