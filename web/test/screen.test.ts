@@ -124,3 +124,78 @@ describe('numbers', () => {
     expect(await page.evaluate(() => (globalThis as unknown as { found: string[] }).found)).toEqual([rest]);
   });
 });
+
+const change = (patch: object) =>
+  page.evaluate((patch) => Object.assign(document.querySelector('probust-explorer')!, { state: patch }), patch);
+const alerts = () => page.locator('[role=alert]').allTextContents();
+
+/** Lets requests for these files fail; the browser logs that. */
+async function offline(files: RegExp, work: () => Promise<void>): Promise<void> {
+  await page.route(files, (route) => route.abort());
+  await work();
+  await page.unroute(files);
+  problems.splice(0);
+}
+
+describe('an error', () => {
+  it('is shown once, in words, and only as long as it lasts', async () => {
+    await open();
+    await change({ estimators: ['tailor'] });
+    await expect.poll(alerts).toEqual([expect.stringContaining('tailor') as string]);
+    expect(await page.locator('[role=status]').allTextContents()).not.toContainEqual(expect.stringContaining('tailor'));
+    await change({ estimators: ['taylor'] });
+    await expect.poll(alerts).toEqual([]);
+
+    const { url } = server;
+    await offline(/nowhere/, async () => {
+      await change({ model: `${url}/nowhere.onnx` });
+      await expect.poll(alerts).toEqual([expect.stringMatching(/nowhere.onnx cannot be fetched. Check the address/) as string]);
+    });
+    await change({ model: 'six' });
+    await expect.poll(alerts).toEqual([]);
+  });
+
+  it('leaves the lab that is shown if another one cannot be loaded', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/index.html`);
+    await page.locator('[data-p]').waitFor();
+    await offline(/image-lab/, async () => {
+      await page.getByRole('tab', { name: 'Image lab' }).click();
+      await expect.poll(alerts).toEqual(['The Image lab cannot be loaded. Check your connection, then choose its tab again.']);
+    });
+    expect(await text('[role=tab][aria-selected=true]')).toBe('2-D lab');
+    expect(await page.locator('probust-plane-lab').count()).toBe(1);
+    await page.getByRole('tab', { name: 'Image lab' }).click();
+    await settled();
+    expect(await alerts()).toEqual([]);
+  });
+
+  it('of a link to a model file leaves the picture', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/index.html#lab=image&imageModel=own&imageDigit=3`);
+    await expect.poll(alerts).toEqual([expect.stringMatching(/Drop that ONNX file here/) as string]);
+    const bright = () =>
+      page.locator('probust-paper canvas').evaluate((canvas) => {
+        const { data } = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, 28, 28);
+        return data.filter((value, i) => i % 4 === 0 && value > 128).length;
+      });
+    await expect.poll(bright).toBeGreaterThan(20);
+  });
+});
+
+/** The picture in the 2-D lab. */
+const painted = () =>
+  page.locator('probust-plane-picture canvas').evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+
+describe('the picture', () => {
+  it('shows the data of a network that a page chooses', async () => {
+    await open('model=six&show=data&x=0.1,0.2');
+    await settled();
+    await page.waitForTimeout(300);
+    const expected = await painted();
+    await open('show=data&x=0.1,0.2');
+    await page.waitForTimeout(300);
+    await change({ model: 'six' });
+    await expect.poll(painted).toBe(expected);
+  });
+});

@@ -9,6 +9,7 @@ import { sharedStyles } from '../style/shared.js';
 import { themeStyles } from '../style/theme.js';
 import { attributesOf, stateOf } from './attributes.js';
 import { help, helpStyles } from './help.js';
+import { messageOf } from './messages.js';
 
 const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
 const loaders: Record<Lab, () => Promise<unknown>> = {
@@ -17,7 +18,10 @@ const loaders: Record<Lab, () => Promise<unknown>> = {
 };
 
 export class ProbustExplorer extends LitElement {
-  static override properties = { ...attributesOf, loaded: { state: true }, message: { state: true } };
+  static override properties = {
+    ...attributesOf,
+    ...{ loaded: { state: true }, message: { state: true }, problem: { state: true } },
+  };
 
   static override styles = [
     themeStyles,
@@ -75,6 +79,14 @@ export class ProbustExplorer extends LitElement {
       [role='status']:empty {
         display: none;
       }
+      [role='alert'] {
+        margin: 0.5rem 0 0;
+        padding: 0.6rem 0.8rem;
+        border-left: 4px solid var(--warm);
+        border-radius: 4px;
+        background: var(--soft);
+        overflow-wrap: anywhere;
+      }
     `,
   ];
 
@@ -82,7 +94,10 @@ export class ProbustExplorer extends LitElement {
   declare hash: boolean;
   declare panels: string | string[] | undefined;
   declare loaded: Lab | undefined;
+  /** What an action did. */
   declare message: string;
+  /** What is wrong, until it no longer is. */
+  declare problem: string;
 
   /** The state. Controls and attributes set parts of it. */
   readonly store = new Store();
@@ -95,7 +110,7 @@ export class ProbustExplorer extends LitElement {
 
   constructor() {
     super();
-    this.message = '';
+    this.message = this.problem = '';
     this.embed = false;
     this.hash = false;
   }
@@ -145,12 +160,26 @@ export class ProbustExplorer extends LitElement {
 
   async #open(): Promise<void> {
     const { lab } = this.state;
-    await loaders[lab]();
-    if (this.isConnected && lab === this.state.lab) this.loaded = lab;
+    try {
+      await loaders[lab]();
+      if (this.isConnected && lab === this.state.lab) this.loaded = lab;
+    } catch (error) {
+      if (this.isConnected && lab === this.state.lab) this.#missing(lab, error);
+    }
+  }
+
+  /** The script of this lab cannot be loaded: goes back to the lab that is shown. */
+  #missing(lab: Lab, error: unknown): void {
+    if (this.loaded) this.store.set({ lab: this.loaded });
+    const advice = this.loaded ? 'then choose its tab again' : 'then reload the page';
+    this.problem = `The ${names[lab]} cannot be loaded. Check your connection, ${advice}.`;
+    this.dispatchEvent(new CustomEvent('error', { detail: error, bubbles: true, composed: true }));
   }
 
   #changed(state: Readonly<State>, before: Readonly<State>): void {
     if (state.theme !== before.theme) this.setAttribute('theme', state.theme);
+    this.message = '';
+    if (state.lab !== before.lab) this.problem = '';
     if (state.lab !== before.lab && this.#started) void this.#open();
     if (this.hash) this.#writeHash();
     this.dispatchEvent(new CustomEvent('statechange', { detail: state, bubbles: true, composed: true }));
@@ -188,11 +217,6 @@ export class ProbustExplorer extends LitElement {
     } catch {
       this.message = `Copy this link: ${this.shareUrl()}`;
     }
-  }
-
-  #failed(error: unknown): void {
-    const { message, hint } = (error ?? {}) as { message?: string; hint?: string };
-    this.message = [message ?? String(error), hint].filter(Boolean).join('. ');
   }
 
   #turnTheme(): void {
@@ -262,10 +286,10 @@ export class ProbustExplorer extends LitElement {
     return html`
       ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
       <p role="status">${this.message}</p>
+      ${this.problem ? html`<p role="alert">${this.problem}</p>` : nothing}
       <div
         id="lab"
-        @error=${(event: CustomEvent<unknown>) => this.#failed(event.detail)}
-        @ready=${() => (this.message = '')}
+        @problem=${({ detail }: CustomEvent<unknown>) => (this.problem = detail === null ? '' : messageOf(detail))}
         role=${this.embed ? nothing : 'tabpanel'}
         aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}
       >

@@ -71,11 +71,13 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
       },
       progress: (done, planned) => this.report('progress', { done, planned }),
       changed: () => this.#trainerChanged(),
-      failed: (error) => this.failed(error),
+      settled: (error) => this.settled('training', error),
     }));
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
+    // What training needs may be there now.
+    this.settled('training');
     super.stateChanged(state, before);
     this.#train(this.#training, state, before);
   }
@@ -84,6 +86,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   #train(trainer: Trainer, state: Readonly<State>, before: Readonly<State> | undefined): void {
     if (state.model !== 'trained') {
       if (trainer.playing) trainer.pause();
+      if (before && state.model !== before.model) trainer.showData();
       return;
     }
     const fresh = (['data', 'classes', 'hidden', 'activation', 'trainSeed'] as const).some((key) => state[key] !== before?.[key]);
@@ -138,7 +141,6 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   #choosePretrained(model: string): void {
     this.point({ adding: undefined, preset: undefined });
     this.store.set({ model, ...pretrained[model]!.data });
-    this.#training.showData();
   }
 
   /** Pretrained networks cannot be trained further: training starts with new weights on their data. */
