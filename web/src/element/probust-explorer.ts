@@ -2,7 +2,6 @@
 // <probust-explorer>: the state, the engine and a tab for each lab. Labs are loaded when they are first opened.
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
 import { Engine } from '../engine/engine.js';
-import { fromHash, toHash } from '../state/hash.js';
 import { labs, themes, type Lab, type State } from '../state/state.js';
 import { Store } from '../state/store.js';
 import { sharedStyles } from '../style/shared.js';
@@ -10,6 +9,7 @@ import { themeStyles } from '../style/theme.js';
 import { attributesOf, stateOf } from './attributes.js';
 import { help, helpStyles } from './help.js';
 import { messageOf } from './messages.js';
+import { PageAddress, urlOf } from './page-address.js';
 
 const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
 const loaders: Record<Lab, () => Promise<unknown>> = {
@@ -104,8 +104,7 @@ export class ProbustExplorer extends LitElement {
   #engine: Engine | undefined;
   #started = false;
   #ends: (() => void)[] = [];
-  #pending = 0;
-  #bound = false;
+  #address: PageAddress | undefined;
   #watcher: IntersectionObserver | undefined;
 
   constructor() {
@@ -127,8 +126,9 @@ export class ProbustExplorer extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
+    // At first, attributes are read before the address.
+    if (this.hasUpdated) this.#bindHash();
     // Nothing is downloaded or computed before the element is visible.
-    if (this.hash) this.#bindHash();
     this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());
     this.#watcher.observe(this);
   }
@@ -136,6 +136,8 @@ export class ProbustExplorer extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     for (const end of this.#ends.splice(0)) end();
+    this.#address?.end();
+    this.#address = undefined;
     this.#watcher?.disconnect();
     this.#engine?.dispose();
     this.#engine = undefined;
@@ -145,7 +147,11 @@ export class ProbustExplorer extends LitElement {
 
   protected override willUpdate(changed: PropertyValues): void {
     this.store.set(stateOf(this, changed));
-    if (changed.has('hash') && this.hash && this.isConnected) this.#bindHash();
+    this.#bindHash();
+  }
+
+  #bindHash(): void {
+    if (this.hash && this.isConnected) this.#address ??= new PageAddress(this.store);
   }
 
   #start(): void {
@@ -181,33 +187,13 @@ export class ProbustExplorer extends LitElement {
     this.message = '';
     if (state.lab !== before.lab) this.problem = '';
     if (state.lab !== before.lab && this.#started) void this.#open();
-    if (this.hash) this.#writeHash();
     this.dispatchEvent(new CustomEvent('statechange', { detail: state, bubbles: true, composed: true }));
     this.requestUpdate();
   }
 
-  #bindHash(): void {
-    if (this.#bound) return;
-    this.#bound = true;
-    const read = () => this.store.set(fromHash(location.hash));
-    addEventListener('hashchange', read);
-    this.#ends.push(() => {
-      removeEventListener('hashchange', read);
-      clearTimeout(this.#pending);
-      this.#bound = false;
-    });
-    read();
-  }
-
-  /** Browsers allow about a hundred changes of the address in half a minute, so it is written only after a pause. */
-  #writeHash(): void {
-    clearTimeout(this.#pending);
-    this.#pending = window.setTimeout(() => history.replaceState(history.state, '', this.shareUrl()), 250);
-  }
-
   /** The URL of this state. */
   shareUrl(): string {
-    return `${location.href.replace(/#.*$/, '')}#${toHash(this.state)}`;
+    return urlOf(this.state);
   }
 
   async #share(): Promise<void> {
