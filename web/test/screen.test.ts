@@ -200,6 +200,53 @@ describe('the picture', () => {
     await change({ model: 'six' });
     await expect.poll(painted).toBe(expected);
   });
+
+  it('comes into view when a pair of points is chosen', async () => {
+    await open();
+    await page.getByRole('group', { name: 'Same p' }).getByRole('button', { name: 'point 1' }).click();
+    const { y, height } = (await page.locator('probust-plane-picture').boundingBox())!;
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y + height).toBeLessThanOrEqual(900);
+    const pair = page.getByRole('group', { name: 'Points of the pair' });
+    await pair.getByRole('button', { name: 'point 2' }).click();
+    await expect.poll(() => page.locator('.handle').getAttribute('aria-label')).toContain('-0.78, -0.12');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await expect.poll(() => pair.count()).toBe(0);
+  });
+
+  it('says where a point outside it is', async () => {
+    await open('x=3,0.4');
+    const box = (await page.locator('probust-plane-picture').boundingBox())!;
+    const mark = (await page.locator('.handle.outside i').boundingBox())!;
+    expect(mark.x).toBeGreaterThan(box.x + 0.9 * box.width);
+    expect(mark.x + mark.width).toBeLessThanOrEqual(box.x + box.width);
+    expect((mark.y + mark.height / 2 - box.y) / box.height).toBeCloseTo((1.6 - 0.4) / 3.2, 2);
+    expect(await page.locator('.handle').getAttribute('aria-label')).toContain('outside the picture');
+    await page.locator('.handle').press('ArrowLeft');
+    await expect.poll(() => page.locator('.handle.outside').count()).toBe(0);
+  });
+
+  it('has no line across the name of a region', async () => {
+    await open();
+    const order = await page.evaluate(async () => {
+      const found: string[] = [];
+      const drawing = CanvasRenderingContext2D.prototype;
+      const { stroke, fillText } = drawing;
+      drawing.stroke = function (this: CanvasRenderingContext2D, ...path: [Path2D]) {
+        if (this.lineWidth === 2.25) found.push('line');
+        stroke.apply(this, path);
+      };
+      drawing.fillText = function (this: CanvasRenderingContext2D, ...given) {
+        if (this.font.includes('17px')) found.push('name');
+        fillText.apply(this, given);
+      };
+      Object.assign(document.querySelector('probust-explorer')!, { state: { x: [-0.8, 0.1], show: ['lines'] } });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      Object.assign(drawing, { stroke, fillText });
+      return found;
+    });
+    expect([order[0], order.at(-1)]).toEqual(['line', 'name']);
+  });
 });
 
 describe('back and forward', () => {
