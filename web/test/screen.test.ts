@@ -235,7 +235,7 @@ describe('the picture', () => {
       drawing.stroke = function (this: CanvasRenderingContext2D, ...path: [Path2D]) {
         if (this.lineWidth === 2.25) found.push('line');
         stroke.apply(this, path);
-      };
+      } as typeof stroke;
       drawing.fillText = function (this: CanvasRenderingContext2D, ...given) {
         if (this.font.includes('17px')) found.push('name');
         fillText.apply(this, given);
@@ -246,6 +246,24 @@ describe('the picture', () => {
       return found;
     });
     expect([order[0], order.at(-1)]).toEqual(['line', 'name']);
+  });
+});
+
+describe('words', () => {
+  it('say what a number is, by one name, with its unit', async () => {
+    await open();
+    await page.locator('#counting svg').waitFor();
+    expect(await page.getByTestId('p').textContent()).toBe(await text('.big'));
+    const softmax = (await page.locator('[data-form^=softmax] button').getAttribute('aria-label'))!;
+    expect(softmax).toContain('confidence, not an estimate of p');
+    expect(softmax).toMatch(/cost 1 pass\./);
+    expect(softmax).not.toContain('approximation');
+    expect(await text('[data-form=taylor_mvs] .name')).toBe('taylor_mvs');
+    expect(await page.locator('#counting svg').textContent()).toContain('taylor_mvs');
+    expect(await text('#curves .label')).toBe('sigma, in units of the data');
+    await open('lab=image');
+    expect(await page.getByTestId('p').textContent()).toBe(await text('.big'));
+    expect(await text('#curves .label')).toBe('sigma, in shares of the pixels’ range');
   });
 });
 

@@ -29,7 +29,7 @@ interface Bar {
 const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
   { name: 'union bound', note: 'the sum over the rivals: overlaps count twice', value: union },
   { name: 'independent product', note: 'ignores that the rivals share the noise', value: product },
-  { name: 'mv-sigmoid', note: 'a closed formula in z alone', value: sigmoid.pFail ?? NaN },
+  { name: 'taylor_mvs', note: 'mv-sigmoid: a closed formula in z alone', value: sigmoid.pFail ?? NaN },
   { name: 'normal CDF', note: 'from z and R: overlaps count once', value: normal.pFail ?? NaN },
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];

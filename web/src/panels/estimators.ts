@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { EstimatorInfo, Row } from 'probust';
 import { codecs } from '../state/state.js';
-import { describe, kindOf, marks, nameOf, percentOf, reasonOf } from './words.js';
+import { describe, kindOf, marks, nameOf, passes, percentOf, reasonOf } from './words.js';
 
 interface EstimatorList {
   /** All estimators there are. */
@@ -54,8 +54,8 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
   const description = describe(form, list.known);
   const spoken = [
     `${name} ${detail}: ${percentOf(row)}, ${marks[kind].words}`,
-    error === undefined ? '' : `, off by ${(100 * error).toFixed(1)} points`,
-    `, cost ${cost} passes. ${description} ${reason}`,
+    error === undefined ? '' : `, ${kind === 'confidence' ? 'differs from p' : 'off'} by ${(100 * error).toFixed(1)} points`,
+    `, cost ${passes(cost)}. ${description} ${reason}`,
   ].join('');
   return html`<li data-form=${form} data-value=${row.p ?? ''}>
     <button

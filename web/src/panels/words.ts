@@ -3,18 +3,20 @@
 import type { EstimatorInfo, Row } from 'probust';
 
 /** How reliable a number is. */
-type Kind = 'exact' | 'analytical' | 'sampled' | 'invalid';
+type Kind = 'exact' | 'analytical' | 'sampled' | 'confidence' | 'invalid';
 
 export const marks: Record<Kind, { sign: string; words: string }> = {
   exact: { sign: '=', words: 'exact to rounding' },
   analytical: { sign: '≈', words: 'analytical approximation' },
   sampled: { sign: '±', words: 'sampled, with a 95 % interval' },
+  confidence: { sign: '○', words: 'confidence, not an estimate of p' },
   invalid: { sign: '∅', words: 'not valid here' },
 };
 
 export function kindOf({ p, ciLow, estimator }: Row): Kind {
   if (p === null) return 'invalid';
   if (estimator.startsWith('quadrature')) return 'exact';
+  if (estimator.startsWith('softmax')) return 'confidence';
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
@@ -44,8 +46,11 @@ export function describe(form: string, estimators: readonly EstimatorInfo[]): st
 /** The estimator's name, and separately its number of copies. */
 export const nameOf = (form: string): { name: string; detail: string } => {
   const [name, ...rest] = form.split(':');
-  return { name: name!.replace('_mvs', ' (mv-sigmoid)'), detail: name === 'softmax' ? '' : rest.join(':') };
+  return { name: name!, detail: name === 'softmax' ? '' : rest.join(':') };
 };
+
+/** "1 pass", "2 passes". */
+export const passes = (count: number): string => `${count} ${count === 1 ? 'pass' : 'passes'}`;
 
 /** A share in percent, with more digits near 0 and 1. A share and its complement add up to 100 % as shown. */
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {

@@ -9,6 +9,7 @@ import { panel, plainPanel, waiting } from '../../panels/panel.js';
 import { csvOf } from '../../panels/save.js';
 import { averageCase } from '../../panels/sources.js';
 import { tidy } from '../../panels/words.js';
+import { pixelUnit } from '../controls.js';
 import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
 import type { Plane } from './answers.js';
@@ -190,7 +191,7 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
   return sweepPanel({
-    ...{ curves: curves?.value, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
+    ...{ curves: curves?.value, unit: pixelUnit, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
     onFailure: (failure) => store.set({ failure }),
     onHover: (form) => point({ form }),
   });

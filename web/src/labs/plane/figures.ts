@@ -15,6 +15,7 @@ import { percentOf, tidy } from '../../panels/words.js';
 import type { Store } from '../../state/store.js';
 import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
+import { dataUnit } from '../controls.js';
 import { settings, shapeControls } from './controls.js';
 import { truthOf, type PlaneValues } from './session.js';
 import type { Ui } from './ui.js';
@@ -26,7 +27,7 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   return sweepPanel({
-    ...{ curves: curves?.value, stale: curves?.key !== key, sigma, failure, hovered: ui.form },
+    ...{ curves: curves?.value, unit: dataUnit, stale: curves?.key !== key, sigma, failure, hovered: ui.form },
     entries: forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 })),
     onFailure: (failure) => store.set({ failure }),
     onHover: (form) => point({ form }),
