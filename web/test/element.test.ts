@@ -98,9 +98,7 @@ it('takes the same attributes for the image lab', async () => {
 it('reports a model that it cannot use', async () => {
   await open('<probust-explorer model="/nowhere.onnx"></probust-explorer>');
   await until('error');
-  await expect
-    .poll(() => page.locator('probust-explorer > [role=status], p[role=status]').first().textContent())
-    .toContain('There is no model at /nowhere.onnx (404)');
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toContain('There is no model at /nowhere.onnx (404)');
   // The browser logs what it did not find.
   problems.splice(0);
 });

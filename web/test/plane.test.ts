@@ -333,11 +333,10 @@ describe('hovering', () => {
     await expect.poll(listed).toEqual(['taylor', 'mc:50']);
     await expect.poll(() => page.url()).toContain('estimators=taylor,mc:50');
     await choose('taylor, tailor');
-    await expect
-      .poll(() => page.locator('probust-explorer > [role=status], [role=status]').first().textContent())
-      .toContain('tailor');
+    await expect.poll(() => page.locator('[role=alert]').textContent()).toContain('tailor');
     await choose('');
     await expect.poll(listed).toEqual(usual);
+    await expect.poll(() => page.locator('[role=alert]').count()).toBe(0);
   });
 
   it('switches between labs by arrow keys', async () => {

@@ -33,8 +33,17 @@ export interface Server {
 /** Headers of a page that may measure its memory. */
 const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
+/** Everything comes from the site itself. Playwright's waitForFunction needs eval; the page itself only compiles WebAssembly. */
+const policy = (evaluating: string) => `default-src 'self'; script-src 'self' '${evaluating}'; style-src 'self'`;
+
 /** Serves the files of `folders`, compressed. If several have a file, the first one counts. */
-export async function serve(...folders: string[]): Promise<Server> {
+export const serve = (...folders: string[]): Promise<Server> => start(folders, policy('unsafe-eval'));
+
+/** The same without eval. */
+export const serveStrictly = (...folders: string[]): Promise<Server> => start(folders, policy('wasm-unsafe-eval'));
+
+/** The content security policy is for the files of the site, not for those of tests and demos. */
+async function start(folders: string[], policy: string): Promise<Server> {
   let sent = 0;
   const files: string[] = [];
   const packed = new Map<string, Buffer>();
@@ -49,7 +58,13 @@ export async function serve(...folders: string[]): Promise<Server> {
     sent += body.length;
     files.push(`${path} ${body.length}`);
     const type = types[extname(file)] ?? 'application/octet-stream';
-    const headers = { 'content-type': type, 'content-encoding': 'gzip', 'cache-control': 'max-age=600', ...isolation };
+    const headers = {
+      'content-type': type,
+      'content-encoding': 'gzip',
+      'cache-control': 'max-age=600',
+      ...isolation,
+      ...(file.startsWith(dist) && { 'content-security-policy': policy }),
+    };
     response.writeHead(200, headers).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -70,7 +85,7 @@ export function problemsOf(page: Page): string[] {
 
 /** The serious and critical violations that axe finds. */
 export async function seriousViolations(page: Page): Promise<string[]> {
-  await page.addScriptTag({ content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
   return page.evaluate(async () => {
     const { axe } = window as unknown as {
       axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };

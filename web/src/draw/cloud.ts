@@ -98,8 +98,9 @@ export function drawLetter(ctx: CanvasRenderingContext2D, [x, y]: Pair, of: numb
   ctx.font = '650 17px system-ui, sans-serif';
   ctx.textAlign = 'center';
   ctx.textBaseline = 'middle';
-  ctx.lineWidth = 4;
-  ctx.strokeStyle = css(palette.paper, 0.8);
+  ctx.lineWidth = 5;
+  ctx.lineJoin = 'round';
+  ctx.strokeStyle = css(palette.paper, 0.9);
   ctx.strokeText(letter(of), x, y);
   ctx.fillStyle = css(mix(colourOf(palette, of), palette.ink, 0.55));
   ctx.fillText(letter(of), x, y);

@@ -27,6 +27,8 @@ export const inside = ({ cx, cy, reach }: View, [x, y]: Pair): Pair => [
   Math.min(cy + reach, Math.max(cy - reach, y)),
 ];
 
+export const isInside = ({ cx, cy, reach }: View, [x, y]: Pair): boolean => Math.max(Math.abs(x - cx), Math.abs(y - cy)) <= reach;
+
 /** The noise's ellipse at one standard deviation. */
 export interface Ellipse {
   sigma: number;

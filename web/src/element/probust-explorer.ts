@@ -2,13 +2,14 @@
 // <probust-explorer>: the state, the engine and a tab for each lab. Labs are loaded when they are first opened.
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
 import { Engine } from '../engine/engine.js';
-import { fromHash, toHash } from '../state/hash.js';
 import { labs, themes, type Lab, type State } from '../state/state.js';
 import { Store } from '../state/store.js';
 import { sharedStyles } from '../style/shared.js';
 import { themeStyles } from '../style/theme.js';
 import { attributesOf, stateOf } from './attributes.js';
 import { help, helpStyles } from './help.js';
+import { messageOf } from './messages.js';
+import { PageAddress, urlOf } from './page-address.js';
 
 const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
 const loaders: Record<Lab, () => Promise<unknown>> = {
@@ -17,7 +18,10 @@ const loaders: Record<Lab, () => Promise<unknown>> = {
 };
 
 export class ProbustExplorer extends LitElement {
-  static override properties = { ...attributesOf, loaded: { state: true }, message: { state: true } };
+  static override properties = {
+    ...attributesOf,
+    ...{ loaded: { state: true }, message: { state: true }, problem: { state: true } },
+  };
 
   static override styles = [
     themeStyles,
@@ -75,6 +79,14 @@ export class ProbustExplorer extends LitElement {
       [role='status']:empty {
         display: none;
       }
+      [role='alert'] {
+        margin: 0.5rem 0 0;
+        padding: 0.6rem 0.8rem;
+        border-left: 4px solid var(--warm);
+        border-radius: 4px;
+        background: var(--soft);
+        overflow-wrap: anywhere;
+      }
     `,
   ];
 
@@ -82,20 +94,22 @@ export class ProbustExplorer extends LitElement {
   declare hash: boolean;
   declare panels: string | string[] | undefined;
   declare loaded: Lab | undefined;
+  /** What an action did. */
   declare message: string;
+  /** What is wrong, until it no longer is. */
+  declare problem: string;
 
   /** The state. Controls and attributes set parts of it. */
   readonly store = new Store();
   #engine: Engine | undefined;
   #started = false;
   #ends: (() => void)[] = [];
-  #pending = 0;
-  #bound = false;
+  #address: PageAddress | undefined;
   #watcher: IntersectionObserver | undefined;
 
   constructor() {
     super();
-    this.message = '';
+    this.message = this.problem = '';
     this.embed = false;
     this.hash = false;
   }
@@ -112,8 +126,9 @@ export class ProbustExplorer extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
+    // At first, attributes are read before the address.
+    if (this.hasUpdated) this.#bindHash();
     // Nothing is downloaded or computed before the element is visible.
-    if (this.hash) this.#bindHash();
     this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());
     this.#watcher.observe(this);
   }
@@ -121,6 +136,8 @@ export class ProbustExplorer extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     for (const end of this.#ends.splice(0)) end();
+    this.#address?.end();
+    this.#address = undefined;
     this.#watcher?.disconnect();
     this.#engine?.dispose();
     this.#engine = undefined;
@@ -130,7 +147,11 @@ export class ProbustExplorer extends LitElement {
 
   protected override willUpdate(changed: PropertyValues): void {
     this.store.set(stateOf(this, changed));
-    if (changed.has('hash') && this.hash && this.isConnected) this.#bindHash();
+    this.#bindHash();
+  }
+
+  #bindHash(): void {
+    if (this.hash && this.isConnected) this.#address ??= new PageAddress(this.store);
   }
 
   #start(): void {
@@ -145,40 +166,34 @@ export class ProbustExplorer extends LitElement {
 
   async #open(): Promise<void> {
     const { lab } = this.state;
-    await loaders[lab]();
-    if (this.isConnected && lab === this.state.lab) this.loaded = lab;
+    try {
+      await loaders[lab]();
+      if (this.isConnected && lab === this.state.lab) this.loaded = lab;
+    } catch (error) {
+      if (this.isConnected && lab === this.state.lab) this.#missing(lab, error);
+    }
+  }
+
+  /** The script of this lab cannot be loaded: goes back to the lab that is shown. */
+  #missing(lab: Lab, error: unknown): void {
+    if (this.loaded) this.store.set({ lab: this.loaded });
+    const advice = this.loaded ? 'then choose its tab again' : 'then reload the page';
+    this.problem = `The ${names[lab]} cannot be loaded. Check your connection, ${advice}.`;
+    this.dispatchEvent(new CustomEvent('error', { detail: error, bubbles: true, composed: true }));
   }
 
   #changed(state: Readonly<State>, before: Readonly<State>): void {
     if (state.theme !== before.theme) this.setAttribute('theme', state.theme);
+    this.message = '';
+    if (state.lab !== before.lab) this.problem = '';
     if (state.lab !== before.lab && this.#started) void this.#open();
-    if (this.hash) this.#writeHash();
     this.dispatchEvent(new CustomEvent('statechange', { detail: state, bubbles: true, composed: true }));
     this.requestUpdate();
   }
 
-  #bindHash(): void {
-    if (this.#bound) return;
-    this.#bound = true;
-    const read = () => this.store.set(fromHash(location.hash));
-    addEventListener('hashchange', read);
-    this.#ends.push(() => {
-      removeEventListener('hashchange', read);
-      clearTimeout(this.#pending);
-      this.#bound = false;
-    });
-    read();
-  }
-
-  /** Browsers allow about a hundred changes of the address in half a minute, so it is written only after a pause. */
-  #writeHash(): void {
-    clearTimeout(this.#pending);
-    this.#pending = window.setTimeout(() => history.replaceState(history.state, '', this.shareUrl()), 250);
-  }
-
   /** The URL of this state. */
   shareUrl(): string {
-    return `${location.href.replace(/#.*$/, '')}#${toHash(this.state)}`;
+    return urlOf(this.state);
   }
 
   async #share(): Promise<void> {
@@ -188,11 +203,6 @@ export class ProbustExplorer extends LitElement {
     } catch {
       this.message = `Copy this link: ${this.shareUrl()}`;
     }
-  }
-
-  #failed(error: unknown): void {
-    const { message, hint } = (error ?? {}) as { message?: string; hint?: string };
-    this.message = [message ?? String(error), hint].filter(Boolean).join('. ');
   }
 
   #turnTheme(): void {
@@ -262,10 +272,10 @@ export class ProbustExplorer extends LitElement {
     return html`
       ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
       <p role="status">${this.message}</p>
+      ${this.problem ? html`<p role="alert">${this.problem}</p>` : nothing}
       <div
         id="lab"
-        @error=${(event: CustomEvent<unknown>) => this.#failed(event.detail)}
-        @ready=${() => (this.message = '')}
+        @problem=${({ detail }: CustomEvent<unknown>) => (this.problem = detail === null ? '' : messageOf(detail))}
         role=${this.embed ? nothing : 'tabpanel'}
         aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}
       >

@@ -14,9 +14,17 @@ export class Engine {
 
   /** Workers start on first use, so that the second does not slow down the first answer. */
   async probust(side: Side): Promise<Probust> {
-    const probust = await (this.#leases[side] ??= this.#take(side)).probust;
-    this.estimators = probust.estimators;
-    return probust;
+    const lease = (this.#leases[side] ??= this.#take(side));
+    try {
+      const probust = await lease.probust;
+      this.estimators = probust.estimators;
+      return probust;
+    } catch (error) {
+      // The next request tries again.
+      if (this.#leases[side] === lease) delete this.#leases[side];
+      lease.release();
+      throw error;
+    }
   }
 
   #take(side: Side): Lease {

@@ -31,6 +31,9 @@ export async function within<T>(
 
 type Job = (signal: AbortSignal) => Promise<void>;
 
+/** Told how each job ended, unless it was aborted: with an error, or without one. */
+export type Settled = (error?: unknown) => void;
+
 /** Whether the error comes from an abort or a disposal, which need not be reported. */
 export const isAborted = (error: unknown): boolean => {
   const code = (error as { code?: string } | null)?.code;
@@ -41,19 +44,22 @@ export const isAborted = (error: unknown): boolean => {
 export class Replacing {
   #controller: AbortController | undefined;
 
-  constructor(private readonly failed: (error: unknown) => void) {}
+  constructor(private readonly settled: Settled) {}
 
   run(job: Job): void {
-    this.stop();
+    this.#controller?.abort();
     const controller = (this.#controller = new AbortController());
-    job(controller.signal).catch((error: unknown) => {
-      if (!controller.signal.aborted && !isAborted(error)) this.failed(error);
-    });
+    const end = (error?: unknown) => {
+      if (!controller.signal.aborted && !isAborted(error)) this.settled(error);
+    };
+    job(controller.signal).then(() => end(), end);
   }
 
+  /** Also forgets the error of the last job. */
   stop(): void {
     this.#controller?.abort();
     this.#controller = undefined;
+    this.settled();
   }
 }
 
@@ -66,7 +72,7 @@ export class Newest {
   #waiting: Job | undefined;
   #running = false;
 
-  constructor(private readonly failed: (error: unknown) => void) {}
+  constructor(private readonly settled: Settled) {}
 
   run(job: Job): void {
     this.#waiting = job;
@@ -87,8 +93,9 @@ export class Newest {
       this.#waiting = undefined;
       try {
         await job(signal);
+        if (!signal.aborted) this.settled();
       } catch (error) {
-        if (!signal.aborted && !isAborted(error)) this.failed(error);
+        if (!signal.aborted && !isAborted(error)) this.settled(error);
       }
     }
     this.#running = false;

@@ -42,6 +42,10 @@ export const sliderFromZero = (slide: Slide) =>
     set: (value) => slide.set(value <= slide.low ? 0 : value),
   });
 
+/** Units of sigma: in the plane, and of images. */
+export const dataUnit = 'units of the data';
+export const pixelUnit = 'shares of the pixels’ range';
+
 /** The slider of sigma, the scale of the noise. */
 export const sigmaSlider = (slide: Omit<Slide, 'label' | 'format'>) =>
   slider({ ...slide, label: 'Noise, sigma', format: (sigma) => sigma.toFixed(sigma < 0.1 ? 3 : 2) });

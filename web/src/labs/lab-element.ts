@@ -47,6 +47,8 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
   #listened: Engine | undefined;
   #unsubscribe: (() => void) | undefined;
   #palette: Palette | undefined;
+  /** The errors of work that has not succeeded since. */
+  readonly #errors = new Map<unknown, unknown>();
   #scheme: MediaQueryList | undefined;
 
   constructor() {
@@ -72,7 +74,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
         this.requestUpdate();
         this.answered();
       },
-      failed: (error) => this.failed(error),
+      settled: (work, error) => this.settled(work, error),
     }));
   }
 
@@ -137,8 +139,15 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     this.session.stateChanged(state, before);
   }
 
-  protected failed(error: unknown): void {
-    this.report('error', error);
+  /** The work ended, with an error or without one. The explorer shows the newest error whose work has not succeeded since. */
+  protected settled(work: unknown, error?: unknown): void {
+    const known = this.#errors.delete(work);
+    if (error === undefined && !known) return;
+    if (error !== undefined) {
+      this.#errors.set(work, error);
+      this.report('error', error);
+    }
+    this.dispatchEvent(new CustomEvent('problem', { detail: [...this.#errors.values()].at(-1) ?? null, bubbles: true }));
   }
 
   /** Dispatches an event to the page; it bubbles out of all shadow roots. */

@@ -2,7 +2,7 @@
 // A lab without its user interface: what the sessions of both labs share. They hold the network, send requests and keep answers.
 import type { EstimatorInfo, Model } from 'probust';
 import type { Engine } from '../engine/engine.js';
-import { Newest, pause, Replacing } from '../engine/latest.js';
+import { isAborted, Newest, pause, Replacing } from '../engine/latest.js';
 import { isVisible, type State } from '../state/state.js';
 
 /** An answer, and the key of its request. */
@@ -17,7 +17,8 @@ export type Answers<Values> = { [K in keyof Values]?: Kept<Values[K]> };
 export interface SessionCallbacks {
   /** There is something new to show. */
   changed(): void;
-  failed(error: unknown): void;
+  /** A kind of work ended, with an error or without one. */
+  settled(work: object, error?: unknown): void;
 }
 
 /** A network in the quick worker, and in the patient one as soon as that one needs it. */
@@ -39,8 +40,15 @@ export class Network {
   }
 }
 
+/** The browser does not say why it cannot fetch something. */
+function unfetched(url: string | URL, cause: unknown): never {
+  if (isAborted(cause)) throw cause;
+  const advice = 'Check the address and your connection. Its server must allow other sites to read it.';
+  throw new Error(`The model at ${url} cannot be fetched. ${advice}`, { cause });
+}
+
 export async function bytesOf(url: string | URL, signal: AbortSignal): Promise<Uint8Array> {
-  const response = await fetch(url, { signal });
+  const response = await fetch(url, { signal }).catch((error: unknown) => unfetched(url, error));
   if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -80,11 +88,13 @@ export abstract class LabSession<Values extends object, Callbacks extends Sessio
   }
 
   protected replacing(): Replacing {
-    return new Replacing((error) => this.callbacks.failed(error));
+    const work = new Replacing((error) => this.callbacks.settled(work, error));
+    return work;
   }
 
   protected newest(): Newest {
-    return new Newest((error) => this.callbacks.failed(error));
+    const work = new Newest((error) => this.callbacks.settled(work, error));
+    return work;
   }
 
   protected keep<K extends keyof Values>(name: K, key: string, value: Values[K]): void {

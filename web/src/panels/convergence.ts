@@ -36,9 +36,9 @@ export function convergenceFigure({ families }: Convergence, hovered: string | u
     `Error against cost for ${families.map(({ name }) => name).join(', ')}`,
     svg`${families.map(({ name, runs }, i) => {
       const quiet = hovered !== undefined && hovered.split(':')[0] !== name;
-      return svg`<g style="opacity: ${quiet ? 0.15 : 1}; color: ${lineColour(i)}">
-        ${runs.flatMap(({ cost, errors }) => errors.map((error) => svg`<circle cx=${x(cost)} cy=${y(error)} r="2" style="fill: currentColor; opacity: 0.3"></circle>`))}
-        <path d=${drawn(runs) ?? ''} style="stroke: currentColor; stroke-width: 2; stroke-dasharray: ${dashOf(i)}"></path>
+      return svg`<g .style="opacity: ${quiet ? 0.15 : 1}; color: ${lineColour(i)}">
+        ${runs.flatMap(({ cost, errors }) => errors.map((error) => svg`<circle cx=${x(cost)} cy=${y(error)} r="2" .style=${'fill: currentColor; opacity: 0.3'}></circle>`))}
+        <path d=${drawn(runs) ?? ''} .style="stroke: currentColor; stroke-width: 2; stroke-dasharray: ${dashOf(i)}"></path>
       </g>`;
     })}`,
   );

@@ -25,7 +25,7 @@ function cell(view: CorrelationView, classes: number[], i: number, j: number, si
   const [x, y] = [left + j * side, 24 + i * side];
   return svg`<g @pointerenter=${() => onRival(classes[i])} @pointerleave=${() => onRival(undefined)}>
     <rect x=${x + 1} y=${y + 1} width=${side - 2} height=${side - 2} rx="4"
-      style="fill: color-mix(in srgb, ${colour} ${Math.round(Math.abs(value) * 62)}%, var(--paper)); stroke: ${lit ? 'var(--ink)' : 'transparent'}; stroke-width: 2"></rect>
+      .style="fill: color-mix(in srgb, ${colour} ${Math.round(Math.abs(value) * 62)}%, var(--paper)); stroke: ${lit ? 'var(--ink)' : 'transparent'}; stroke-width: 2"></rect>
     <text class="strong" x=${x + side / 2} y=${y + side / 2} text-anchor="middle">${value.toFixed(2)}</text>
     ${i === j || side < 34 ? '' : svg`<text class="strong" x=${x + side / 2} y=${y + side / 2 + 15} text-anchor="middle">${angle}°</text>`}
   </g>`;
@@ -40,7 +40,7 @@ function bar(view: CorrelationView, classes: number[], i: number, side: number, 
   const y = top + i * side + side / 2;
   return svg`<g @pointerenter=${() => onRival(classes[i])} @pointerleave=${() => onRival(undefined)}>
     <rect x=${from} y=${y - 9} width=${Math.max(1, long)} height="18" rx="3"
-      style="fill: ${classColour(classes[i]!)}; stroke: ${rival === classes[i] ? 'var(--ink)' : 'none'}; stroke-width: 2"></rect>
+      .style="fill: ${classColour(classes[i]!)}; stroke: ${rival === classes[i] ? 'var(--ink)' : 'none'}; stroke-width: 2"></rect>
     <text class="strong" x=${from + long + 6} y=${y + 4}>${z.toFixed(2)}</text>
   </g>`;
 }

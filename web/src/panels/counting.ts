@@ -29,7 +29,7 @@ interface Bar {
 const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
   { name: 'union bound', note: 'the sum over the rivals: overlaps count twice', value: union },
   { name: 'independent product', note: 'ignores that the rivals share the noise', value: product },
-  { name: 'mv-sigmoid', note: 'a closed formula in z alone', value: sigmoid.pFail ?? NaN },
+  { name: 'taylor_mvs', note: 'mv-sigmoid: a closed formula in z alone', value: sigmoid.pFail ?? NaN },
   { name: 'normal CDF', note: 'from z and R: overlaps count once', value: normal.pFail ?? NaN },
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];
@@ -47,9 +47,9 @@ export function countingFigure(counted: Counted) {
 ${bars.map(({ name, note, value }, i) => {
   const y = i * rowHeight;
   const strong = i === bars.length - 1;
-  return svg`<text class="strong" x="0" y=${y + 12}>${name}<tspan dx="8" style="fill: var(--muted)">${note}</tspan></text>
-        <rect x="0" y=${y + 17} width=${Math.max(1, x(value) || 0)} height="10" rx="2" style="fill: ${strong ? 'var(--ink)' : 'var(--accent)'}; opacity: ${strong ? 1 : 0.75}"></rect>
-        <line x1=${x(truth)} x2=${x(truth)} y1=${y + 15} y2=${y + 29} style="stroke: var(--ink); stroke-width: 2"></line>
+  return svg`<text class="strong" x="0" y=${y + 12}>${name}<tspan dx="8" .style=${'fill: var(--muted)'}>${note}</tspan></text>
+        <rect x="0" y=${y + 17} width=${Math.max(1, x(value) || 0)} height="10" rx="2" .style="fill: ${strong ? 'var(--ink)' : 'var(--accent)'}; opacity: ${strong ? 1 : 0.75}"></rect>
+        <line x1=${x(truth)} x2=${x(truth)} y1=${y + 15} y2=${y + 29} .style=${'stroke: var(--ink); stroke-width: 2'}></line>
         <text class="strong" x=${labelAt(x(value) || 0, x(truth)) + 6} y=${y + 27}>${percent(value)}</text>`;
 })}
   </svg>`;

@@ -20,6 +20,8 @@ export interface Curves {
 
 interface CurvesView {
   curves: Curves;
+  /** The unit of sigma. */
+  unit: string;
   sigma: number;
   /** Whether to draw 1 - p on a logarithmic axis. */
   failure: boolean;
@@ -55,7 +57,7 @@ function paths({ curves, failure }: CurvesView, x: (sigma: number) => number, y:
 }
 
 function curvesFigure(view: CurvesView) {
-  const { curves, sigma, hovered, failure } = view;
+  const { curves, sigma, hovered, failure, unit } = view;
   const x = scaleLog([curves.sigmas[0]!, curves.sigmas.at(-1)!], inner.x);
   const vertical = verticalAxis(failure);
   const { drawn, band } = paths(view, x, vertical.scale);
@@ -67,18 +69,18 @@ function curvesFigure(view: CurvesView) {
     (tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01,
   );
   return chart(
-    { scale: x, ticks, format: tidy, label: 'sigma, in units of the data' },
+    { scale: x, ticks, format: tidy, label: `sigma, in ${unit}` },
     vertical,
     `${failure ? 'Probability that the answer changes' : 'Probability that the answer is kept'} against sigma, for ${forms.length} estimators`,
     svg`
-      ${banded ? svg`<path d=${band(curves.byEstimator.get(banded)!) ?? ''} style="fill: var(--muted); opacity: 0.16"></path>` : nothing}
+      ${banded ? svg`<path d=${band(curves.byEstimator.get(banded)!) ?? ''} .style=${'fill: var(--muted); opacity: 0.16'}></path>` : nothing}
       ${others.map((form, i) => {
         const opacity = hovered === undefined ? 0.85 : hovered === form ? 1 : 0.15;
         return svg`<path d=${drawn(curves.byEstimator.get(form)!) ?? ''}
-          style="stroke: ${lineColour(i)}; stroke-width: ${hovered === form ? 3 : 1.6}; opacity: ${opacity}; stroke-dasharray: ${dashOf(i)}"></path>`;
+          .style="stroke: ${lineColour(i)}; stroke-width: ${hovered === form ? 3 : 1.6}; opacity: ${opacity}; stroke-dasharray: ${dashOf(i)}"></path>`;
       })}
-      <path d=${drawn(curves.byEstimator.get(truth!)!) ?? ''} style="stroke: var(--ink); stroke-width: 2.5"></path>
-      <line x1=${x(sigma)} x2=${x(sigma)} y1=${inner.y[0]} y2=${inner.y[1]} style="stroke: var(--ink); stroke-dasharray: 2 3"></line>`,
+      <path d=${drawn(curves.byEstimator.get(truth!)!) ?? ''} .style=${'stroke: var(--ink); stroke-width: 2.5'}></path>
+      <line x1=${x(sigma)} x2=${x(sigma)} y1=${inner.y[0]} y2=${inner.y[1]} .style=${'stroke: var(--ink); stroke-dasharray: 2 3'}></line>`,
   );
 }
 
@@ -103,6 +105,8 @@ const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
 
 export interface CurvesPanelView {
   curves: Curves | undefined;
+  /** The unit of sigma. */
+  unit: string;
   stale: boolean;
   entries: readonly LegendEntry[];
   sigma: number;
@@ -112,14 +116,14 @@ export interface CurvesPanelView {
   onHover(form: string | undefined): void;
 }
 
-export const curvesPanel = ({ curves, stale, entries, sigma, failure, hovered, onFailure, onHover }: CurvesPanelView) =>
+export const curvesPanel = ({ curves, unit, stale, entries, sigma, failure, hovered, onFailure, onHover }: CurvesPanelView) =>
   panel({
     id: 'curves',
     title: 'p against sigma',
     words:
       'Every estimator at every scale of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
     figure: guard([curves, sigma, failure, hovered], () =>
-      curves ? curvesFigure({ curves, sigma, failure, hovered }) : waiting,
+      curves ? curvesFigure({ curves, unit, sigma, failure, hovered }) : waiting,
     ),
     stale,
     controls: html`${legend(entries, hovered, onHover)}

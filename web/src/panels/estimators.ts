@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { EstimatorInfo, Row } from 'probust';
 import { codecs } from '../state/state.js';
-import { describe, kindOf, marks, nameOf, percentOf, reasonOf } from './words.js';
+import { describe, kindOf, marks, nameOf, passes, percentOf, reasonOf } from './words.js';
 
 interface EstimatorList {
   /** All estimators there are. */
@@ -36,11 +36,11 @@ function strip(row: Row, at: (p: number) => number, truth: number | null | undef
   const { p, ciLow, ciHigh } = row;
   const whisker =
     ciLow !== null && ciHigh !== null
-      ? html`<i class="whisker" style="left: ${at(ciLow)}%; width: ${at(ciHigh) - at(ciLow)}%"></i>`
+      ? html`<i class="whisker" .style="left: ${at(ciLow)}%; width: ${at(ciHigh) - at(ciLow)}%"></i>`
       : nothing;
-  const line = typeof truth === 'number' ? html`<i class="truth" style="left: ${at(truth)}%"></i>` : nothing;
+  const line = typeof truth === 'number' ? html`<i class="truth" .style="left: ${at(truth)}%"></i>` : nothing;
   return html`<span class="strip" aria-hidden="true">
-    ${line}${whisker}${p === null ? nothing : html`<i class="dot" style="left: ${at(p)}%"></i>`}
+    ${line}${whisker}${p === null ? nothing : html`<i class="dot" .style="left: ${at(p)}%"></i>`}
   </span>`;
 }
 
@@ -54,8 +54,8 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
   const description = describe(form, list.known);
   const spoken = [
     `${name} ${detail}: ${percentOf(row)}, ${marks[kind].words}`,
-    error === undefined ? '' : `, off by ${(100 * error).toFixed(1)} points`,
-    `, cost ${cost} passes. ${description} ${reason}`,
+    error === undefined ? '' : `, ${kind === 'confidence' ? 'differs from p' : 'off'} by ${(100 * error).toFixed(1)} points`,
+    `, cost ${passes(cost)}. ${description} ${reason}`,
   ].join('');
   return html`<li data-form=${form} data-value=${row.p ?? ''}>
     <button

@@ -35,7 +35,7 @@ export const legend = (
             x2="22"
             y1="4"
             y2="4"
-            style="stroke: ${colour}; stroke-width: 2.5; stroke-dasharray: ${line === undefined ? 'none' : dashOf(line)}"
+            .style="stroke: ${colour}; stroke-width: 2.5; stroke-dasharray: ${line === undefined ? 'none' : dashOf(line)}"
           ></line></svg
         >${name}</span
       >`;

@@ -13,14 +13,29 @@ export const saveText = (text: string, name: string, type: string): void => save
 
 const drawn = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family', 'font-weight'];
 
+/** Documents without a window load no images, so that the page's content security policy does not matter. */
+const inert = document.implementation.createHTMLDocument();
+
+/** An SVG image with the pixels of the canvas that `from` shows. */
+function imageOf(from: SVGForeignObjectElement): SVGImageElement {
+  const image = inert.createElementNS('http://www.w3.org/2000/svg', 'image');
+  for (const name of ['x', 'y', 'width', 'height']) image.setAttribute(name, from.getAttribute(name)!);
+  image.setAttribute('preserveAspectRatio', 'none');
+  image.style.imageRendering = 'pixelated';
+  image.setAttribute('href', from.firstElementChild!.shadowRoot!.querySelector('canvas')!.toDataURL());
+  return image;
+}
+
 /** A standalone SVG, into which the computed styles are written. */
 function svgText(figure: SVGSVGElement): string {
-  const copy = figure.cloneNode(true) as SVGSVGElement;
+  const copy = inert.importNode(figure, true);
   const from = [figure, ...figure.querySelectorAll<SVGElement>('*')];
   [copy, ...copy.querySelectorAll<SVGElement>('*')].forEach((element, i) => {
     const style = getComputedStyle(from[i]!);
     for (const name of drawn) element.style.setProperty(name, style.getPropertyValue(name));
   });
+  const canvases = figure.querySelectorAll('foreignObject');
+  copy.querySelectorAll('foreignObject').forEach((each, i) => each.replaceWith(imageOf(canvases[i]!)));
   const { width, height } = figure.viewBox.baseVal;
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   copy.setAttribute('width', String(width));

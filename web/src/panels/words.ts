@@ -3,18 +3,20 @@
 import type { EstimatorInfo, Row } from 'probust';
 
 /** How reliable a number is. */
-type Kind = 'exact' | 'analytical' | 'sampled' | 'invalid';
+type Kind = 'exact' | 'analytical' | 'sampled' | 'confidence' | 'invalid';
 
 export const marks: Record<Kind, { sign: string; words: string }> = {
   exact: { sign: '=', words: 'exact to rounding' },
   analytical: { sign: '≈', words: 'analytical approximation' },
   sampled: { sign: '±', words: 'sampled, with a 95 % interval' },
+  confidence: { sign: '○', words: 'confidence, not an estimate of p' },
   invalid: { sign: '∅', words: 'not valid here' },
 };
 
 export function kindOf({ p, ciLow, estimator }: Row): Kind {
   if (p === null) return 'invalid';
   if (estimator.startsWith('quadrature')) return 'exact';
+  if (estimator.startsWith('softmax')) return 'confidence';
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
@@ -44,20 +46,27 @@ export function describe(form: string, estimators: readonly EstimatorInfo[]): st
 /** The estimator's name, and separately its number of copies. */
 export const nameOf = (form: string): { name: string; detail: string } => {
   const [name, ...rest] = form.split(':');
-  return { name: name!.replace('_mvs', ' (mv-sigmoid)'), detail: name === 'softmax' ? '' : rest.join(':') };
+  return { name: name!, detail: name === 'softmax' ? '' : rest.join(':') };
 };
 
-/** A share in percent, with more digits near 0 and 1. */
+/** "1 pass", "2 passes". */
+export const passes = (count: number): string => `${count} ${count === 1 ? 'pass' : 'passes'}`;
+
+/** A share in percent, with more digits near 0 and 1. A share and its complement add up to 100 % as shown. */
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {
   if (share === null || Number.isNaN(share)) return '–';
   const small = Math.min(share, rest);
   if (small > 0 && small < 1e-6) return share > 0.5 ? '> 99.9999 %' : `${(100 * share).toExponential(1)} %`;
   const digits = small >= 0.001 || small <= 0 ? 1 : Math.ceil(-Math.log10(small)) - 1;
-  return `${(100 * share).toFixed(Math.min(4, digits))} %`;
+  const shown = Number((100 * small).toFixed(Math.min(4, digits)));
+  return `${(share > rest ? 100 - shown : shown).toFixed(Math.min(4, digits))} %`;
 }
 
 /** p in percent, never rounded to 0 or 100 % if it is neither. */
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
+
+/** 1 - p in percent. */
+export const failurePercentOf = ({ p, pFail }: Row): string => percent(pFail, p ?? undefined);
 
 /** A number with this many significant digits, and no trailing zeros. */
 export const tidy = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));

@@ -5,7 +5,7 @@ import { percentOf } from '../../panels/words.js';
 import { layouts, type Layout, type State } from '../../state/state.js';
 import { plainPanel } from '../../panels/panel.js';
 import type { Store } from '../../state/store.js';
-import { sigmaSlider } from '../controls.js';
+import { pixelUnit, sigmaSlider } from '../controls.js';
 import type { FigureParts } from './figures.js';
 import { label } from './number.js';
 import { blank, encode, inverted, shapeWords, type Picture } from './picture.js';
@@ -16,7 +16,7 @@ export const sigmaBar = (store: Store) => {
   const { imageSigma, imageClip, imageCopies } = store.state;
   return html`<div class="sigma">
     ${sigmaSlider({
-      unit: 'of the pixels’ range',
+      unit: pixelUnit,
       low: 0.01,
       high: 1,
       value: imageSigma,

@@ -9,13 +9,15 @@ import { panel, plainPanel, waiting } from '../../panels/panel.js';
 import { csvOf } from '../../panels/save.js';
 import { averageCase } from '../../panels/sources.js';
 import { tidy } from '../../panels/words.js';
+import { pixelUnit } from '../controls.js';
 import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
 import type { Plane } from './answers.js';
 import { previewStrip } from './copies.js';
 import { label } from './number.js';
 import { boundaryPath, paintDirection, paintPlane, planeNames } from './paint.js';
-import { toImageData, urlOf, type Picture } from './picture.js';
+import { toImageData, type Picture } from './picture.js';
+import './pixels.js';
 import type { ImageValues } from './session.js';
 import type { Ui } from './ui.js';
 
@@ -46,11 +48,14 @@ export function previewsPanel({ store, answers, picture }: FigureParts) {
 const picturesWidth = 380;
 const side = 182;
 
+/** Pixels inside an SVG. A data URL would need a content security policy that allows it. */
+const pixels = (image: ImageData, x: number, y: number, width: number) => svg`
+  <foreignObject x=${x} y=${y} width=${width} height=${(width * image.height) / image.width}><probust-pixels .image=${image}></probust-pixels></foreignObject>`;
+
 const framed = (image: ImageData, x: number, title: string) => svg`
   <text class="strong" x=${x} y="14">${title}</text>
-  <image x=${x} y="22" width=${side} height=${(side * image.height) / image.width} href=${urlOf(image)}
-    preserveAspectRatio="none" style="image-rendering: pixelated"></image>
-  <rect x=${x} y="22" width=${side} height=${(side * image.height) / image.width} style="fill: none; stroke: var(--line)"></rect>`;
+  ${pixels(image, x, 22, side)}
+  <rect x=${x} y="22" width=${side} height=${(side * image.height) / image.width} .style=${'fill: none; stroke: var(--line)'}></rect>`;
 
 const pair = (left: ReturnType<typeof svg>, right: ReturnType<typeof svg>, { height, width }: Picture, title: string) => svg`
   <svg class="chart" viewBox="0 0 ${picturesWidth} ${26 + (side * height) / width}" role="img" aria-label=${title}>${left}${right}</svg>`;
@@ -124,8 +129,8 @@ function planeCopies({ copies, predicted, slice }: Plane, target: number, palett
   return Array.from(predicted, (of, i) => {
     const [x, y] = [at(copies[2 * i]!), planeSize - at(copies[2 * i + 1]!)];
     return of === target
-      ? svg`<circle cx=${x} cy=${y} r="2.6" style="fill: ${colour(palette.ink, 0.5)}; stroke: none"></circle>`
-      : svg`<circle cx=${x} cy=${y} r="3.6" style="fill: var(--paper); stroke: var(--ink); stroke-width: 1.6"></circle>`;
+      ? svg`<circle cx=${x} cy=${y} r="2.6" .style="fill: ${colour(palette.ink, 0.5)}; stroke: none"></circle>`
+      : svg`<circle cx=${x} cy=${y} r="3.6" .style=${'fill: var(--paper); stroke: var(--ink); stroke-width: 1.6'}></circle>`;
   });
 }
 
@@ -134,19 +139,19 @@ function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: P
   const middle = planeSize / 2;
   const way = (colour: string, width: number) =>
     step &&
-    svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} style="stroke: ${colour}; stroke-width: ${width}"></line>`;
+    svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} .style="stroke: ${colour}; stroke-width: ${width}"></line>`;
   return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize}" role="img"
       aria-label="Decision regions on a plane through the image, with the noisy copies projected onto it">
-    <image width=${planeSize} height=${planeSize} href=${urlOf(paintPlane(slice, planeSize, palette))}></image>
-    <path d=${boundaryPath(slice, planeSize)} style="stroke: var(--ink); stroke-width: 1.5; fill: none"></path>
+    ${pixels(paintPlane(slice, planeSize, palette), 0, 0, planeSize)}
+    <path d=${boundaryPath(slice, planeSize)} .style=${'stroke: var(--ink); stroke-width: 1.5; fill: none'}></path>
     ${planeCopies({ slice, step, ...rest }, target, palette)}
     ${planeNames(slice, planeSize).map(
       ({ of, x: left, y: top }) =>
         svg`<text class="strong place" x=${left} y=${top + 6} text-anchor="middle">${label(of)}</text>`,
     )}
     ${way('var(--paper)', 5)} ${way('var(--ink)', 2.25)}
-    <circle cx=${middle} cy=${middle} r="6" style="fill: var(--accent); stroke: var(--paper); stroke-width: 2"></circle>
-    <rect x="0.5" y="0.5" width=${planeSize - 1} height=${planeSize - 1} style="fill: none; stroke: var(--muted)"></rect>
+    <circle cx=${middle} cy=${middle} r="6" .style=${'fill: var(--accent); stroke: var(--paper); stroke-width: 2'}></circle>
+    <rect x="0.5" y="0.5" width=${planeSize - 1} height=${planeSize - 1} .style=${'fill: none; stroke: var(--muted)'}></rect>
   </svg>`;
 }
 
@@ -186,7 +191,7 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
   return sweepPanel({
-    ...{ curves: curves?.value, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
+    ...{ curves: curves?.value, unit: pixelUnit, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
     onFailure: (failure) => store.set({ failure }),
     onHover: (form) => point({ form }),
   });

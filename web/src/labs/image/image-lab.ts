@@ -5,7 +5,7 @@ import { guard } from 'lit/directives/guard.js';
 import { isAborted } from '../../engine/latest.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panelStyles } from '../../panels/panel.js';
-import { initial } from '../../state/state.js';
+import { initial, type State } from '../../state/state.js';
 import { sharedStyles } from '../../style/shared.js';
 import { LabElement } from '../lab-element.js';
 import type { SessionCallbacks } from '../lab-session.js';
@@ -22,7 +22,6 @@ import { layoutStyles } from './styles.js';
 import type { Ui } from './ui.js';
 
 class ImageLab extends LabElement<Ui, ImageSession> {
-  static override properties = { message: { state: true } };
   static override styles = [
     sharedStyles,
     panelStyles,
@@ -34,12 +33,8 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     layoutStyles,
   ];
 
-  /** An error message for users. */
-  declare message: string;
-
   constructor() {
     super();
-    this.message = '';
     this.ui = { form: undefined, rival: undefined, erase: false, over: false };
   }
 
@@ -48,14 +43,13 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     return new ImageSession(this.engine, () => this.state, { ...callbacks, loaded });
   }
 
-  protected override failed(error: unknown): void {
-    if (isAborted(error)) return;
-    this.message = error instanceof Error ? error.message : String(error);
-    super.failed(error);
+  /** A file that was refused is forgotten with the next change. */
+  protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
+    this.settled('file');
+    super.stateChanged(state, before);
   }
 
   #loaded({ model }: Loaded, own: boolean): void {
-    this.message = '';
     this.point({ rival: undefined });
     if (own) this.store.set({ imageModel: 'own', ...plain, imageCopies: copiesFor(model.info) });
     this.report('ready', { model: this.state.imageModel });
@@ -68,12 +62,12 @@ class ImageLab extends LabElement<Ui, ImageSession> {
   }
 
   async #open(file: File): Promise<void> {
-    this.message = '';
+    this.settled('file');
     try {
       if (file.type.startsWith('image/')) this.store.set({ imagePixels: encode(await this.session.open(file)) });
       else await this.session.offer(new Uint8Array(await file.arrayBuffer()), file.name);
     } catch (error) {
-      this.failed(error);
+      if (!isAborted(error)) this.settled('file', error);
     }
   }
 
@@ -108,9 +102,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const parts = this.#figureParts();
     const opening: Opening = { store, session, onFile: (file) => void this.#open(file) };
     return html`<div class="stage">
-      ${this.ifVisible('model', () => modelBar(opening))}
-      ${this.message ? html`<p class="message" role="alert">${this.message}</p>` : nothing}
-      ${this.ifVisible('picture', () => this.#drawing(opening))}
+      ${this.ifVisible('model', () => modelBar(opening))} ${this.ifVisible('picture', () => this.#drawing(opening))}
       ${this.isVisible('picture') || this.isVisible('sigma') ? sigmaBar(store) : nothing}
       ${parts ? this.ifVisible('previews', () => previewsPanel(parts)) : nothing}
     </div>`;

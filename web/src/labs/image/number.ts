@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The value of p, what kind of number it is, and the other answers of the copies.
 import { css, html, nothing } from 'lit';
-import { styleMap } from 'lit/directives/style-map.js';
 import type { Row } from 'probust';
 import { classColour } from '../../draw/classes.js';
 import { kindOf, marks, percent, percentOf, reasonOf } from '../../panels/words.js';
@@ -67,13 +66,11 @@ const mostBars = 7;
 function bar({ of, share }: Share, view: BarsView, most: number) {
   const { quick, rival, onRival } = view;
   const kept = of === quick.row.target;
-  const style = {
-    width: `${Math.max(0.6, (100 * share) / most)}%`,
-    '--dot': classColour(of),
-    backgroundImage: patternOf(Math.max(0, of)),
-  };
-  const content = html`<b class="answer" style="--dot: ${classColour(of)}">${label(of)}</b>
-    <span class="track" aria-hidden="true"><i style=${styleMap(style)}></i></span>
+  const width = Math.max(0.6, (100 * share) / most);
+  const content = html`<b class="answer" .style="--dot: ${classColour(of)}">${label(of)}</b>
+    <span class="track" aria-hidden="true"
+      ><i .style="width: ${width}%; --dot: ${classColour(of)}; background-image: ${patternOf(Math.max(0, of))}"></i
+    ></span>
     <span class="value">${percent(share)}</span>
     <span class="small muted">${kept ? 'kept' : ''}</span>`;
   if (kept || of < 0 || !quick.linear)

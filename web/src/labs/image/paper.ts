@@ -134,7 +134,7 @@ class DrawingPaper extends LitElement {
         pen && picture
           ? html`<i
               class="pen ${this.down ? 'down' : ''}"
-              style="left: ${(100 * pen[0]) / picture.width}%; top: ${(100 * pen[1]) / picture.height}%"
+              .style="left: ${(100 * pen[0]) / picture.width}%; top: ${(100 * pen[1]) / picture.height}%"
             ></i>`
           : nothing
       }

@@ -109,13 +109,6 @@ export async function fromFile(file: Blob, shape: Shape): Promise<Picture> {
   return picture;
 }
 
-/** An image as a data URL, for use inside an SVG. */
-export function urlOf(image: ImageData): string {
-  const ctx = canvasOf(image.width, image.height);
-  ctx.putImageData(image, 0, 0);
-  return ctx.canvas.toDataURL();
-}
-
 // Encoding in links: the shape, and bytes in base64, with runs of zeros shortened, because a drawn digit is mostly black.
 
 function packed(bytes: Uint8Array): number[] {

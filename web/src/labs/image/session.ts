@@ -92,13 +92,19 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     this.#networkKey = network;
     this.loading.run(async (signal) => {
       const state = this.state();
-      const { imageModel } = state;
-      const bytes = imageModel === 'own' ? this.#own : await bytesOf(imageModel === 'digits' ? digitsUrl : imageModel, signal);
-      if (!bytes) throw new Refused('This link refers to a model file on its author’s machine. Drop that ONNX file here.');
+      const bytes = await this.#bytes(state.imageModel, signal);
       const found = await load(this.engine, 'quick', bytes, state);
       if (signal.aborted) found.model.dispose();
       else this.#use(found, bytes, state, false);
     });
+  }
+
+  async #bytes(name: string, signal: AbortSignal): Promise<Uint8Array> {
+    if (name !== 'own') return bytesOf(name === 'digits' ? digitsUrl : name, signal);
+    if (this.#own) return this.#own;
+    // The picture is part of the link.
+    this.#draw();
+    throw new Refused('This link refers to a model file on its author’s machine. Drop that ONNX file here.');
   }
 
   #use(found: Loaded, bytes: Uint8Array, preparation: Preparation, own: boolean): void {
@@ -117,12 +123,12 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     this.#draw();
   }
 
-  /** Makes the picture that the state names, in the network's shape. */
+  /** Makes the picture that the state names, in the network's shape if there is a network. */
   #draw(): void {
     this.#drawing.run(async (signal) => {
       const { loaded } = this;
-      if (!loaded) return;
-      const picture = fitted(decode(this.state().imagePixels) ?? (await this.#digit(signal)), loaded.shape);
+      const drawn = decode(this.state().imagePixels) ?? (await this.#digit(signal));
+      const picture = loaded ? fitted(drawn, loaded.shape) : drawn;
       if (signal.aborted || loaded !== this.loaded) return;
       this.picture = picture;
       this.version += 1;

@@ -20,14 +20,6 @@ export const layoutStyles = css`
     gap: 1rem;
     align-items: start;
   }
-  .message {
-    margin: 0;
-    padding: 0.6rem 0.8rem;
-    border-left: 4px solid var(--warm);
-    border-radius: 4px;
-    background: var(--soft);
-    overflow-wrap: anywhere;
-  }
   .engine {
     margin: 0 0 0.5rem;
   }
@@ -61,9 +53,6 @@ export const layoutStyles = css`
     stroke-width: 4px;
   }
   @container (max-width: 860px) {
-    .stage > .message {
-      order: 0;
-    }
     .stage > .pair {
       order: 1;
     }

@@ -9,9 +9,13 @@ import { noiseOf, type Noise } from './noise.js';
 
 export const cloudCount = 300;
 
-/** The true p: on a coarse grid for every frame, on a fine one when there is time. */
-const quickTruth = 'quadrature:64';
+/**
+ * The true p. The error of its grid is less than half of the last digit shown: for every frame, when there is time, and in the
+ * chart of errors, which begins at 1e-5.
+ */
+const quickTruth = 'quadrature:128';
 const fineTruth = 'quadrature:256';
+const finestTruth = 'quadrature:512';
 
 /** The parts of the state that a request about a point depends on. */
 export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
@@ -105,7 +109,7 @@ export async function* askConvergence(
   signal: AbortSignal,
 ): AsyncGenerator<Convergence> {
   const options = { ...noiseOf(asked), signal };
-  const [first] = await model.estimate(asked.x, { ...options, estimators: fineTruth });
+  const [first] = await model.estimate(asked.x, { ...options, estimators: finestTruth });
   const exact = first!.p!;
   const families = familyNames.map((name) => ({ name, runs: budgets.map(() => ({ cost: 0, errors: [] as number[] })) }));
   const estimators = familyNames.flatMap((name) => budgets.map((budget) => `${name}:${budget}`));

@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { classColour, colourCount, letter } from '../../draw/classes.js';
 import { activations, layers, type DataSet, type Layer, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
-import { sigmaSlider, slider, sliderFromZero } from '../controls.js';
+import { dataUnit, sigmaSlider, slider, sliderFromZero } from '../controls.js';
 import { pretrained } from './models.js';
 import { hasClassChoice, type Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
@@ -12,7 +12,7 @@ import type { Ui } from './ui.js';
 export const sigmaBar = (store: Store) =>
   html`<div class="sigma">
     ${sigmaSlider({
-      unit: 'units of the data',
+      unit: dataUnit,
       low: 0.02,
       high: 1.6,
       value: store.state.sigma,
@@ -169,7 +169,7 @@ export function ownPoints({ store, ui }: Chosen, setAdding: (of: number | undefi
         (_, of) =>
           html`<button
             class="chip"
-            style="--dot: ${classColour(of)}"
+            .style="--dot: ${classColour(of)}"
             aria-pressed=${ui.adding === of}
             @click=${() => setAdding(ui.adding === of ? undefined : of)}
           >

@@ -15,6 +15,7 @@ import { percentOf, tidy } from '../../panels/words.js';
 import type { Store } from '../../state/store.js';
 import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
+import { dataUnit } from '../controls.js';
 import { settings, shapeControls } from './controls.js';
 import { truthOf, type PlaneValues } from './session.js';
 import type { Ui } from './ui.js';
@@ -26,7 +27,7 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   return sweepPanel({
-    ...{ curves: curves?.value, stale: curves?.key !== key, sigma, failure, hovered: ui.form },
+    ...{ curves: curves?.value, unit: dataUnit, stale: curves?.key !== key, sigma, failure, hovered: ui.form },
     entries: forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 })),
     onFailure: (failure) => store.set({ failure }),
     onHover: (form) => point({ form }),
@@ -78,16 +79,19 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
 }
 
 export function countingPanel({ answers, key }: FigureParts) {
-  const { counted } = answers;
+  const stale = answers.counted?.key !== key;
+  // The truth is the one of the big number.
+  const truth = stale ? undefined : truthOf(answers);
+  const counted = answers.counted && { ...answers.counted.value, ...(truth && { truth }) };
   return panel({
     id: 'counting',
     title: 'Double counting',
     words:
       'The probability that the answer changes, computed in four ways from the same straight lines. Where the regions of two rivals overlap, a sum counts the noise twice.',
-    figure: guard([counted?.value], () => (counted ? countingFigure(counted.value) : waiting)),
-    stale: counted?.key !== key,
+    figure: guard([answers.counted?.value, truth], () => (counted ? countingFigure(counted) : waiting)),
+    stale,
     source: html`Section 3.2.3 of ${averageCase} (mv-sigmoid); Boole’s inequality.`,
-    csv: counted && (() => countingCsv(counted.value)),
+    csv: counted && (() => countingCsv(counted)),
   });
 }
 
@@ -128,7 +132,7 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
               @focus=${() => point({ rival })}
               @blur=${() => point({ rival: undefined })}
             >
-              <i class="dot" style="--dot: ${classColour(rival)}"></i>${letter(rival)}
+              <i class="dot" .style="--dot: ${classColour(rival)}"></i>${letter(rival)}
             </button>
           </th>
           <td>${tidy(linear.margins[row]!)}</td>

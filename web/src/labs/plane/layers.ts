@@ -89,10 +89,11 @@ export class PictureLayers {
     ctx.strokeStyle = css(palette.ink, 0.8);
     ctx.lineWidth = 1.5;
     ctx.stroke(regions.path);
-    for (const { of, x, y } of regions.names) drawLetter(ctx, toPixel(view, size, x, y), of, palette);
     if (scene.halves) drawHalfPlanes(ctx, size, view, scene.halves, palette);
     if (scene.cloud) drawCloud(ctx, size, view, scene.cloud, scene.target, palette);
     this.#lines(ctx, size, scene, palette);
+    // Over the lines, which would cross them.
+    for (const { of, x, y } of regions.names) drawLetter(ctx, toPixel(view, size, x, y), of, palette);
     if (scene.rings) drawRings(ctx, size, scene, palette);
     if (scene.arrow) drawArrow(ctx, size, view, at, scene.arrow, palette);
     for (const { name, at: ghost } of scene.ghosts) drawGhost(ctx, toPixel(view, size, ...ghost), name, palette);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The value of p, what kind of number it is, and the tinted share of the picture as a check.
+// The value of p, what kind of number it is, and 1 - p, which is tinted in the picture.
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { letter } from '../../draw/classes.js';
-import { kindOf, marks, percent, percentOf, reasonOf } from '../../panels/words.js';
+import { failurePercentOf, kindOf, marks, percentOf, reasonOf } from '../../panels/words.js';
 import { bigNumber, bigNumberStyles } from '../big-number.js';
 
 interface NumberView {
   truth: Row | undefined;
   stale: boolean;
-  /** The tinted share of the noise, which should be 1 - p. */
+  /** The sum over the cells that are tinted, which a test compares with 1 - p. */
   mass: number | undefined;
 }
 
@@ -33,8 +33,8 @@ export function numberView({ truth, stale, mass }: NumberView) {
       mass === undefined
         ? nothing
         : html`<p class="small mass" data-mass=${mass}>
-            <span class="swatch" aria-hidden="true"></span> The shaded share of the noise is <b>${percent(mass)}</b>, counted cell
-            by cell in the picture: 1 − p.
+            <span class="swatch" aria-hidden="true"></span> The shaded share of the noise is <b>${failurePercentOf(truth)}</b>: 1
+            − p.
           </p>`
     }
   `;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab's picture: regions, noise, and the point, which is moved with mouse, finger or arrow keys.
-import { css, html, LitElement } from 'lit';
+import { css, html, LitElement, nothing } from 'lit';
 import type { Palette } from '../../draw/palette.js';
-import { axes, inside, shapeTo, toData, toPixel, type Pair } from '../../draw/view.js';
+import { axes, inside, isInside, shapeTo, toData, toPixel, type Pair } from '../../draw/view.js';
 import { sharedStyles } from '../../style/shared.js';
 import { PictureLayers, type Scene } from './layers.js';
 
 /** Radius around a handle in which it can be grabbed, in pixels. */
 const gripReach = 12;
+
+/** Distance of the mark of a point outside the picture from its edge, in pixels. */
+const markMargin = 16;
 
 class PlanePicture extends LitElement {
   static override properties = { scene: { attribute: false }, palette: { attribute: false }, size: { state: true } };
@@ -39,6 +42,16 @@ class PlanePicture extends LitElement {
       }
       .handle:active {
         cursor: grabbing;
+      }
+      .handle.outside {
+        display: grid;
+        place-items: center;
+      }
+      .outside i {
+        width: 22px;
+        height: 22px;
+        background: var(--ink);
+        clip-path: polygon(0 10%, 100% 50%, 0 90%, 25% 50%);
       }
     `,
   ];
@@ -126,18 +139,32 @@ class PlanePicture extends LitElement {
     if (this.scene && this.palette && this.size > 0) this.#layers.draw(canvas, this.size, this.scene, this.palette);
   }
 
+  /** Where the handle is, and if the point is outside the picture, its direction in degrees. */
+  #place(): { at: Pair; outside: number | undefined } {
+    if (!this.scene) return { at: [0, 0], outside: undefined };
+    const [x, y] = toPixel(this.scene.view, this.size, ...this.scene.at);
+    if (isInside(this.scene.view, this.scene.at)) return { at: [x, y], outside: undefined };
+    const near = (value: number) => Math.min(this.size - markMargin, Math.max(markMargin, value));
+    const at: Pair = [near(x), near(y)];
+    return { at, outside: (Math.atan2(y - at[1], x - at[0]) * 180) / Math.PI };
+  }
+
   protected override render() {
-    const at = this.scene ? toPixel(this.scene.view, this.size, ...this.scene.at) : [0, 0];
+    const { at, outside } = this.#place();
+    const mark =
+      outside === undefined ? nothing : html`<i title="The point is outside the picture" .style="rotate: ${outside}deg"></i>`;
     return html`<canvas aria-hidden="true"></canvas>
       <div
-        class="handle"
+        class="handle ${outside === undefined ? '' : 'outside'}"
         role="application"
         aria-label=${this.scene?.label ?? 'The point'}
         aria-roledescription="movable point"
         tabindex="0"
-        style="left: ${at[0]}px; top: ${at[1]}px"
+        .style="left: ${at[0]}px; top: ${at[1]}px"
         @keydown=${(event: KeyboardEvent) => this.#key(event)}
-      ></div>`;
+      >
+        ${mark}
+      </div>`;
   }
 }
 

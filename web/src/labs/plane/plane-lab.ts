@@ -28,7 +28,7 @@ import {
 import { pretrained } from './models.js';
 import { numberStyles, numberView, spoken } from './number.js';
 import './picture.js';
-import { presetsPanel } from './presets-panel.js';
+import { chosenPair, presetsPanel } from './presets-panel.js';
 import { sceneOf } from './scene.js';
 import { PlaneSession, truthOf } from './session.js';
 import { layoutStyles } from './styles.js';
@@ -71,11 +71,13 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
       },
       progress: (done, planned) => this.report('progress', { done, planned }),
       changed: () => this.#trainerChanged(),
-      failed: (error) => this.failed(error),
+      settled: (error) => this.settled('training', error),
     }));
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
+    // What training needs may be there now.
+    this.settled('training');
     super.stateChanged(state, before);
     this.#train(this.#training, state, before);
   }
@@ -84,6 +86,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   #train(trainer: Trainer, state: Readonly<State>, before: Readonly<State> | undefined): void {
     if (state.model !== 'trained') {
       if (trainer.playing) trainer.pause();
+      if (before && state.model !== before.model) trainer.showData();
       return;
     }
     const fresh = (['data', 'classes', 'hidden', 'activation', 'trainSeed'] as const).some((key) => state[key] !== before?.[key]);
@@ -138,7 +141,6 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   #choosePretrained(model: string): void {
     this.point({ adding: undefined, preset: undefined });
     this.store.set({ model, ...pretrained[model]!.data });
-    this.#training.showData();
   }
 
   /** Pretrained networks cannot be trained further: training starts with new weights on their data. */
@@ -183,15 +185,21 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     const buttons = { reset: () => this.#reset(), play: () => this.#play() };
     return html`<div class="stage">
       ${this.ifVisible('training', () => this.#dataBars())}
-      ${this.ifVisible('picture', () => html`${picture} ${this.embed ? nothing : caption}`)}
+      ${this.ifVisible('picture', () => html`${chosenPair({ ...this.parts, show: this.#show })} ${picture} ${this.embed ? nothing : caption}`)}
       ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store) : nothing}
       ${this.ifVisible('training', () => trainingBar(store, this.#training, buttons))}
       ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
   }
 
+  get #shown(): Element | null {
+    return this.renderRoot.querySelector('probust-plane-picture');
+  }
+
+  readonly #show = (): void => this.#shown?.scrollIntoView({ block: 'center' });
+
   #savePicture(): void {
-    const canvas = this.renderRoot.querySelector('probust-plane-picture')?.shadowRoot?.querySelector('canvas');
+    const canvas = this.#shown?.shadowRoot?.querySelector('canvas');
     if (canvas) savePng(canvas, 'probust-picture.png');
   }
 
@@ -225,7 +233,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return html`<div class="panels">
       ${this.ifVisible('curves', () => curvesPanel(parts))} ${this.ifVisible('convergence', () => convergencePanel(parts))}
       ${this.ifVisible('correlation', () => correlationPanel(parts))} ${this.ifVisible('counting', () => countingPanel(parts))}
-      ${this.ifVisible('presets', () => presetsPanel(parts))}
+      ${this.ifVisible('presets', () => presetsPanel({ ...parts, show: this.#show }))}
       <div class="stack">
         ${this.ifVisible('shape', () => shapePanel(this.store))} ${this.ifVisible('training', () => trainingPanel(this.store))}
       </div>

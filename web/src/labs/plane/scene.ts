@@ -8,7 +8,7 @@ import { classAt, type Field } from '../../draw/field.js';
 import { linesOf, type Line } from '../../draw/lines.js';
 import type { Palette } from '../../draw/palette.js';
 import { paintTint, type Tint } from '../../draw/tint.js';
-import type { Ellipse, Pair } from '../../draw/view.js';
+import { isInside, type Ellipse, type Pair } from '../../draw/view.js';
 import type { Layer, State } from '../../state/state.js';
 import type { Answers } from '../lab-session.js';
 import { cloudCount, samplesOf, type Quick } from './answers.js';
@@ -108,7 +108,7 @@ export function sceneOf({ state, session, trainer, ui, palette, tint }: ScenePar
   return {
     ...{ view, field, at, target, rings: !blind, rival: ui.rival, coarse: trainer.playing },
     noise: ellipseOf(state),
-    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}, answer ${letter(target)}. Arrow keys move it; with shift, further.`,
+    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}${isInside(view, at) ? '' : ', outside the picture'}, answer ${letter(target)}. Arrow keys move it; with shift, further.`,
     tint: shows('tint') ? tintOf(tint, field, state, target, palette) : undefined,
     cloud: quick && copies ? copiesOf(quick, fresh, field, state, copiesFor(ui.form)) : undefined,
     data: state.show.includes('data') ? trainer.data : undefined,

@@ -81,7 +81,8 @@ export const layoutStyles = css`
     margin: 0 0 0.35rem;
   }
   @container (max-width: 860px) {
-    .stage > .own {
+    .stage > .own,
+    .stage > .pair {
       order: 0;
     }
     .stage > [part='picture'] {

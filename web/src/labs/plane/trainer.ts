@@ -12,7 +12,8 @@ interface TrainerCallbacks {
   progress(done: number, planned: number): void;
   /** Training started or ended, or the data changed. */
   changed(): void;
-  failed(error: unknown): void;
+  /** Training ended, with an error or without one. */
+  settled(error?: unknown): void;
 }
 
 const pointCount = 300;
@@ -54,15 +55,18 @@ export class Trainer {
 
   /** Makes the data for display, without training. */
   showData(): void {
-    this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.failed(error));
+    this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.settled(error));
   }
 
   async #showData(): Promise<void> {
-    const state = { ...this.state(), ...pretrained[this.state().model]?.data };
-    const of = JSON.stringify([state.data, state.classes, state.trainSeed, state.data === 'own' ? state.points : []]);
+    const { model } = this.state();
+    const state = { ...this.state(), ...pretrained[model]?.data };
+    const known = model === 'trained' || model in pretrained;
+    const of = JSON.stringify([known, state.data, state.classes, state.trainSeed, state.data === 'own' ? state.points : []]);
     if (of === this.#dataOf) return;
     this.#dataOf = of;
-    const data = await this.#make(state);
+    // Nobody knows what a network from elsewhere was trained on.
+    const data = known ? await this.#make(state) : undefined;
     if (of !== this.#dataOf) return;
     this.data = data;
     this.callbacks.changed();
@@ -70,7 +74,7 @@ export class Trainer {
 
   /** Trains until paused. */
   play(): void {
-    if (!trainable(this.state())) return this.callbacks.failed(new Error('Add points of two classes first.'));
+    if (!trainable(this.state())) return this.callbacks.settled(new Error('Add points of two classes first.'));
     void this.#loop(Infinity);
   }
 
@@ -135,8 +139,9 @@ export class Trainer {
     try {
       await before;
       if (!controller.signal.aborted) await work(controller.signal);
+      this.callbacks.settled();
     } catch (error) {
-      if (!isAborted(error)) this.callbacks.failed(error);
+      if (!isAborted(error)) this.callbacks.settled(error);
     }
     done();
     if (this.#controller !== controller) return;

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// Errors as text for users.
+
+/** What Chromium, Firefox and Safari say if a file cannot be loaded. */
+const unreachable = /failed to fetch|networkerror|load failed|module script failed|dynamically imported module/i;
+
+export function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return unreachable.test(text) ? 'A file cannot be loaded. Check your connection, then reload the page.' : text;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+// What the page shows, and that it shows the same thing everywhere.
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { dist, launch, problemsOf, serveStrictly, type Server } from './server.js';
+
+let browser: Browser;
+let server: Server;
+let page: Page;
+let problems: string[];
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launch(), serveStrictly(dist)]);
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
+  problems = problemsOf(page);
+});
+afterAll(async () => {
+  await browser?.close();
+  server?.close();
+});
+// The page preloads the other lab's script, which may not be used; and tests read pixels.
+const harmless = /preloaded using link preload|Multiple readback operations/;
+afterEach(() => expect(problems.splice(0).filter((each) => !harmless.test(each))).toEqual([]));
+
+/** Opens the page anew, and waits until everything on screen belongs to the state. */
+async function open(hash = ''): Promise<void> {
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/index.html#${hash}`);
+  await settled();
+}
+
+const until = (condition: () => boolean) => expect.poll(() => page.evaluate(condition), { timeout: 15_000 }).toBe(true);
+
+async function settled(): Promise<void> {
+  await page.waitForTimeout(60);
+  await until(() => {
+    const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('#lab > *')?.shadowRoot;
+    return !!lab?.querySelector('.estimators') && !!lab.querySelector('#curves svg') && !lab.querySelector('.stale');
+  });
+}
+
+describe('a strict content security policy', () => {
+  it('lets dots be where their values are', async () => {
+    await open();
+    const off = await page.evaluate(() => {
+      const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!.shadowRoot!;
+      const middle = (element: Element) => {
+        const { left, width } = element.getBoundingClientRect();
+        return left + width / 2;
+      };
+      const rows = [...lab.querySelectorAll<HTMLElement>('.estimators li')].map((row) => ({
+        value: Number(row.dataset.value),
+        at: middle(row.querySelector('.dot')!),
+        truth: middle(row.querySelector('.truth')!),
+      }));
+      const truth = Number(lab.querySelector('[data-p]')!.getAttribute('data-p'));
+      const far = rows.reduce((a, b) => (Math.abs(b.value - truth) > Math.abs(a.value - truth) ? b : a));
+      const scale = (far.at - far.truth) / (far.value - truth);
+      return { scale, off: Math.max(...rows.map((row) => Math.abs(row.at - row.truth - scale * (row.value - truth)))) };
+    });
+    expect(off.scale).toBeGreaterThan(100);
+    expect(off.off).toBeLessThan(2);
+  });
+
+  it('lets the image lab paint its pictures, and save them', async () => {
+    await open('lab=image');
+    const colours = () =>
+      page.locator('#boundary probust-pixels canvas').evaluateAll((all) =>
+        all.map((canvas) => {
+          const { width, height } = canvas as HTMLCanvasElement;
+          const { data } = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, width, height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }),
+      );
+    await expect.poll(async () => Math.min(...(await colours()), 1e9)).toBeGreaterThan(10);
+    const save = page.getByRole('button', { name: 'Save A slice through the image as SVG' });
+    const [download] = await Promise.all([page.waitForEvent('download'), save.click()]);
+    const svg = readFileSync((await download.path())!, 'utf8');
+    expect(svg).toMatch(/<image [^>]*href="data:image\/png/);
+    expect(svg).not.toContain('foreignObject');
+  });
+});
+
+/** The text of the first element in the lab that matches. */
+const text = async (selector: string): Promise<string> => (await page.locator(selector).first().textContent())!.trim();
+
+describe('numbers', () => {
+  it.each([
+    ['p in the middle', ''],
+    ['p near a half of the last digit', 'model=six&x=0.1,0.2&sigma=0.5'],
+    ['p close to 1', 'sigma=0.05'],
+    ['p very close to 1', 'model=moons&x=0,1.2&sigma=0.15'],
+  ])('agree: %s', async (_, hash) => {
+    await open(hash);
+    await page.locator('#counting svg').waitFor();
+    const [p, failure, counted] = [await text('.big'), await text('.mass b'), await text('#counting text.strong >> nth=-1')];
+    expect(counted).toBe(failure);
+    expect(await text('.boundary b >> nth=1')).toBe(p);
+    if (p.startsWith('>')) expect(parseFloat(failure)).toBeLessThan(1e-4);
+    else expect(parseFloat(p) + parseFloat(failure)).toBeCloseTo(100, 6);
+  });
+
+  it('are the same while the point moves and when it rests', async () => {
+    await open();
+    const rest = await text('.big');
+    await page.evaluate(() => {
+      const explorer = document.querySelector('probust-explorer') as unknown as {
+        state: { x: number[] };
+        shadowRoot: ShadowRoot;
+      };
+      const { x } = explorer.state;
+      explorer.state = { x: [0, 0] };
+      explorer.state = { x };
+      const found: string[] = [];
+      Object.assign(globalThis, { found });
+      const lab = explorer.shadowRoot.querySelector('probust-plane-lab')!.shadowRoot!;
+      const look = () => {
+        const big = lab.querySelector('.big:not(.stale)');
+        if (big && found.at(-1) !== big.textContent) found.push(big.textContent!);
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+    await page.waitForTimeout(800);
+    expect(await page.evaluate(() => (globalThis as unknown as { found: string[] }).found)).toEqual([rest]);
+  });
+});
+
+const change = (patch: object) =>
+  page.evaluate((patch) => Object.assign(document.querySelector('probust-explorer')!, { state: patch }), patch);
+const alerts = () => page.locator('[role=alert]').allTextContents();
+
+/** Lets requests for these files fail; the browser logs that. */
+async function offline(files: RegExp, work: () => Promise<void>): Promise<void> {
+  await page.route(files, (route) => route.abort());
+  await work();
+  await page.unroute(files);
+  problems.splice(0);
+}
+
+describe('an error', () => {
+  it('is shown once, in words, and only as long as it lasts', async () => {
+    await open();
+    await change({ estimators: ['tailor'] });
+    await expect.poll(alerts).toEqual([expect.stringContaining('tailor') as string]);
+    expect(await page.locator('[role=status]').allTextContents()).not.toContainEqual(expect.stringContaining('tailor'));
+    await change({ estimators: ['taylor'] });
+    await expect.poll(alerts).toEqual([]);
+
+    const { url } = server;
+    await offline(/nowhere/, async () => {
+      await change({ model: `${url}/nowhere.onnx` });
+      await expect.poll(alerts).toEqual([expect.stringMatching(/nowhere.onnx cannot be fetched. Check the address/) as string]);
+    });
+    await change({ model: 'six' });
+    await expect.poll(alerts).toEqual([]);
+  });
+
+  it('leaves the lab that is shown if another one cannot be loaded', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/index.html`);
+    await page.locator('[data-p]').waitFor();
+    await offline(/image-lab/, async () => {
+      await page.getByRole('tab', { name: 'Image lab' }).click();
+      await expect.poll(alerts).toEqual(['The Image lab cannot be loaded. Check your connection, then choose its tab again.']);
+    });
+    expect(await text('[role=tab][aria-selected=true]')).toBe('2-D lab');
+    expect(await page.locator('probust-plane-lab').count()).toBe(1);
+    await page.getByRole('tab', { name: 'Image lab' }).click();
+    await settled();
+    expect(await alerts()).toEqual([]);
+  });
+
+  it('of a link to a model file leaves the picture', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/index.html#lab=image&imageModel=own&imageDigit=3`);
+    await expect.poll(alerts).toEqual([expect.stringMatching(/Drop that ONNX file here/) as string]);
+    const bright = () =>
+      page.locator('probust-paper canvas').evaluate((canvas) => {
+        const { data } = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, 28, 28);
+        return data.filter((value, i) => i % 4 === 0 && value > 128).length;
+      });
+    await expect.poll(bright).toBeGreaterThan(20);
+  });
+});
+
+/** The picture in the 2-D lab. */
+const painted = () =>
+  page.locator('probust-plane-picture canvas').evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+
+describe('the picture', () => {
+  it('shows the data of a network that a page chooses', async () => {
+    await open('model=six&show=data&x=0.1,0.2');
+    await settled();
+    await page.waitForTimeout(300);
+    const expected = await painted();
+    await open('show=data&x=0.1,0.2');
+    await page.waitForTimeout(300);
+    await change({ model: 'six' });
+    await expect.poll(painted).toBe(expected);
+  });
+
+  it('comes into view when a pair of points is chosen', async () => {
+    await open();
+    await page.getByRole('group', { name: 'Same p' }).getByRole('button', { name: 'point 1' }).click();
+    const { y, height } = (await page.locator('probust-plane-picture').boundingBox())!;
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y + height).toBeLessThanOrEqual(900);
+    const pair = page.getByRole('group', { name: 'Points of the pair' });
+    await pair.getByRole('button', { name: 'point 2' }).click();
+    await expect.poll(() => page.locator('.handle').getAttribute('aria-label')).toContain('-0.78, -0.12');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await expect.poll(() => pair.count()).toBe(0);
+  });
+
+  it('says where a point outside it is', async () => {
+    await open('x=3,0.4');
+    const box = (await page.locator('probust-plane-picture').boundingBox())!;
+    const mark = (await page.locator('.handle.outside i').boundingBox())!;
+    expect(mark.x).toBeGreaterThan(box.x + 0.9 * box.width);
+    expect(mark.x + mark.width).toBeLessThanOrEqual(box.x + box.width);
+    expect((mark.y + mark.height / 2 - box.y) / box.height).toBeCloseTo((1.6 - 0.4) / 3.2, 2);
+    expect(await page.locator('.handle').getAttribute('aria-label')).toContain('outside the picture');
+    await page.locator('.handle').press('ArrowLeft');
+    await expect.poll(() => page.locator('.handle.outside').count()).toBe(0);
+  });
+
+  it('has no line across the name of a region', async () => {
+    await open();
+    const order = await page.evaluate(async () => {
+      const found: string[] = [];
+      const drawing = CanvasRenderingContext2D.prototype;
+      const { stroke, fillText } = drawing;
+      drawing.stroke = function (this: CanvasRenderingContext2D, ...path: [Path2D]) {
+        if (this.lineWidth === 2.25) found.push('line');
+        stroke.apply(this, path);
+      } as typeof stroke;
+      drawing.fillText = function (this: CanvasRenderingContext2D, ...given) {
+        if (this.font.includes('17px')) found.push('name');
+        fillText.apply(this, given);
+      };
+      Object.assign(document.querySelector('probust-explorer')!, { state: { x: [-0.8, 0.1], show: ['lines'] } });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      Object.assign(drawing, { stroke, fillText });
+      return found;
+    });
+    expect([order[0], order.at(-1)]).toEqual(['line', 'name']);
+  });
+});
+
+describe('words', () => {
+  it('say what a number is, by one name, with its unit', async () => {
+    await open();
+    await page.locator('#counting svg').waitFor();
+    expect(await page.getByTestId('p').textContent()).toBe(await text('.big'));
+    const softmax = (await page.locator('[data-form^=softmax] button').getAttribute('aria-label'))!;
+    expect(softmax).toContain('confidence, not an estimate of p');
+    expect(softmax).toMatch(/cost 1 pass\./);
+    expect(softmax).not.toContain('approximation');
+    expect(await text('[data-form=taylor_mvs] .name')).toBe('taylor_mvs');
+    expect(await page.locator('#counting svg').textContent()).toContain('taylor_mvs');
+    expect(await text('#curves .label')).toBe('sigma, in units of the data');
+    await open('lab=image');
+    expect(await page.getByTestId('p').textContent()).toBe(await text('.big'));
+    expect(await text('#curves .label')).toBe('sigma, in shares of the pixels’ range');
+  });
+});
+
+describe('back and forward', () => {
+  const state = () =>
+    page.evaluate(() => {
+      const { lab, model, sigma } = (document.querySelector('probust-explorer') as unknown as { state: Record<string, unknown> })
+        .state;
+      return [lab, model, sigma];
+    });
+
+  it('go to labs and networks that were chosen before', async () => {
+    await open();
+    await change({ sigma: 0.3 });
+    await page.getByRole('button', { name: 'six clouds' }).click();
+    await change({ sigma: 0.4 });
+    await page.getByRole('tab', { name: 'Image lab' }).click();
+    await page.locator('probust-image-lab').waitFor();
+    const seen = [await state()];
+    for (const direction of ['back', 'back', 'forward', 'forward']) {
+      await page.evaluate((direction) => (history as unknown as Record<string, () => void>)[direction]!(), direction);
+      await page.waitForTimeout(350);
+      seen.push(await state());
+    }
+    const [three, six, image] = [
+      ['plane', 'three', 0.3],
+      ['plane', 'six', 0.4],
+      ['image', 'six', 0.4],
+    ];
+    expect(seen).toEqual([image, six, three, six, image]);
+  });
+});
