@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing are better
 constexpr double kRidge = 2;
-constexpr double kLeastFreedom = 0.2;   // lower limit for 1 - leverage of a residual
-constexpr std::int64_t kPoints = 2048;  // of the integral, all residuals together
-constexpr double kNothingLeft = 1e-5;   // residuals below this share of the standard deviation are rounding errors
+constexpr double kLeastFreedom = 0.2;                // lower limit for 1 - leverage of a residual
+constexpr std::int64_t kPoints = 2048;               // of the integral, all residuals together
+constexpr double kNothingLeft = 1e-5;                // residuals below this share of the standard deviation are rounding errors
 constexpr std::uint32_t kPosteriorStream = 0x51095;  // of the generator: apart from the streams of noise
 
 // Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients imply. `rows` are the
@@ -156,7 +156,8 @@ Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets
 }
 
 // `rows` are the margins whose gradients the projection has.
-RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows, double sigma) {
+RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows,
+                             double sigma) {
   RegressionFit result;
   result.rivals = std::move(rivals);
   result.kept = kept;
