@@ -164,6 +164,22 @@ TEST(ExternalEngine, EstimatesFromItsGradientsAreThoseOfTheNetworkItself) {
   for (const std::int64_t batch : {1, 7, 64}) expect_same_with_gradients(batch);
 }
 
+// Another engine has no first layer that could be computed once for all points.
+TEST(ExternalEngine, PointsShareDrawsWithGradients) {
+  EstimateRequest request = request_of({"probit:24:shared", "regression:60:learned"});
+  std::mt19937 random(11);
+  request.x = test::random_tensor({64, 1, 8, 8}, random);
+  request.noises.pop_back();  // the uniform one
+  Asked asked(64, true);
+  EstimateRun expected(*asked.network, request), run(*asked.executor, request, &asked.external);
+  while (!expected.step(1e6)) {
+  }
+  asked.until([&] { return run.step(0); });
+  ASSERT_EQ(run.rows().size(), expected.rows().size());
+  for (std::size_t i = 0; i < run.rows().size(); ++i)
+    EXPECT_NEAR(run.rows()[i].estimate.p, expected.rows()[i].estimate.p, 2e-5) << run.rows()[i].estimator;
+}
+
 // Too little memory for all seeds at once: a copy's gradients come in several groups, and none is added twice.
 TEST(ExternalEngine, GroupsOfSeedsAreAddedOnce) {
   constexpr std::int64_t kMany = 40, kCopies = 5;
