@@ -296,3 +296,70 @@ describe('back and forward', () => {
     expect(seen).toEqual([image, six, three, six, image]);
   });
 });
+
+describe('a phone', () => {
+  let phone: Page;
+  beforeAll(async () => {
+    const context = await browser.newContext({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+    phone = await context.newPage();
+    await phone.goto(`${server.url}/index.html`);
+    await phone.locator('.estimators li').first().waitFor();
+  });
+  afterAll(() => phone.context().close());
+
+  const x = () =>
+    phone.evaluate(() => (document.querySelector('probust-explorer') as unknown as { state: { x: number[] } }).state.x);
+  const scrolled = () => phone.evaluate(() => Math.round(scrollY));
+  const middleOf = async (selector: string) => {
+    const { x, y, width, height } = (await phone.locator(selector).boundingBox())!;
+    return { x: x + width / 2, y: y + height / 2 };
+  };
+
+  it('scrolls by a swipe over the picture, and moves the point by the point', async () => {
+    const cdp = await phone.context().newCDPSession(phone);
+    const before = await x();
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: { x: number; y: number }[]) =>
+      cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+    const swipe = async ({ x, y }: { x: number; y: number }, by: number) => {
+      await touch('touchStart', [{ x, y }]);
+      for (let part = 1; part <= 6; ++part) await touch('touchMove', [{ x, y: y + (by * part) / 6 }]);
+      await touch('touchEnd', []);
+    };
+    const { x: left, y: top } = await middleOf('probust-plane-picture');
+    await swipe({ x: left + 60, y: top }, -150);
+    await expect.poll(scrolled).toBeGreaterThan(100);
+    expect(await x()).toEqual(before);
+
+    const kept = await scrolled();
+    await swipe(await middleOf('.handle'), 60);
+    await expect.poll(async () => (await x())[1]).toBeLessThan(before[1]! - 0.2);
+    expect(await scrolled()).toBe(kept);
+  });
+
+  it('keeps p and sigma on screen', async () => {
+    for (const selector of ['#curves', '#shape']) {
+      await phone.locator(selector).evaluate((element) => element.scrollIntoView());
+      for (const shown of ['.compact', '.sigma input']) {
+        const { y, height } = (await phone.locator(shown).boundingBox())!;
+        expect(y).toBeGreaterThan(0);
+        expect(y + height).toBeLessThanOrEqual(640);
+      }
+    }
+    expect((await phone.locator('.big').textContent())!.trim()).toBe(await phone.locator('.compact').textContent());
+  });
+
+  it.each([360, 400])('fits rows of estimators into %i px', async (width) => {
+    await phone.setViewportSize({ width, height: 640 });
+    const wide = await phone.locator('.estimators').evaluate((list) =>
+      [list, ...list.querySelectorAll('*')]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== 'inline')
+        .concat([...list.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > innerWidth))
+        .map((each) => each.outerHTML.slice(0, 80)),
+    );
+    expect(wide).toEqual([]);
+    const lines = await phone
+      .locator('.estimators .name')
+      .evaluateAll((names) => names.map((each) => each.getBoundingClientRect().top));
+    expect(new Set(lines).size).toBe(lines.length);
+  });
+});

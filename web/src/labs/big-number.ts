@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The value of p in large type, and the answer that it is about.
-import { css, html } from 'lit';
+import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { classColour } from '../draw/classes.js';
 import { percentOf } from '../panels/words.js';
@@ -13,6 +13,10 @@ export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
     </div>
     <p class="lead">of noisy copies keep the answer <b class="answer" .style="--dot: ${classColour(row.target)}">${name}</b></p>`;
 }
+
+/** On phones, next to the slider of sigma, which stays on screen. */
+export const smallNumber = (row: Row | undefined) =>
+  row ? html`<b class="compact" aria-hidden="true">${percentOf(row)}</b>` : nothing;
 
 export const bigNumberStyles = css`
   .big {

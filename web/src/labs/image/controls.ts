@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The image lab's controls: everything that changes the state or opens files.
 import { css, html, nothing } from 'lit';
+import type { Row } from 'probust';
 import { percentOf } from '../../panels/words.js';
 import { layouts, type Layout, type State } from '../../state/state.js';
 import { plainPanel } from '../../panels/panel.js';
 import type { Store } from '../../state/store.js';
+import { smallNumber } from '../big-number.js';
 import { pixelUnit, sigmaSlider } from '../controls.js';
 import type { FigureParts } from './figures.js';
 import { label } from './number.js';
@@ -12,9 +14,10 @@ import { blank, encode, inverted, shapeWords, type Picture } from './picture.js'
 import { plain, type ImageSession } from './session.js';
 import type { Ui } from './ui.js';
 
-export const sigmaBar = (store: Store) => {
+export const sigmaBar = (store: Store, counted: Row | undefined) => {
   const { imageSigma, imageClip, imageCopies } = store.state;
   return html`<div class="sigma">
+    ${smallNumber(counted)}
     ${sigmaSlider({
       unit: pixelUnit,
       low: 0.01,

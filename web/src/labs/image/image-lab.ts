@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The image lab: renders state, answers and hovered items, and accepts files.
 import { html, nothing } from 'lit';
+import { classMap } from 'lit/directives/class-map.js';
 import { guard } from 'lit/directives/guard.js';
 import { isAborted } from '../../engine/latest.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
@@ -103,7 +104,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const opening: Opening = { store, session, onFile: (file) => void this.#open(file) };
     return html`<div class="stage">
       ${this.ifVisible('model', () => modelBar(opening))} ${this.ifVisible('picture', () => this.#drawing(opening))}
-      ${this.isVisible('picture') || this.isVisible('sigma') ? sigmaBar(store) : nothing}
+      ${this.isVisible('picture') || this.isVisible('sigma') ? sigmaBar(store, session.answers.quick?.value.row) : nothing}
       ${parts ? this.ifVisible('previews', () => previewsPanel(parts)) : nothing}
     </div>`;
   }
@@ -156,7 +157,12 @@ class ImageLab extends LabElement<Ui, ImageSession> {
   protected override render() {
     if (!this.begun) return nothing;
     const dragged = (event: DragEvent) => this.#dragged(event);
-    return html`<div class="lab ${this.ui.over ? 'over' : ''}" @dragover=${dragged} @dragleave=${dragged} @drop=${dragged}>
+    return html`<div
+      class=${classMap({ lab: true, over: this.ui.over, embedded: this.embed })}
+      @dragover=${dragged}
+      @dragleave=${dragged}
+      @drop=${dragged}
+    >
       <div class="first">${this.#stage()} ${this.#side()}</div>
       ${this.#panels()} ${this.spoken()}
     </div>`;
