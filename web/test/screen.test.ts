@@ -297,6 +297,20 @@ describe('back and forward', () => {
   });
 });
 
+describe('new noise', () => {
+  it.each([
+    ['2-D', '', '[data-form="mc:25"]'],
+    ['image', 'lab=image&imageSigma=0.5', '[data-form="mmse:20"]'],
+  ])('is drawn in the %s lab', async (_, hash, row) => {
+    await open(hash);
+    const values = () => page.locator(row).getAttribute('data-value');
+    const before = await values();
+    await page.getByRole('button', { name: 'new noise' }).click();
+    await settled();
+    expect(await values()).not.toBe(before);
+  });
+});
+
 describe('a phone', () => {
   let phone: Page;
   beforeAll(async () => {
@@ -323,6 +337,8 @@ describe('a phone', () => {
     const swipe = async ({ x, y }: { x: number; y: number }, by: number) => {
       await touch('touchStart', [{ x, y }]);
       for (let part = 1; part <= 6; ++part) await touch('touchMove', [{ x, y: y + (by * part) / 6 }]);
+      // Without a pause, the page would go on scrolling.
+      await phone.waitForTimeout(200);
       await touch('touchEnd', []);
     };
     const { x: left, y: top } = await middleOf('probust-plane-picture');

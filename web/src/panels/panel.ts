@@ -120,6 +120,10 @@ export const panelStyles = css`
     min-height: 4.4em;
     text-wrap: pretty;
   }
+  :host([brief]) .words,
+  :host([brief]) .source {
+    display: none;
+  }
   .source {
     margin: 0.4rem 0 0;
     font-size: 0.8125rem;

@@ -7,7 +7,7 @@ import { layouts, type Layout, type State } from '../../state/state.js';
 import { plainPanel } from '../../panels/panel.js';
 import type { Store } from '../../state/store.js';
 import { smallNumber } from '../big-number.js';
-import { pixelUnit, sigmaSlider } from '../controls.js';
+import { newNoise, pixelUnit, sigmaSlider } from '../controls.js';
 import type { FigureParts } from './figures.js';
 import { label } from './number.js';
 import { blank, encode, inverted, shapeWords, type Picture } from './picture.js';
@@ -29,6 +29,7 @@ export const sigmaBar = (store: Store, counted: Row | undefined) => {
       <button class="chip" aria-pressed=${imageClip} @click=${() => store.set({ imageClip: !imageClip })}>
         clip copies to 0..1
       </button>
+      ${newNoise(store)}
       <label class="count"
         >copies
         <select @change=${(event: Event) => store.set({ imageCopies: Number((event.target as HTMLSelectElement).value) })}>

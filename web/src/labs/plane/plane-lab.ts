@@ -10,6 +10,7 @@ import { panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
 import { initial, type DataSet, type State } from '../../state/state.js';
 import { sharedStyles } from '../../style/shared.js';
+import { newNoise } from '../controls.js';
 import { LabElement } from '../lab-element.js';
 import type { SessionCallbacks } from '../lab-session.js';
 import { labStyles } from '../styles.js';
@@ -188,7 +189,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
       ${this.ifVisible('picture', () => html`${chosenPair({ ...this.parts, show: this.#show })} ${picture} ${this.embed ? nothing : caption}`)}
       ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store, truthOf(this.session.answers)) : nothing}
       ${this.ifVisible('training', () => trainingBar(store, this.#training, buttons))}
-      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
+      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)} ${newNoise(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
   }
 
