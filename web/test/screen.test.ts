@@ -131,6 +131,12 @@ const change = (patch: object) =>
   page.evaluate((patch) => Object.assign(document.querySelector('probust-explorer')!, { state: patch }), patch);
 const alerts = () => page.locator('[role=alert]').allTextContents();
 
+const state = (key: string) =>
+  page.evaluate(
+    (key) => (document.querySelector('probust-explorer') as unknown as { state: Record<string, unknown> }).state[key],
+    key,
+  );
+
 /** Lets requests for these files fail; the browser logs that. */
 async function offline(files: RegExp, work: () => Promise<void>): Promise<void> {
   await page.route(files, (route) => route.abort());
@@ -268,12 +274,7 @@ describe('words', () => {
 });
 
 describe('back and forward', () => {
-  const state = () =>
-    page.evaluate(() => {
-      const { lab, model, sigma } = (document.querySelector('probust-explorer') as unknown as { state: Record<string, unknown> })
-        .state;
-      return [lab, model, sigma];
-    });
+  const states = async () => [await state('lab'), await state('model'), await state('sigma')];
 
   it('go to labs and networks that were chosen before', async () => {
     await open();
@@ -282,11 +283,11 @@ describe('back and forward', () => {
     await change({ sigma: 0.4 });
     await page.getByRole('tab', { name: 'Image lab' }).click();
     await page.locator('probust-image-lab').waitFor();
-    const seen = [await state()];
+    const seen = [await states()];
     for (const direction of ['back', 'back', 'forward', 'forward']) {
       await page.evaluate((direction) => (history as unknown as Record<string, () => void>)[direction]!(), direction);
       await page.waitForTimeout(350);
-      seen.push(await state());
+      seen.push(await states());
     }
     const [three, six, image] = [
       ['plane', 'three', 0.3],
@@ -308,6 +309,35 @@ describe('new noise', () => {
     await page.getByRole('button', { name: 'new noise' }).click();
     await settled();
     expect(await values()).not.toBe(before);
+  });
+});
+
+describe('charts', () => {
+  const readings = () => page.locator('.reading').allTextContents();
+
+  it('show values at the pointer, and set sigma when they are pressed', async () => {
+    await open();
+    await page.locator('#convergence .sensor').waitFor();
+    await page.locator('#convergence .sensor').hover();
+    await expect.poll(async () => (await readings()).join()).toMatch(/mc: [\d.]+ for \d+ passes;/);
+    const sensor = page.locator('#curves .sensor');
+    await sensor.hover({ position: { x: 100, y: 60 } });
+    await expect
+      .poll(async () => (await readings())[0]!.replace(/\s+/g, ' '))
+      .toMatch(/sigma [\d.]+: true p [\d.]+ %.*mc:25 [\d.]+ %/);
+    const [, sigma, share] = /sigma ([\d.]+): true p ([\d.]+ %)/.exec((await readings())[0]!.replace(/\s+/g, ' '))!;
+    await sensor.click({ position: { x: 100, y: 60 } });
+    await settled();
+    expect(await state('sigma')).toBeCloseTo(Number(sigma), 3);
+    // The same p for the same sigma.
+    expect(await text('.big')).toBe(share);
+  });
+
+  it('do the same in the image lab', async () => {
+    await open('lab=image');
+    await page.locator('#curves .sensor').click({ position: { x: 200, y: 60 } });
+    expect(await state('imageSigma')).not.toBe(0.3);
+    await expect.poll(async () => (await readings())[0]).toContain('counted, 1000 copies');
   });
 });
 

@@ -148,6 +148,22 @@ export const panelStyles = css`
   .chart .strong {
     fill: var(--ink);
   }
+  .sensor {
+    fill: transparent;
+  }
+  .sensor.press {
+    cursor: pointer;
+  }
+  .cursor {
+    stroke: var(--accent);
+    stroke-width: 1.5;
+  }
+  /* Room for the values, so that nothing moves when they appear. */
+  .reading {
+    min-height: 4.4em;
+    margin: 0;
+    font-size: 0.8125rem;
+  }
   .chart .axis line {
     stroke: var(--muted);
   }

@@ -191,8 +191,19 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
   return sweepPanel({
-    ...{ curves: curves?.value, unit: pixelUnit, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
+    ...{
+      curves: curves?.value,
+      unit: pixelUnit,
+      stale: curves?.key !== key,
+      entries,
+      sigma,
+      failure,
+      hovered: ui.form,
+      read: ui.readSigma,
+    },
     onFailure: (failure) => store.set({ failure }),
+    onRead: (readSigma) => point({ readSigma }),
+    onSigma: (imageSigma) => store.set({ imageSigma }),
     onHover: (form) => point({ form }),
   });
 }

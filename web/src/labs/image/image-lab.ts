@@ -36,7 +36,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
 
   constructor() {
     super();
-    this.ui = { form: undefined, rival: undefined, erase: false, over: false };
+    this.ui = { form: undefined, rival: undefined, readSigma: undefined, erase: false, over: false };
   }
 
   protected override newSession(callbacks: SessionCallbacks): ImageSession {

@@ -49,7 +49,14 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
 
   constructor() {
     super();
-    this.ui = { form: undefined, rival: undefined, adding: undefined, preset: undefined };
+    this.ui = {
+      form: undefined,
+      rival: undefined,
+      adding: undefined,
+      preset: undefined,
+      readSigma: undefined,
+      readCost: undefined,
+    };
   }
 
   override disconnectedCallback(): void {
