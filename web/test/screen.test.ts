@@ -312,6 +312,26 @@ describe('new noise', () => {
   });
 });
 
+describe('a wrong answer', () => {
+  it('is shown with the true label, p(correct), and names of classes', async () => {
+    await open('lab=image&imageDigit=5');
+    expect(await page.locator('[data-correct]').count()).toBe(0);
+    await change({ imageVariant: 7 });
+    await settled();
+    const correct = page.locator('[data-correct]');
+    expect((await correct.textContent())!.replace(/\s+/g, ' ')).toMatch(
+      /The answer is wrong: this is 5. p\(correct\) is [\d.]+ %/,
+    );
+    expect(await correct.getAttribute('data-correct')).toBe(await page.locator('[data-of="5"]').getAttribute('data-share'));
+    await page.getByLabel('Class names').fill('zero, one, two, three, four, five');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => correct.textContent()).toContain('five');
+    expect(await text('.lead .answer')).toBe('zero');
+    expect(await text('#boundary')).toMatch(/zero|one|two|three|four|five/);
+    await expect.poll(() => page.url()).toContain('imageNames=zero,one,two,three,four,five');
+  });
+});
+
 describe('charts', () => {
   const readings = () => page.locator('.reading').allTextContents();
 

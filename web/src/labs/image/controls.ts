@@ -9,7 +9,6 @@ import type { Store } from '../../state/store.js';
 import { smallNumber } from '../big-number.js';
 import { newNoise, pixelUnit, sigmaSlider } from '../controls.js';
 import type { FigureParts } from './figures.js';
-import { label } from './number.js';
 import { blank, encode, inverted, shapeWords, type Picture } from './picture.js';
 import { plain, type ImageSession } from './session.js';
 import type { Ui } from './ui.js';
@@ -65,7 +64,7 @@ export interface Opening {
   onFile(file: File): void;
 }
 
-const byDefault = { ...plain, imageCopies: 1000 };
+const byDefault = { ...plain, imageCopies: 1000, imageNames: [] };
 
 export function modelBar({ store, session, onFile }: Opening) {
   const { imageModel } = store.state;
@@ -167,6 +166,20 @@ const numbersField = (name: string, key: 'imageMean' | 'imageStd', store: Store)
       }}
   /></label>`;
 
+/** Names in the order of the model's classes. */
+const namesField = (store: Store) =>
+  html`<label class="field"
+    ><span>Class names</span>
+    <input
+      type="text"
+      placeholder="cat, dog, …"
+      .value=${store.state.imageNames.join(', ')}
+      @change=${(event: Event) => {
+        const names = (event.target as HTMLInputElement).value.split(',').map((name) => name.trim());
+        store.set({ imageNames: names.filter(Boolean) });
+      }}
+  /></label>`;
+
 function preparationFields(store: Store, channels: number) {
   const { imageMean, imageStd, imageLayout } = store.state;
   const fitting = presets.filter(({ mean }) => mean.length <= channels);
@@ -190,7 +203,7 @@ function preparationFields(store: Store, channels: number) {
         ${layouts.map((each) => html`<option value=${each} .selected=${each === imageLayout}>${layoutNames[each]}</option>`)}
       </select></label
     >
-    ${numbersField('Mean', 'imageMean', store)} ${numbersField('Standard deviation', 'imageStd', store)}
+    ${numbersField('Mean', 'imageMean', store)} ${numbersField('Standard deviation', 'imageStd', store)} ${namesField(store)}
   </div>`;
 }
 
@@ -209,7 +222,7 @@ function engineLine({ loaded }: ImageSession) {
   </p>`;
 }
 
-export function modelPanel({ store, answers }: FigureParts, session: ImageSession) {
+export function modelPanel({ store, answers, label }: FigureParts, session: ImageSession) {
   const { loaded } = session;
   if (!loaded) return nothing;
   const { info } = loaded.model;
