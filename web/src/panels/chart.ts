@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The frame of every chart: labelled axes and a plot area.
 import { svg, type SVGTemplateResult } from 'lit';
-
-interface Scale {
-  (value: number): number;
-  range(): number[];
-}
+import type { Scale } from './scale.js';
 
 interface Axis {
   scale: Scale;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Error against cost: each estimator with many seeds, and the root mean square of its errors.
-import { scaleLog } from 'd3-scale';
 import { line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
 import { chart, cursor, inner } from './chart.js';
 import { dashOf, lineColour } from './legend.js';
 import { csvOf } from './save.js';
+import { logScale } from './scale.js';
 import { passes, power, tidy } from './words.js';
 
 /** Errors of estimates against their cost. */
@@ -42,9 +42,9 @@ export function convergenceReading(convergence: Convergence, read: number | unde
 export function convergenceFigure(convergence: Convergence, { hovered, read, onRead }: ConvergenceView) {
   const { families } = convergence;
   const costs = families.flatMap(({ runs }) => runs.map(({ cost }) => cost));
-  const x = scaleLog([Math.min(...costs) * 0.8, Math.max(...costs) * 1.2], inner.x);
-  const y = scaleLog([least, 1], inner.y).clamp(true);
-  const ticks = [10, 100, 1000].filter((tick) => tick >= x.domain()[0]! && tick <= x.domain()[1]!);
+  const x = logScale([Math.min(...costs) * 0.8, Math.max(...costs) * 1.2], inner.x);
+  const y = logScale([least, 1], inner.y, true);
+  const ticks = [10, 100, 1000].filter((tick) => tick >= x.domain[0] && tick <= x.domain[1]);
   const drawn = line<{ cost: number; errors: number[] }>()
     .defined(({ errors }) => errors.length > 0)
     .x(({ cost }) => x(cost))

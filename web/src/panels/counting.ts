@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // 1 - p, computed from the same z and R in four ways, next to the truth.
-import { scaleLinear } from 'd3-scale';
 import { svg } from 'lit';
 import type { Row } from 'probust';
 import { csvOf } from './save.js';
+import { linearScale } from './scale.js';
 import { percent } from './words.js';
 
 /** 1 - p of the linearisation, computed in different ways. */
@@ -41,7 +41,7 @@ export function countingFigure(counted: Counted) {
   const bars = barsOf(counted);
   const most = Math.max(...bars.map(({ value }) => value).filter(Number.isFinite), 1e-12);
   const truth = bars.at(-1)!.value;
-  const x = scaleLinear([0, most], [0, width - 64]);
+  const x = linearScale([0, most], [0, width - 64]);
   return svg`<svg class="chart" viewBox="0 0 ${width} ${bars.length * rowHeight + 4}" role="img"
       aria-label="Probability that the answer changes: ${bars.map(({ name, value }) => `${name} ${percent(value)}`).join(', ')}">
 ${bars.map(({ name, note, value }, i) => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // p against the scale of the noise for every estimator, or 1 - p on a logarithmic axis.
-import { scaleLinear, scaleLog } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
 import { guard } from 'lit/directives/guard.js';
@@ -9,6 +8,7 @@ import { chart, cursor, inner } from './chart.js';
 import { dashOf, legend, lineColour, type LegendEntry } from './legend.js';
 import { panel, waiting } from './panel.js';
 import { csvOf } from './save.js';
+import { linearScale, logScale } from './scale.js';
 import { averageCase } from './sources.js';
 import { failurePercentOf, percent, percentOf, power, tidy } from './words.js';
 
@@ -42,10 +42,10 @@ const valueOf = ({ p, pFail }: Row, failure: boolean) => (failure ? pFail : p);
 
 function verticalAxis(failure: boolean) {
   if (!failure) {
-    const scale = scaleLinear([0, 1], inner.y);
+    const scale = linearScale([0, 1], inner.y);
     return { scale, ticks: [0, 0.25, 0.5, 0.75, 1], format: (value: number) => percent(value).replace('.0', ''), label: 'p' };
   }
-  const scale = scaleLog([least, 1], inner.y).clamp(true);
+  const scale = logScale([least, 1], inner.y, true);
   return { scale, ticks: [1, 1e-2, 1e-4, 1e-6], format: power, label: '1 − p' };
 }
 
@@ -65,7 +65,7 @@ function paths({ curves, failure }: CurvesView, x: (sigma: number) => number, y:
 
 function curvesFigure(view: CurvesView) {
   const { curves, sigma, hovered, failure, unit, read, onRead, onSigma } = view;
-  const x = scaleLog([curves.sigmas[0]!, curves.sigmas.at(-1)!], inner.x);
+  const x = logScale([curves.sigmas[0]!, curves.sigmas.at(-1)!], inner.x);
   const vertical = verticalAxis(failure);
   const { drawn, band } = paths(view, x, vertical.scale);
   const forms = [...curves.byEstimator.keys()];
