@@ -353,6 +353,32 @@ describe('charts', () => {
     expect(await text('.big')).toBe(share);
   });
 
+  it('have axes with labels', async () => {
+    await open();
+    await page.locator('#convergence svg.chart').waitFor();
+    const labels = (id: string) => page.locator(`#${id} .axis .label`).allTextContents();
+    expect(await labels('curves')).toEqual(['sigma, in units of the data', 'p']);
+    expect(await labels('convergence')).toEqual(['cost, in passes through the network', 'absolute error of p']);
+    expect(await labels('counting')).toEqual(['probability that the answer changes']);
+    const written = await page.evaluate(async () => {
+      const found = new Set<string>();
+      const drawing = CanvasRenderingContext2D.prototype;
+      const { fillText } = drawing;
+      drawing.fillText = function (this: CanvasRenderingContext2D, ...given) {
+        found.add(given[0]);
+        fillText.apply(this, given);
+      };
+      Object.assign(document.querySelector('probust-explorer')!, { state: { show: [] } });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      Object.assign(drawing, { fillText });
+      return [...found];
+    });
+    expect(written).toEqual(expect.arrayContaining(['-1', '0', '1', 'x₁', 'x₂']));
+    await open('lab=image');
+    await page.locator('#plane svg.chart').waitFor();
+    expect(await labels('plane')).toEqual(['distance from the image, in shares of the pixels’ range']);
+  });
+
   it('do the same in the image lab', async () => {
     await open('lab=image');
     await page.locator('#curves .sensor').click({ position: { x: 200, y: 60 } });

@@ -8,9 +8,8 @@ import { percentOf } from '../panels/words.js';
 /** `name` is the name of the row's target; an empty row keeps the place. */
 export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
   if (!row) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
-  return html`<div class="big ${stale ? 'stale' : ''}" data-testid="p" data-p=${row.p ?? ''} data-answer=${row.target}>
-      ${percentOf(row)}
-    </div>
+  const look = stale ? 'big stale' : 'big';
+  return html`<div class=${look} data-testid="p" data-p=${row.p ?? ''} data-answer=${row.target}>${percentOf(row)}</div>
     <p class="lead">of noisy copies keep the answer <b class="answer" .style="--dot: ${classColour(row.target)}">${name}</b></p>`;
 }
 

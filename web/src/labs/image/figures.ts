@@ -143,23 +143,32 @@ function planeCopies({ copies, predicted, slice }: Plane, target: number, palett
   });
 }
 
+/** Both directions have the same scale, so one axis is enough. */
+const planeAxis = (reach: number) => svg`<g class="axis">
+    <text x="0" y=${planeSize + 17}>−${tidy(reach, 2)}</text>
+    <text x=${planeSize / 2} y=${planeSize + 17} text-anchor="middle">0</text>
+    <text x=${planeSize} y=${planeSize + 17} text-anchor="end">${tidy(reach, 2)}</text>
+    <text class="label" x=${planeSize / 2} y=${planeSize + 33} text-anchor="middle">distance from the image, in ${pixelUnit}</text>
+  </g>`;
+
 function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: Palette, label: Label) {
   const at = (value: number) => ((value / slice.reach + 1) / 2) * planeSize;
   const middle = planeSize / 2;
   const way = (colour: string, width: number) =>
     step &&
     svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} .style="stroke: ${colour}; stroke-width: ${width}"></line>`;
-  return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize}" role="img"
+  return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize + 36}" role="img"
       aria-label="Decision regions on a plane through the image, with the noisy copies projected onto it">
     ${pixels(paintPlane(slice, planeSize, palette), 0, 0, planeSize)}
     <path d=${boundaryPath(slice, planeSize)} .style=${'stroke: var(--ink); stroke-width: 1.5; fill: none'}></path>
-    ${planeCopies({ slice, step, ...rest }, target, palette)}
+    <svg width=${planeSize} height=${planeSize}>${planeCopies({ slice, step, ...rest }, target, palette)}</svg>
     ${planeNames(slice, planeSize).map(
       ({ of, x: left, y: top }) =>
         svg`<text class="strong place" x=${left} y=${top + 6} text-anchor="middle">${label(of)}</text>`,
     )}
     ${way('var(--paper)', 5)} ${way('var(--ink)', 2.25)}
     <circle cx=${middle} cy=${middle} r="6" .style=${'fill: var(--accent); stroke: var(--paper); stroke-width: 2'}></circle>
+    ${planeAxis(slice.reach)}
     <rect x="0.5" y="0.5" width=${planeSize - 1} height=${planeSize - 1} .style=${'fill: none; stroke: var(--muted)'}></rect>
   </svg>`;
 }
