@@ -159,6 +159,9 @@ it.each(['curves', 'convergence', 'correlation', 'counting'])('shows a panel in 
   await page.waitForSelector(`#${name} svg.chart`);
   expect(await page.locator('.panel').count()).toBe(1);
   expect(await page.locator('canvas, header, footer:visible').count()).toBe(0);
+  expect(await page.locator('.words').isVisible()).toBe(true);
+  await page.evaluate(() => document.querySelector('probust-explorer')!.setAttribute('brief', ''));
+  await expect.poll(() => page.locator('.words:visible, .source:visible').count()).toBe(0);
 });
 
 it.each([

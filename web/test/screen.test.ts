@@ -131,6 +131,12 @@ const change = (patch: object) =>
   page.evaluate((patch) => Object.assign(document.querySelector('probust-explorer')!, { state: patch }), patch);
 const alerts = () => page.locator('[role=alert]').allTextContents();
 
+const state = (key: string) =>
+  page.evaluate(
+    (key) => (document.querySelector('probust-explorer') as unknown as { state: Record<string, unknown> }).state[key],
+    key,
+  );
+
 /** Lets requests for these files fail; the browser logs that. */
 async function offline(files: RegExp, work: () => Promise<void>): Promise<void> {
   await page.route(files, (route) => route.abort());
@@ -268,12 +274,7 @@ describe('words', () => {
 });
 
 describe('back and forward', () => {
-  const state = () =>
-    page.evaluate(() => {
-      const { lab, model, sigma } = (document.querySelector('probust-explorer') as unknown as { state: Record<string, unknown> })
-        .state;
-      return [lab, model, sigma];
-    });
+  const states = async () => [await state('lab'), await state('model'), await state('sigma')];
 
   it('go to labs and networks that were chosen before', async () => {
     await open();
@@ -282,11 +283,11 @@ describe('back and forward', () => {
     await change({ sigma: 0.4 });
     await page.getByRole('tab', { name: 'Image lab' }).click();
     await page.locator('probust-image-lab').waitFor();
-    const seen = [await state()];
+    const seen = [await states()];
     for (const direction of ['back', 'back', 'forward', 'forward']) {
       await page.evaluate((direction) => (history as unknown as Record<string, () => void>)[direction]!(), direction);
       await page.waitForTimeout(350);
-      seen.push(await state());
+      seen.push(await states());
     }
     const [three, six, image] = [
       ['plane', 'three', 0.3],
@@ -294,5 +295,163 @@ describe('back and forward', () => {
       ['image', 'six', 0.4],
     ];
     expect(seen).toEqual([image, six, three, six, image]);
+  });
+});
+
+describe('new noise', () => {
+  it.each([
+    ['2-D', '', '[data-form="mc:25"]'],
+    ['image', 'lab=image&imageSigma=0.5', '[data-form="mmse:20"]'],
+  ])('is drawn in the %s lab', async (_, hash, row) => {
+    await open(hash);
+    const values = () => page.locator(row).getAttribute('data-value');
+    const before = await values();
+    await page.getByRole('button', { name: 'new noise' }).click();
+    await settled();
+    expect(await values()).not.toBe(before);
+  });
+});
+
+describe('a wrong answer', () => {
+  it('is shown with the true label, p(correct), and names of classes', async () => {
+    await open('lab=image&imageDigit=5');
+    expect(await page.locator('[data-correct]').count()).toBe(0);
+    await change({ imageVariant: 7 });
+    await settled();
+    const correct = page.locator('[data-correct]');
+    expect((await correct.textContent())!.replace(/\s+/g, ' ')).toMatch(
+      /The answer is wrong: this is 5. p\(correct\) is [\d.]+ %/,
+    );
+    expect(await correct.getAttribute('data-correct')).toBe(await page.locator('[data-of="5"]').getAttribute('data-share'));
+    await page.getByLabel('Class names').fill('zero, one, two, three, four, five');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => correct.textContent()).toContain('five');
+    expect(await text('.lead .answer')).toBe('zero');
+    expect(await text('#boundary')).toMatch(/zero|one|two|three|four|five/);
+    await expect.poll(() => page.url()).toContain('imageNames=zero,one,two,three,four,five');
+  });
+});
+
+describe('charts', () => {
+  const readings = () => page.locator('.reading').allTextContents();
+
+  it('show values at the pointer, and set sigma when they are pressed', async () => {
+    await open();
+    await page.locator('#convergence .sensor').waitFor();
+    await page.locator('#convergence .sensor').hover();
+    await expect.poll(async () => (await readings()).join()).toMatch(/mc: [\d.]+ for \d+ passes;/);
+    const sensor = page.locator('#curves .sensor');
+    await sensor.hover({ position: { x: 100, y: 60 } });
+    await expect
+      .poll(async () => (await readings())[0]!.replace(/\s+/g, ' '))
+      .toMatch(/sigma [\d.]+: true p [\d.]+ %.*mc:25 [\d.]+ %/);
+    const [, sigma, share] = /sigma ([\d.]+): true p ([\d.]+ %)/.exec((await readings())[0]!.replace(/\s+/g, ' '))!;
+    await sensor.click({ position: { x: 100, y: 60 } });
+    await settled();
+    expect(await state('sigma')).toBeCloseTo(Number(sigma), 3);
+    // The same p for the same sigma.
+    expect(await text('.big')).toBe(share);
+  });
+
+  it('have axes with labels', async () => {
+    await open();
+    await page.locator('#convergence svg.chart').waitFor();
+    const labels = (id: string) => page.locator(`#${id} .axis .label`).allTextContents();
+    expect(await labels('curves')).toEqual(['sigma, in units of the data', 'p']);
+    expect(await labels('convergence')).toEqual(['cost, in passes through the network', 'absolute error of p']);
+    expect(await labels('counting')).toEqual(['probability that the answer changes']);
+    const written = await page.evaluate(async () => {
+      const found = new Set<string>();
+      const drawing = CanvasRenderingContext2D.prototype;
+      const { fillText } = drawing;
+      drawing.fillText = function (this: CanvasRenderingContext2D, ...given) {
+        found.add(given[0]);
+        fillText.apply(this, given);
+      };
+      Object.assign(document.querySelector('probust-explorer')!, { state: { show: [] } });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      Object.assign(drawing, { fillText });
+      return [...found];
+    });
+    expect(written).toEqual(expect.arrayContaining(['-1', '0', '1', 'x₁', 'x₂']));
+    await open('lab=image');
+    await page.locator('#plane svg.chart').waitFor();
+    expect(await labels('plane')).toEqual(['distance from the image, in shares of the pixels’ range']);
+  });
+
+  it('do the same in the image lab', async () => {
+    await open('lab=image');
+    await page.locator('#curves .sensor').click({ position: { x: 200, y: 60 } });
+    expect(await state('imageSigma')).not.toBe(0.3);
+    await expect.poll(async () => (await readings())[0]).toContain('counted, 1000 copies');
+  });
+});
+
+describe('a phone', () => {
+  let phone: Page;
+  beforeAll(async () => {
+    const context = await browser.newContext({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+    phone = await context.newPage();
+    await phone.goto(`${server.url}/index.html`);
+    await phone.locator('.estimators li').first().waitFor();
+  });
+  afterAll(() => phone.context().close());
+
+  const x = () =>
+    phone.evaluate(() => (document.querySelector('probust-explorer') as unknown as { state: { x: number[] } }).state.x);
+  const scrolled = () => phone.evaluate(() => Math.round(scrollY));
+  const middleOf = async (selector: string) => {
+    const { x, y, width, height } = (await phone.locator(selector).boundingBox())!;
+    return { x: x + width / 2, y: y + height / 2 };
+  };
+
+  it('scrolls by a swipe over the picture, and moves the point by the point', async () => {
+    const cdp = await phone.context().newCDPSession(phone);
+    const before = await x();
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: { x: number; y: number }[]) =>
+      cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+    const swipe = async ({ x, y }: { x: number; y: number }, by: number) => {
+      await touch('touchStart', [{ x, y }]);
+      for (let part = 1; part <= 6; ++part) await touch('touchMove', [{ x, y: y + (by * part) / 6 }]);
+      // Without a pause, the page would go on scrolling.
+      await phone.waitForTimeout(200);
+      await touch('touchEnd', []);
+    };
+    const { x: left, y: top } = await middleOf('probust-plane-picture');
+    await swipe({ x: left + 60, y: top }, -150);
+    await expect.poll(scrolled).toBeGreaterThan(100);
+    expect(await x()).toEqual(before);
+
+    const kept = await scrolled();
+    await swipe(await middleOf('.handle'), 60);
+    await expect.poll(async () => (await x())[1]).toBeLessThan(before[1]! - 0.2);
+    expect(await scrolled()).toBe(kept);
+  });
+
+  it('keeps p and sigma on screen', async () => {
+    for (const selector of ['#curves', '#shape']) {
+      await phone.locator(selector).evaluate((element) => element.scrollIntoView());
+      for (const shown of ['.compact', '.sigma input']) {
+        const { y, height } = (await phone.locator(shown).boundingBox())!;
+        expect(y).toBeGreaterThan(0);
+        expect(y + height).toBeLessThanOrEqual(640);
+      }
+    }
+    expect((await phone.locator('.big').textContent())!.trim()).toBe(await phone.locator('.compact').textContent());
+  });
+
+  it.each([360, 400])('fits rows of estimators into %i px', async (width) => {
+    await phone.setViewportSize({ width, height: 640 });
+    const wide = await phone.locator('.estimators').evaluate((list) =>
+      [list, ...list.querySelectorAll('*')]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== 'inline')
+        .concat([...list.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > innerWidth))
+        .map((each) => each.outerHTML.slice(0, 80)),
+    );
+    expect(wide).toEqual([]);
+    const lines = await phone
+      .locator('.estimators .name')
+      .evaluateAll((names) => names.map((each) => each.getBoundingClientRect().top));
+    expect(new Set(lines).size).toBe(lines.length);
   });
 });

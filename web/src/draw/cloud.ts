@@ -92,6 +92,29 @@ export function drawArrow(
   ctx.restore();
 }
 
+/** Coordinates along the lower and the left edge. */
+export function drawAxes(ctx: CanvasRenderingContext2D, size: number, view: View, palette: Palette) {
+  ctx.save();
+  ctx.font = '11px system-ui, sans-serif';
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = css(palette.paper, 0.8);
+  ctx.fillStyle = css(palette.muted);
+  const write = (text: string, x: number, y: number, align: CanvasTextAlign) => {
+    ctx.textAlign = align;
+    ctx.strokeText(text, x, y);
+    ctx.fillText(text, x, y);
+  };
+  for (let at = Math.ceil(view.cx - view.reach); at <= view.cx + view.reach; ++at) {
+    write(String(at), toPixel(view, size, at, 0)[0], size - 5, 'center');
+  }
+  for (let at = Math.ceil(view.cy - view.reach); at <= view.cy + view.reach; ++at) {
+    write(String(at), 5, toPixel(view, size, 0, at)[1] + 4, 'left');
+  }
+  write('x₁', size - 6, size - 5, 'right');
+  write('x₂', 5, 14, 'left');
+  ctx.restore();
+}
+
 /** Writes the name of a class into its region. */
 export function drawLetter(ctx: CanvasRenderingContext2D, [x, y]: Pair, of: number, palette: Palette) {
   ctx.save();

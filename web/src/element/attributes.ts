@@ -9,6 +9,8 @@ export const attributesOf: PropertyDeclarations = {
   ...Object.fromEntries(stateKeys.map((key) => [key, { attribute: key }])),
   /** Shows only the lab, without tabs. */
   embed: { type: Boolean },
+  /** Shows panels without their descriptions and sources. */
+  brief: { type: Boolean },
   /** Keeps the state in the page's URL. */
   hash: { type: Boolean },
 };

@@ -91,6 +91,7 @@ export class ProbustExplorer extends LitElement {
   ];
 
   declare embed: boolean;
+  declare brief: boolean;
   declare hash: boolean;
   declare panels: string | string[] | undefined;
   declare loaded: Lab | undefined;
@@ -110,8 +111,7 @@ export class ProbustExplorer extends LitElement {
   constructor() {
     super();
     this.message = this.problem = '';
-    this.embed = false;
-    this.hash = false;
+    this.embed = this.brief = this.hash = false;
   }
 
   /** The current state, as `statechange` reports it. */
@@ -255,6 +255,7 @@ export class ProbustExplorer extends LitElement {
         .store=${this.store}
         .engine=${this.#engine}
         ?embed=${this.embed}
+        ?brief=${this.brief}
       ></probust-plane-lab>`;
     }
     if (this.loaded === 'image') {
@@ -263,6 +264,7 @@ export class ProbustExplorer extends LitElement {
         .store=${this.store}
         .engine=${this.#engine}
         ?embed=${this.embed}
+        ?brief=${this.brief}
       ></probust-image-lab>`;
     }
     return nothing;

@@ -2,6 +2,7 @@
 // Controls that both labs use.
 import { html, nothing } from 'lit';
 import { tidy } from '../panels/words.js';
+import type { Store } from '../state/store.js';
 
 export interface Slide {
   label: string;
@@ -41,6 +42,12 @@ export const sliderFromZero = (slide: Slide) =>
     format: () => (slide.value === 0 ? 'off' : tidy(slide.value, 2)),
     set: (value) => slide.set(value <= slide.low ? 0 : value),
   });
+
+/** Draws the noise again, by the next seed. */
+export const newNoise = (store: Store) => {
+  const { seed } = store.state;
+  return html`<button class="chip" @click=${() => store.set({ seed: (seed + 1) % 2 ** 31 })}>new noise</button>`;
+};
 
 /** Units of sigma: in the plane, and of images. */
 export const dataUnit = 'units of the data';

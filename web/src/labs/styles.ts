@@ -86,7 +86,42 @@ export const labStyles = css`
       order: 3;
     }
   }
+  .compact {
+    display: none;
+  }
   @container (max-width: 480px) {
+    .lab {
+      display: flex;
+      flex-direction: column;
+      gap: 0.9rem;
+    }
+    .first {
+      display: contents;
+    }
+    .panels {
+      order: 7;
+    }
+    /* p and sigma stay on screen. */
+    .lab:not(.embedded) .sigma {
+      order: 8;
+      position: sticky;
+      bottom: 0;
+      z-index: 2;
+      display: grid;
+      grid-template-columns: auto minmax(0, 1fr);
+      align-items: center;
+      gap: 0 0.8rem;
+      padding: 0.3rem 0;
+      border-top: 1px solid var(--line);
+      background: var(--paper);
+    }
+    .lab:not(.embedded) .compact {
+      display: block;
+      font-size: 1.25rem;
+    }
+    .sigma .bar {
+      grid-column: 1 / -1;
+    }
     .controls {
       grid-template-columns: 1fr;
     }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The frame of every chart: labelled axes and a plot area.
 import { svg, type SVGTemplateResult } from 'lit';
-
-interface Scale {
-  (value: number): number;
-  range(): number[];
-}
+import type { Scale } from './scale.js';
 
 interface Axis {
   scale: Scale;
@@ -39,10 +35,35 @@ const yAxis = ({ scale, ticks, format, label }: Axis) => svg`
     <text class="label" transform="translate(12 ${(inner.y[0] + inner.y[1]) / 2}) rotate(-90)" text-anchor="middle">${label}</text>
   </g>`;
 
+/** What a pointer over the plot reads: the index of the nearest of the places `at`. */
+export interface Reading {
+  at: readonly number[];
+  onRead(index: number | undefined): void;
+  onPress?(index: number): void;
+}
+
+/** The index of the place that is nearest to the pointer on the screen. */
+function nearest({ currentTarget, clientX }: MouseEvent, { scale }: Axis, at: readonly number[]): number {
+  const { left, width } = (currentTarget as Element).getBoundingClientRect();
+  const x = inner.x[0] + ((clientX - left) / width) * (inner.x[1] - inner.x[0]);
+  const away = at.map((place) => Math.abs(scale(place) - x));
+  return away.indexOf(Math.min(...away));
+}
+
+const sensor = (x: Axis, { at, onRead, onPress }: Reading) => svg`
+  <rect class="sensor ${onPress ? 'press' : ''}" x=${inner.x[0]} y=${inner.y[1]} width=${inner.x[1] - inner.x[0]}
+    height=${inner.y[0] - inner.y[1]} @pointermove=${(event: MouseEvent) => onRead(nearest(event, x, at))}
+    @pointerleave=${() => onRead(undefined)} @click=${(event: MouseEvent) => onPress?.(nearest(event, x, at))}></rect>`;
+
+/** A dotted line at the value that is read. */
+export const cursor = (x: Scale, value: number) => svg`
+  <line class="cursor" x1=${x(value)} x2=${x(value)} y1=${inner.y[0]} y2=${inner.y[1]}></line>`;
+
 /** `title` is the text for screen readers. */
-export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult) => svg`
+export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult, reading: Reading) => svg`
   <svg class="chart" viewBox="0 0 ${plot.width} ${plot.height}" role="img" aria-label=${title}>
     ${xAxis(x)} ${yAxis(y)}
     <svg x=${inner.x[0]} y=${inner.y[1]} width=${inner.x[1] - inner.x[0]} height=${inner.y[0] - inner.y[1]}
       viewBox="${inner.x[0]} ${inner.y[1]} ${inner.x[1] - inner.x[0]} ${inner.y[0] - inner.y[1]}">${content}</svg>
+    ${sensor(x, reading)}
   </svg>`;

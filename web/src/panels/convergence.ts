@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Error against cost: each estimator with many seeds, and the root mean square of its errors.
-import { scaleLog } from 'd3-scale';
 import { line } from 'd3-shape';
-import { svg } from 'lit';
-import { chart, inner } from './chart.js';
+import { html, nothing, svg } from 'lit';
+import { chart, cursor, inner } from './chart.js';
 import { dashOf, lineColour } from './legend.js';
 import { csvOf } from './save.js';
-import { power, tidy } from './words.js';
+import { logScale } from './scale.js';
+import { passes, power, tidy } from './words.js';
 
 /** Errors of estimates against their cost. */
 export interface Convergence {
@@ -21,11 +21,30 @@ const least = 1e-5;
 const rootMeanSquare = (errors: readonly number[]) =>
   Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length);
 
-export function convergenceFigure({ families }: Convergence, hovered: string | undefined) {
+/** `read` is the index of the budget that the pointer reads. */
+interface ConvergenceView {
+  hovered: string | undefined;
+  read: number | undefined;
+  onRead(read: number | undefined): void;
+}
+
+/** Costs at which a pointer reads: those of the first family, which are close to those of the others. */
+const readCosts = ({ families }: Convergence): number[] => families[0]!.runs.map(({ cost }) => cost);
+
+export function convergenceReading(convergence: Convergence, read: number | undefined) {
+  if (read === undefined) return 'Point at the chart to read root mean square errors.';
+  return convergence.families.map(({ name, runs }) => {
+    const { cost, errors } = runs[read]!;
+    return html`<span>${name}: <b>${tidy(rootMeanSquare(errors), 2)}</b> for ${passes(cost)};</span> `;
+  });
+}
+
+export function convergenceFigure(convergence: Convergence, { hovered, read, onRead }: ConvergenceView) {
+  const { families } = convergence;
   const costs = families.flatMap(({ runs }) => runs.map(({ cost }) => cost));
-  const x = scaleLog([Math.min(...costs) * 0.8, Math.max(...costs) * 1.2], inner.x);
-  const y = scaleLog([least, 1], inner.y).clamp(true);
-  const ticks = [10, 100, 1000].filter((tick) => tick >= x.domain()[0]! && tick <= x.domain()[1]!);
+  const x = logScale([Math.min(...costs) * 0.8, Math.max(...costs) * 1.2], inner.x);
+  const y = logScale([least, 1], inner.y, true);
+  const ticks = [10, 100, 1000].filter((tick) => tick >= x.domain[0] && tick <= x.domain[1]);
   const drawn = line<{ cost: number; errors: number[] }>()
     .defined(({ errors }) => errors.length > 0)
     .x(({ cost }) => x(cost))
@@ -40,7 +59,9 @@ export function convergenceFigure({ families }: Convergence, hovered: string | u
         ${runs.flatMap(({ cost, errors }) => errors.map((error) => svg`<circle cx=${x(cost)} cy=${y(error)} r="2" .style=${'fill: currentColor; opacity: 0.3'}></circle>`))}
         <path d=${drawn(runs) ?? ''} .style="stroke: currentColor; stroke-width: 2; stroke-dasharray: ${dashOf(i)}"></path>
       </g>`;
-    })}`,
+    })}
+    ${read === undefined ? nothing : cursor(x, readCosts(convergence)[read]!)}`,
+    { at: readCosts(convergence), onRead },
   );
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // 1 - p, computed from the same z and R in four ways, next to the truth.
-import { scaleLinear } from 'd3-scale';
 import { svg } from 'lit';
 import type { Row } from 'probust';
 import { csvOf } from './save.js';
+import { linearScale } from './scale.js';
 import { percent } from './words.js';
 
 /** 1 - p of the linearisation, computed in different ways. */
@@ -41,8 +41,9 @@ export function countingFigure(counted: Counted) {
   const bars = barsOf(counted);
   const most = Math.max(...bars.map(({ value }) => value).filter(Number.isFinite), 1e-12);
   const truth = bars.at(-1)!.value;
-  const x = scaleLinear([0, most], [0, width - 64]);
-  return svg`<svg class="chart" viewBox="0 0 ${width} ${bars.length * rowHeight + 4}" role="img"
+  const x = linearScale([0, most], [0, width - 64]);
+  const bottom = bars.length * rowHeight + 4;
+  return svg`<svg class="chart" viewBox="0 0 ${width} ${bottom + 36}" role="img"
       aria-label="Probability that the answer changes: ${bars.map(({ name, value }) => `${name} ${percent(value)}`).join(', ')}">
 ${bars.map(({ name, note, value }, i) => {
   const y = i * rowHeight;
@@ -52,6 +53,13 @@ ${bars.map(({ name, note, value }, i) => {
         <line x1=${x(truth)} x2=${x(truth)} y1=${y + 15} y2=${y + 29} .style=${'stroke: var(--ink); stroke-width: 2'}></line>
         <text class="strong" x=${labelAt(x(value) || 0, x(truth)) + 6} y=${y + 27}>${percent(value)}</text>`;
 })}
+    <g class="axis">
+      <line x1="0" x2=${x(most)} y1=${bottom} y2=${bottom}></line>
+      ${[0, most].map((tick) => svg`<line x1=${x(tick)} x2=${x(tick)} y1=${bottom} y2=${bottom + 4}></line>`)}
+      <text x="0" y=${bottom + 17}>0 %</text>
+      <text x=${x(most)} y=${bottom + 17} text-anchor="middle">${percent(most)}</text>
+      <text class="label" x=${x(most) / 2} y=${bottom + 32} text-anchor="middle">probability that the answer changes</text>
+    </g>
   </svg>`;
 }
 

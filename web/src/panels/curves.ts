@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // p against the scale of the noise for every estimator, or 1 - p on a logarithmic axis.
-import { scaleLinear, scaleLog } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { Row } from 'probust';
-import { chart, inner } from './chart.js';
+import { chart, cursor, inner } from './chart.js';
 import { dashOf, legend, lineColour, type LegendEntry } from './legend.js';
 import { panel, waiting } from './panel.js';
 import { csvOf } from './save.js';
+import { linearScale, logScale } from './scale.js';
 import { averageCase } from './sources.js';
-import { percent, power, tidy } from './words.js';
+import { failurePercentOf, percent, percentOf, power, tidy } from './words.js';
 
 export interface Curves {
   sigmas: readonly number[];
@@ -18,8 +18,15 @@ export interface Curves {
   byEstimator: ReadonlyMap<string, Row[]>;
 }
 
-interface CurvesView {
+interface CurvesActions {
+  onRead(read: number | undefined): void;
+  onSigma(sigma: number): void;
+}
+
+interface CurvesView extends CurvesActions {
   curves: Curves;
+  /** Index of the scale that the pointer reads. */
+  read: number | undefined;
   /** The unit of sigma. */
   unit: string;
   sigma: number;
@@ -35,10 +42,10 @@ const valueOf = ({ p, pFail }: Row, failure: boolean) => (failure ? pFail : p);
 
 function verticalAxis(failure: boolean) {
   if (!failure) {
-    const scale = scaleLinear([0, 1], inner.y);
+    const scale = linearScale([0, 1], inner.y);
     return { scale, ticks: [0, 0.25, 0.5, 0.75, 1], format: (value: number) => percent(value).replace('.0', ''), label: 'p' };
   }
-  const scale = scaleLog([least, 1], inner.y).clamp(true);
+  const scale = logScale([least, 1], inner.y, true);
   return { scale, ticks: [1, 1e-2, 1e-4, 1e-6], format: power, label: '1 − p' };
 }
 
@@ -57,8 +64,8 @@ function paths({ curves, failure }: CurvesView, x: (sigma: number) => number, y:
 }
 
 function curvesFigure(view: CurvesView) {
-  const { curves, sigma, hovered, failure, unit } = view;
-  const x = scaleLog([curves.sigmas[0]!, curves.sigmas.at(-1)!], inner.x);
+  const { curves, sigma, hovered, failure, unit, read, onRead, onSigma } = view;
+  const x = logScale([curves.sigmas[0]!, curves.sigmas.at(-1)!], inner.x);
   const vertical = verticalAxis(failure);
   const { drawn, band } = paths(view, x, vertical.scale);
   const forms = [...curves.byEstimator.keys()];
@@ -80,8 +87,22 @@ function curvesFigure(view: CurvesView) {
           .style="stroke: ${lineColour(i)}; stroke-width: ${hovered === form ? 3 : 1.6}; opacity: ${opacity}; stroke-dasharray: ${dashOf(i)}"></path>`;
       })}
       <path d=${drawn(curves.byEstimator.get(truth!)!) ?? ''} .style=${'stroke: var(--ink); stroke-width: 2.5'}></path>
-      <line x1=${x(sigma)} x2=${x(sigma)} y1=${inner.y[0]} y2=${inner.y[1]} .style=${'stroke: var(--ink); stroke-dasharray: 2 3'}></line>`,
+      <line x1=${x(sigma)} x2=${x(sigma)} y1=${inner.y[0]} y2=${inner.y[1]} .style=${'stroke: var(--ink); stroke-dasharray: 2 3'}></line>
+      ${read === undefined ? nothing : cursor(x, curves.sigmas[read]!)}`,
+    { at: curves.sigmas, onRead, onPress: (index) => onSigma(curves.sigmas[index]!) },
   );
+}
+
+/** The values at the scale that the pointer reads. */
+function readingLine(curves: Curves, entries: readonly LegendEntry[], read: number | undefined, failure: boolean) {
+  const sigma = read === undefined ? undefined : curves.sigmas[read];
+  if (sigma === undefined) return 'Point at the chart to read values; press to set sigma.';
+  const shown = failure ? failurePercentOf : percentOf;
+  const values = entries.map(({ form, line, name = line === undefined ? 'true p' : form }) => {
+    const row = curves.byEstimator.get(form)?.[read!];
+    return row && html`<span>${name} <b>${shown(row)}</b></span>`;
+  });
+  return html`<span>sigma <b>${tidy(sigma)}</b>:</span> ${values}`;
 }
 
 const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
@@ -103,7 +124,8 @@ const curvesCsv = ({ sigmas, byEstimator }: Curves): string =>
     ),
   );
 
-export interface CurvesPanelView {
+export interface CurvesPanelView extends CurvesActions {
+  read: number | undefined;
   curves: Curves | undefined;
   /** The unit of sigma. */
   unit: string;
@@ -116,18 +138,19 @@ export interface CurvesPanelView {
   onHover(form: string | undefined): void;
 }
 
-export const curvesPanel = ({ curves, unit, stale, entries, sigma, failure, hovered, onFailure, onHover }: CurvesPanelView) =>
-  panel({
+export function curvesPanel({ curves, stale, entries, onFailure, onHover, ...view }: CurvesPanelView) {
+  const { sigma, failure, hovered, read } = view;
+  return panel({
     id: 'curves',
     title: 'p against sigma',
     words:
       'Every estimator at every scale of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
-    figure: guard([curves, sigma, failure, hovered], () =>
-      curves ? curvesFigure({ curves, unit, sigma, failure, hovered }) : waiting,
-    ),
+    figure: guard([curves, sigma, failure, hovered, read], () => (curves ? curvesFigure({ curves, ...view }) : waiting)),
     stale,
     controls: html`${legend(entries, hovered, onHover)}
+      <p class="reading muted">${curves ? readingLine(curves, entries, read, failure) : nothing}</p>
       <button class="chip" aria-pressed=${failure} @click=${() => onFailure(!failure)}>rare failures: log(1 − p)</button>`,
     source: html`Definition 1 and section 4 of ${averageCase}.`,
     csv: curves && (() => curvesCsv(curves)),
   });
+}

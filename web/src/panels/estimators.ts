@@ -197,25 +197,12 @@ export const estimatorStyles = css`
     .heads {
       display: none;
     }
-    .estimators {
-      display: flex;
-      overflow-x: auto;
-      scroll-snap-type: x proximity;
-      gap: 0.75rem;
-      padding: 0.35rem 0.1rem 0.6rem;
-    }
-    .estimators li {
-      flex: 0 0 12.5rem;
-      scroll-snap-align: start;
-    }
     button.row {
-      grid-template-columns: 1fr auto;
-      padding: 0.5rem 0.6rem;
-      border: 1px solid var(--line);
-    }
-    .row .strip {
-      grid-column: 1 / -1;
-      grid-row: 2;
+      grid-template-columns: 7rem minmax(2.5rem, 1fr) 5.4rem;
+      gap: 0 0.4rem;
+      padding: 0 0.2rem;
+      font-size: 0.875rem;
+      min-height: 36px;
     }
     .row .cost {
       display: none;

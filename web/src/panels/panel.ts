@@ -120,6 +120,10 @@ export const panelStyles = css`
     min-height: 4.4em;
     text-wrap: pretty;
   }
+  :host([brief]) .words,
+  :host([brief]) .source {
+    display: none;
+  }
   .source {
     margin: 0.4rem 0 0;
     font-size: 0.8125rem;
@@ -143,6 +147,22 @@ export const panelStyles = css`
   .chart .label,
   .chart .strong {
     fill: var(--ink);
+  }
+  .sensor {
+    fill: transparent;
+  }
+  .sensor.press {
+    cursor: pointer;
+  }
+  .cursor {
+    stroke: var(--accent);
+    stroke-width: 1.5;
+  }
+  /* Room for the values, so that nothing moves when they appear. */
+  .reading {
+    min-height: 4.4em;
+    margin: 0;
+    font-size: 0.8125rem;
   }
   .chart .axis line {
     stroke: var(--muted);

@@ -61,6 +61,8 @@ export interface State {
   imageMean: number[];
   imageStd: number[];
   imageLayout: Layout;
+  /** Names of the classes; those without a name have their index. */
+  imageNames: string[];
   /** The digit that the generator draws. */
   imageDigit: number;
   /** The seed of its shape and position. */
@@ -109,6 +111,7 @@ export const initial: Readonly<State> = {
   imageMean: [0],
   imageStd: [1],
   imageLayout: 'auto',
+  imageNames: [],
   imageDigit: 5,
   imageVariant: 1,
   imagePixels: '',
@@ -145,6 +148,7 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   imageMean: numbers({ digits: 6, low: -1e4, high: 1e4 }),
   imageStd: numbers({ digits: 6, low: 1e-4, high: 1e4 }),
   imageLayout: choice(layouts),
+  imageNames: list,
   imageDigit: number({ digits: 0, low: 0, high: 9 }),
   imageVariant: number({ digits: 0, low: 0, high: 9999 }),
   imagePixels: { write: (value) => (value.length > longestPixels ? '' : value), read: (value) => value },

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The image lab's controls: everything that changes the state or opens files.
 import { css, html, nothing } from 'lit';
+import type { Row } from 'probust';
 import { percentOf } from '../../panels/words.js';
 import { layouts, type Layout, type State } from '../../state/state.js';
 import { plainPanel } from '../../panels/panel.js';
 import type { Store } from '../../state/store.js';
-import { pixelUnit, sigmaSlider } from '../controls.js';
+import { smallNumber } from '../big-number.js';
+import { newNoise, pixelUnit, sigmaSlider } from '../controls.js';
 import type { FigureParts } from './figures.js';
-import { label } from './number.js';
 import { blank, encode, inverted, shapeWords, type Picture } from './picture.js';
 import { plain, type ImageSession } from './session.js';
 import type { Ui } from './ui.js';
 
-export const sigmaBar = (store: Store) => {
+export const sigmaBar = (store: Store, counted: Row | undefined) => {
   const { imageSigma, imageClip, imageCopies } = store.state;
   return html`<div class="sigma">
+    ${smallNumber(counted)}
     ${sigmaSlider({
       unit: pixelUnit,
       low: 0.01,
@@ -26,6 +28,7 @@ export const sigmaBar = (store: Store) => {
       <button class="chip" aria-pressed=${imageClip} @click=${() => store.set({ imageClip: !imageClip })}>
         clip copies to 0..1
       </button>
+      ${newNoise(store)}
       <label class="count"
         >copies
         <select @change=${(event: Event) => store.set({ imageCopies: Number((event.target as HTMLSelectElement).value) })}>
@@ -61,7 +64,7 @@ export interface Opening {
   onFile(file: File): void;
 }
 
-const byDefault = { ...plain, imageCopies: 1000 };
+const byDefault = { ...plain, imageCopies: 1000, imageNames: [] };
 
 export function modelBar({ store, session, onFile }: Opening) {
   const { imageModel } = store.state;
@@ -163,6 +166,20 @@ const numbersField = (name: string, key: 'imageMean' | 'imageStd', store: Store)
       }}
   /></label>`;
 
+/** Names in the order of the model's classes. */
+const namesField = (store: Store) =>
+  html`<label class="field"
+    ><span>Class names</span>
+    <input
+      type="text"
+      placeholder="cat, dog, …"
+      .value=${store.state.imageNames.join(', ')}
+      @change=${(event: Event) => {
+        const names = (event.target as HTMLInputElement).value.split(',').map((name) => name.trim());
+        store.set({ imageNames: names.filter(Boolean) });
+      }}
+  /></label>`;
+
 function preparationFields(store: Store, channels: number) {
   const { imageMean, imageStd, imageLayout } = store.state;
   const fitting = presets.filter(({ mean }) => mean.length <= channels);
@@ -186,7 +203,7 @@ function preparationFields(store: Store, channels: number) {
         ${layouts.map((each) => html`<option value=${each} .selected=${each === imageLayout}>${layoutNames[each]}</option>`)}
       </select></label
     >
-    ${numbersField('Mean', 'imageMean', store)} ${numbersField('Standard deviation', 'imageStd', store)}
+    ${numbersField('Mean', 'imageMean', store)} ${numbersField('Standard deviation', 'imageStd', store)} ${namesField(store)}
   </div>`;
 }
 
@@ -205,7 +222,7 @@ function engineLine({ loaded }: ImageSession) {
   </p>`;
 }
 
-export function modelPanel({ store, answers }: FigureParts, session: ImageSession) {
+export function modelPanel({ store, answers, label }: FigureParts, session: ImageSession) {
   const { loaded } = session;
   if (!loaded) return nothing;
   const { info } = loaded.model;

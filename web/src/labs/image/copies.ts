@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import type { Curves } from '../../panels/curves.js';
 import { percent, tidy } from '../../panels/words.js';
 import { countForm, previewScales, type Preview, type Quick } from './answers.js';
-import { label } from './number.js';
+import { indexLabel } from './number.js';
 import { toImageData, type Shape } from './picture.js';
 import './pixels.js';
 
@@ -23,7 +23,7 @@ export function copiesGrid({ cloud, row, asked }: Quick, shape: Shape, stale: bo
         const of = cloud.predicted[i]!;
         const image = toImageData({ ...shape, values: sliceOf(cloud.x, i, shape) });
         return html`<span class="copy ${of === row.target ? '' : 'miss'}"
-          ><probust-pixels .image=${image}></probust-pixels><b>${label(of)}</b></span
+          ><probust-pixels .image=${image}></probust-pixels><b>${indexLabel(of)}</b></span
         >`;
       })}
     </div>
@@ -58,12 +58,12 @@ export function previewStrip(view: PreviewsView) {
       return html`<button
         class="preview"
         aria-pressed=${sigma === scale}
-        aria-label="Sigma ${scale}: ${shareAt(view, scale)} keep the answer${found ? `; the answer for this copy is ${label(found.predicted)}` : ''}"
+        aria-label="Sigma ${scale}: ${shareAt(view, scale)} keep the answer${found ? `; the answer for this copy is ${indexLabel(found.predicted)}` : ''}"
         @click=${() => onSigma(scale)}
       >
         <span class="copy ${miss ? 'miss' : ''}"
           ><probust-pixels .image=${found && toImageData({ ...shape, values: found.values })}></probust-pixels>${
-            found ? html`<b>${label(found.predicted)}</b>` : nothing
+            found ? html`<b>${indexLabel(found.predicted)}</b>` : nothing
           }</span
         >
         <span>${tidy(scale)}</span><span class="muted">${shareAt(view, scale)}</span>

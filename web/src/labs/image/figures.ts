@@ -14,7 +14,7 @@ import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
 import type { Plane } from './answers.js';
 import { previewStrip } from './copies.js';
-import { label } from './number.js';
+import type { Label } from './number.js';
 import { boundaryPath, paintDirection, paintPlane, planeNames } from './paint.js';
 import { toImageData, type Picture } from './picture.js';
 import './pixels.js';
@@ -23,6 +23,7 @@ import type { Ui } from './ui.js';
 
 export interface FigureParts extends Parts<Answers<ImageValues>, Ui> {
   picture: Picture;
+  label: Label;
   /** Whether the model has usable gradients. */
   gradients: boolean;
 }
@@ -74,7 +75,7 @@ const added = (picture: Picture, step: ArrayLike<number>): Picture => ({
 });
 
 function directionFigure(parts: FigureParts) {
-  const { answers, picture, palette, ui } = parts;
+  const { answers, picture, palette, ui, label } = parts;
   const { boundary } = answers.listed!.value;
   if (!boundary) return html`<p>Not available: without gradients, the search would take thousands of passes.</p>`;
   const direction = towards(parts, picture.values.length);
@@ -89,7 +90,7 @@ function directionFigure(parts: FigureParts) {
 }
 
 export function boundaryPanel(parts: FigureParts) {
-  const { answers, key, store, picture, ui } = parts;
+  const { answers, key, store, picture, ui, label } = parts;
   const { listed } = answers;
   const boundary = listed?.value.boundary;
   const typical = store.state.imageSigma * Math.sqrt(picture.values.length);
@@ -101,8 +102,16 @@ export function boundaryPanel(parts: FigureParts) {
       'The shortest step to another answer: warm pixels become brighter, cold ones darker. It is hardly visible in the image, and random noise hardly ever points that way.',
     // Painted only if its inputs change, because it takes longer than a frame.
     figure: listed
-      ? guard([listed.value, ui.rival, ui.rival === undefined || answers.quick?.value, picture, parts.palette], () =>
-          directionFigure(parts),
+      ? guard(
+          [
+            listed.value,
+            store.state.imageNames,
+            ui.rival,
+            ui.rival === undefined || answers.quick?.value,
+            picture,
+            parts.palette,
+          ],
+          () => directionFigure(parts),
         )
       : waiting,
     stale: listed?.key !== key || answers.quick?.key !== key,
@@ -134,28 +143,37 @@ function planeCopies({ copies, predicted, slice }: Plane, target: number, palett
   });
 }
 
-function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: Palette) {
+/** Both directions have the same scale, so one axis is enough. */
+const planeAxis = (reach: number) => svg`<g class="axis">
+    <text x="0" y=${planeSize + 17}>−${tidy(reach, 2)}</text>
+    <text x=${planeSize / 2} y=${planeSize + 17} text-anchor="middle">0</text>
+    <text x=${planeSize} y=${planeSize + 17} text-anchor="end">${tidy(reach, 2)}</text>
+    <text class="label" x=${planeSize / 2} y=${planeSize + 33} text-anchor="middle">distance from the image, in ${pixelUnit}</text>
+  </g>`;
+
+function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: Palette, label: Label) {
   const at = (value: number) => ((value / slice.reach + 1) / 2) * planeSize;
   const middle = planeSize / 2;
   const way = (colour: string, width: number) =>
     step &&
     svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} .style="stroke: ${colour}; stroke-width: ${width}"></line>`;
-  return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize}" role="img"
+  return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize + 36}" role="img"
       aria-label="Decision regions on a plane through the image, with the noisy copies projected onto it">
     ${pixels(paintPlane(slice, planeSize, palette), 0, 0, planeSize)}
     <path d=${boundaryPath(slice, planeSize)} .style=${'stroke: var(--ink); stroke-width: 1.5; fill: none'}></path>
-    ${planeCopies({ slice, step, ...rest }, target, palette)}
+    <svg width=${planeSize} height=${planeSize}>${planeCopies({ slice, step, ...rest }, target, palette)}</svg>
     ${planeNames(slice, planeSize).map(
       ({ of, x: left, y: top }) =>
         svg`<text class="strong place" x=${left} y=${top + 6} text-anchor="middle">${label(of)}</text>`,
     )}
     ${way('var(--paper)', 5)} ${way('var(--ink)', 2.25)}
     <circle cx=${middle} cy=${middle} r="6" .style=${'fill: var(--accent); stroke: var(--paper); stroke-width: 2'}></circle>
+    ${planeAxis(slice.reach)}
     <rect x="0.5" y="0.5" width=${planeSize - 1} height=${planeSize - 1} .style=${'fill: none; stroke: var(--muted)'}></rect>
   </svg>`;
 }
 
-export function planePanel({ answers, key, palette, gradients }: FigureParts) {
+export function planePanel({ store, answers, key, palette, gradients, label }: FigureParts) {
   const { plane, quick } = answers;
   return panel({
     id: 'plane',
@@ -164,7 +182,9 @@ export function planePanel({ answers, key, palette, gradients }: FigureParts) {
       'The answers on a plane through the image (blue dot), and the noisy copies projected onto it: rings are copies whose answer changed. Most of the noise points out of the plane, so rings also appear in regions that look safe.',
     figure:
       plane && quick
-        ? guard([plane.value, quick.value.row.target, palette], () => planeFigure(plane.value, quick.value.row.target, palette))
+        ? guard([plane.value, quick.value.row.target, palette, store.state.imageNames], () =>
+            planeFigure(plane.value, quick.value.row.target, palette, label),
+          )
         : waiting,
     stale: plane?.key !== key,
     source: gradients
@@ -191,8 +211,19 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
     return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
   });
   return sweepPanel({
-    ...{ curves: curves?.value, unit: pixelUnit, stale: curves?.key !== key, entries, sigma, failure, hovered: ui.form },
+    ...{
+      curves: curves?.value,
+      unit: pixelUnit,
+      stale: curves?.key !== key,
+      entries,
+      sigma,
+      failure,
+      hovered: ui.form,
+      read: ui.readSigma,
+    },
     onFailure: (failure) => store.set({ failure }),
+    onRead: (readSigma) => point({ readSigma }),
+    onSigma: (imageSigma) => store.set({ imageSigma }),
     onHover: (form) => point({ form }),
   });
 }

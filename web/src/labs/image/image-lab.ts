@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The image lab: renders state, answers and hovered items, and accepts files.
 import { html, nothing } from 'lit';
+import { classMap } from 'lit/directives/class-map.js';
 import { guard } from 'lit/directives/guard.js';
 import { isAborted } from '../../engine/latest.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
@@ -14,7 +15,7 @@ import { controlStyles, digitBar, modelBar, modelPanel, sigmaBar, type Opening }
 import { copiesGrid, copiesStyles } from './copies.js';
 import { boundaryPanel, curvesPanel, planePanel, previewsPanel, type FigureParts } from './figures.js';
 import { copiesFor, type Loaded } from './models.js';
-import { bars, label, numberStyles, numberView, spoken } from './number.js';
+import { bars, labelBy, numberStyles, numberView, spoken, type Label } from './number.js';
 import './paper.js';
 import { encode, type Picture } from './picture.js';
 import { ImageSession, plain } from './session.js';
@@ -35,7 +36,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
 
   constructor() {
     super();
-    this.ui = { form: undefined, rival: undefined, erase: false, over: false };
+    this.ui = { form: undefined, rival: undefined, readSigma: undefined, erase: false, over: false };
   }
 
   protected override newSession(callbacks: SessionCallbacks): ImageSession {
@@ -51,14 +52,24 @@ class ImageLab extends LabElement<Ui, ImageSession> {
 
   #loaded({ model }: Loaded, own: boolean): void {
     this.point({ rival: undefined });
-    if (own) this.store.set({ imageModel: 'own', ...plain, imageCopies: copiesFor(model.info) });
+    if (own) this.store.set({ imageModel: 'own', ...plain, imageCopies: copiesFor(model.info), imageNames: [] });
     this.report('ready', { model: this.state.imageModel });
   }
 
   protected override answered(): void {
     const { quick } = this.session.answers;
     if (!quick || quick.key !== this.session.key(this.state)) return;
-    this.announce(quick.key, quick.value.row, () => spoken(quick.value));
+    this.announce(quick.key, quick.value.row, () => spoken(quick.value, this.#label));
+  }
+
+  get #label(): Label {
+    return labelBy(this.state.imageNames);
+  }
+
+  /** The right class of a generated digit, for networks of ten classes. */
+  get #right(): number | undefined {
+    const { imagePixels, imageDigit } = this.state;
+    return imagePixels === '' && this.session.loaded?.model.info.classes === 10 ? imageDigit : undefined;
   }
 
   async #open(file: File): Promise<void> {
@@ -84,7 +95,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const { loaded, picture, answers } = session;
     const { quick } = answers;
     const stale = quick?.key !== session.key(this.state);
-    const answer = quick ? ` The network answers ${label(quick.value.row.target)}.` : '';
+    const answer = quick ? ` The network answers ${this.#label(quick.value.row.target)}.` : '';
     return html`<div class="pair" part="picture">
         <probust-paper
           .picture=${picture}
@@ -103,7 +114,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const opening: Opening = { store, session, onFile: (file) => void this.#open(file) };
     return html`<div class="stage">
       ${this.ifVisible('model', () => modelBar(opening))} ${this.ifVisible('picture', () => this.#drawing(opening))}
-      ${this.isVisible('picture') || this.isVisible('sigma') ? sigmaBar(store) : nothing}
+      ${this.isVisible('picture') || this.isVisible('sigma') ? sigmaBar(store, session.answers.quick?.value.row) : nothing}
       ${parts ? this.ifVisible('previews', () => previewsPanel(parts)) : nothing}
     </div>`;
   }
@@ -129,10 +140,11 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const stale = quick?.key !== key;
     const fresh = listed?.key === key ? listed.value : undefined;
     const softmax = fresh?.rows.find(({ estimator }) => estimator.startsWith('softmax'));
+    const [label, right] = [this.#label, this.#right];
     const onRival = (rival: number | undefined) => this.point({ rival });
     return html`<div class="side">
-      ${this.ifVisible('number', () => html`<div part="number">${numberView(quick?.value, stale, softmax)}</div>`)}
-      ${this.ifVisible('rivals', () => (quick ? bars({ quick: quick.value, stale, rival: ui.rival, onRival }) : nothing))}
+      ${this.ifVisible('number', () => html`<div part="number">${numberView({ quick: quick?.value, stale, softmax, label, right })}</div>`)}
+      ${this.ifVisible('rivals', () => (quick ? bars({ quick: quick.value, stale, label, right, rival: ui.rival, onRival }) : nothing))}
       ${this.ifVisible('estimators', () => this.#estimators())}
     </div>`;
   }
@@ -141,7 +153,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
   #figureParts(): FigureParts | undefined {
     const { picture, loaded, answers } = this.session;
     if (!picture || !loaded) return undefined;
-    return { ...this.parts, picture, gradients: answers.listed?.value.boundary !== undefined };
+    return { ...this.parts, picture, label: this.#label, gradients: answers.listed?.value.boundary !== undefined };
   }
 
   #panels() {
@@ -156,7 +168,12 @@ class ImageLab extends LabElement<Ui, ImageSession> {
   protected override render() {
     if (!this.begun) return nothing;
     const dragged = (event: DragEvent) => this.#dragged(event);
-    return html`<div class="lab ${this.ui.over ? 'over' : ''}" @dragover=${dragged} @dragleave=${dragged} @drop=${dragged}>
+    return html`<div
+      class=${classMap({ lab: true, over: this.ui.over, embedded: this.embed })}
+      @dragover=${dragged}
+      @dragleave=${dragged}
+      @drop=${dragged}
+    >
       <div class="first">${this.#stage()} ${this.#side()}</div>
       ${this.#panels()} ${this.spoken()}
     </div>`;

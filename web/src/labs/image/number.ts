@@ -8,11 +8,19 @@ import { bigNumber, bigNumberStyles } from '../big-number.js';
 import type { Quick } from './answers.js';
 import { patternOf } from './paint.js';
 
-/** Classes are shown by their index in the model. */
-export const label = (of: number): string => (of < 0 ? 'no number' : String(of));
+export type Label = (of: number) => string;
+
+/** Classes without a name are shown by their index in the model. */
+export const labelBy =
+  (names: readonly string[]): Label =>
+  (of) =>
+    of < 0 ? 'no number' : (names[of] ?? String(of));
+
+/** Index of a class, for places without room for a name. */
+export const indexLabel = labelBy([]);
 
 /** What a screen reader says. */
-export function spoken({ row, asked, cloud }: Quick): string {
+export function spoken({ row, asked, cloud }: Quick, label: Label): string {
   const [first] = sharesOf(cloud.predicted).filter(({ of }) => of !== row.target);
   const rest = first ? ` Most of the others answer ${label(first.of)}.` : '';
   return `${percentOf(row)} of ${asked.copies} noisy copies keep the answer ${label(row.target)} at sigma ${asked.sigma}.${rest}`;
@@ -35,7 +43,25 @@ function sharesOf(predicted: ArrayLike<number>): Share[] {
 const interval = ({ ciLow, ciHigh }: Row): string =>
   ciLow === null || ciHigh === null ? '' : `: ${percent(ciLow)} to ${percent(ciHigh)}`;
 
-export function numberView(quick: Quick | undefined, stale: boolean, softmax: Row | undefined) {
+interface NumberView {
+  quick: Quick | undefined;
+  stale: boolean;
+  softmax: Row | undefined;
+  label: Label;
+  /** The right class, if it is known. */
+  right: number | undefined;
+}
+
+/** If the answer without noise is wrong, keeping it is not good. */
+function wrongLine({ row, cloud }: Quick, right: number | undefined, label: Label) {
+  if (right === undefined || right === row.target) return nothing;
+  const correct = sharesOf(cloud.predicted).find(({ of }) => of === right)?.share ?? 0;
+  return html`<p class="small" data-correct=${correct}>
+    The answer is wrong: this is <b>${label(right)}</b>. p(correct) is <b>${percent(correct)}</b>.
+  </p>`;
+}
+
+export function numberView({ quick, stale, softmax, label, right }: NumberView) {
   if (!quick) return bigNumber(undefined, '', true);
   const { row, asked } = quick;
   const kind = kindOf(row);
@@ -50,10 +76,11 @@ export function numberView(quick: Quick | undefined, stale: boolean, softmax: Ro
       }
       ${softmax?.p == null ? nothing : html`<br />The network’s own confidence, which ignores the noise: ${percentOf(softmax)}`}
     </p>
+    ${wrongLine(quick, right, label)}
   `;
 }
 
-interface BarsView {
+interface BarsView extends Pick<NumberView, 'label' | 'right'> {
   quick: Quick;
   stale: boolean;
   rival: number | undefined;
@@ -64,7 +91,7 @@ interface BarsView {
 const mostBars = 7;
 
 function bar({ of, share }: Share, view: BarsView, most: number) {
-  const { quick, rival, onRival } = view;
+  const { quick, rival, label, right, onRival } = view;
   const kept = of === quick.row.target;
   const width = Math.max(0.6, (100 * share) / most);
   const content = html`<b class="answer" .style="--dot: ${classColour(of)}">${label(of)}</b>
@@ -72,7 +99,7 @@ function bar({ of, share }: Share, view: BarsView, most: number) {
       ><i .style="width: ${width}%; --dot: ${classColour(of)}; background-image: ${patternOf(Math.max(0, of))}"></i
     ></span>
     <span class="value">${percent(share)}</span>
-    <span class="small muted">${kept ? 'kept' : ''}</span>`;
+    <span class="small muted">${kept ? 'kept' : of === right ? 'correct' : ''}</span>`;
   if (kept || of < 0 || !quick.linear)
     return html`<li><span class="bar-row" data-share=${share} data-of=${of}>${content}</span></li>`;
   return html`<li>
@@ -119,7 +146,7 @@ export const numberStyles = css`
   }
   .bar-row {
     display: grid;
-    grid-template-columns: 2.6rem minmax(0, 1fr) 4.4rem 2.6rem;
+    grid-template-columns: fit-content(6rem) minmax(0, 1fr) 4.4rem 3.2rem;
     align-items: center;
     gap: 0.6rem;
     width: 100%;
@@ -139,6 +166,11 @@ export const numberStyles = css`
   }
   button.bar-row[aria-pressed='true'] {
     box-shadow: inset 3px 0 var(--ink);
+  }
+  .bar-row .answer {
+    min-width: 2.6rem;
+    overflow: hidden;
+    text-overflow: ellipsis;
   }
   .track i {
     display: block;

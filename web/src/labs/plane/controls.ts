@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab's controls: everything below and next to the picture that changes the state.
 import { css, html, nothing } from 'lit';
+import type { Row } from 'probust';
 import { classColour, colourCount, letter } from '../../draw/classes.js';
 import { activations, layers, type DataSet, type Layer, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
+import { smallNumber } from '../big-number.js';
 import { dataUnit, sigmaSlider, slider, sliderFromZero } from '../controls.js';
 import { pretrained } from './models.js';
 import { hasClassChoice, type Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
-export const sigmaBar = (store: Store) =>
+export const sigmaBar = (store: Store, truth: Row | undefined) =>
   html`<div class="sigma">
+    ${smallNumber(truth)}
     ${sigmaSlider({
       unit: dataUnit,
       low: 0.02,

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { classColour, letter, rivalOf } from '../../draw/classes.js';
-import { convergenceCsv, convergenceFigure } from '../../panels/convergence.js';
+import { convergenceCsv, convergenceFigure, convergenceReading } from '../../panels/convergence.js';
 import { correlationFigure, rivalsOf } from '../../panels/correlation.js';
 import { countingCsv, countingFigure } from '../../panels/counting.js';
 import { curvesPanel as sweepPanel } from '../../panels/curves.js';
@@ -27,9 +27,19 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   return sweepPanel({
-    ...{ curves: curves?.value, unit: dataUnit, stale: curves?.key !== key, sigma, failure, hovered: ui.form },
+    ...{
+      curves: curves?.value,
+      unit: dataUnit,
+      stale: curves?.key !== key,
+      sigma,
+      failure,
+      hovered: ui.form,
+      read: ui.readSigma,
+    },
     entries: forms.map((form, i) => ({ form, line: i === 0 ? undefined : i - 1 })),
     onFailure: (failure) => store.set({ failure }),
+    onRead: (readSigma) => point({ readSigma }),
+    onSigma: (sigma) => store.set({ sigma }),
     onHover: (form) => point({ form }),
   });
 }
@@ -42,9 +52,17 @@ export function convergencePanel({ answers, key, ui, point }: FigureParts) {
     title: 'Error against cost',
     words:
       'Each dot is one run with its own noise; each line is the root mean square error of an estimator. Counting needs a hundred times the cost for a tenth of the error. A line that levels off shows a bias, which no cost removes.',
-    figure: guard([convergence?.value, ui.form], () => (convergence ? convergenceFigure(convergence.value, ui.form) : waiting)),
+    figure: guard([convergence?.value, ui.form, ui.readCost], () =>
+      convergence
+        ? convergenceFigure(convergence.value, {
+            ...{ hovered: ui.form, read: ui.readCost },
+            onRead: (readCost) => point({ readCost }),
+          })
+        : waiting,
+    ),
     stale: convergence?.key !== key,
-    controls: legend(entries, ui.form, (form) => point({ form })),
+    controls: html`${legend(entries, ui.form, (form) => point({ form }))}
+      <p class="reading muted">${convergence ? convergenceReading(convergence.value, ui.readCost) : nothing}</p>`,
     source: html`Section 4.1 of ${averageCase}: estimators are compared once they have converged.`,
     csv: convergence && (() => convergenceCsv(convergence.value)),
   });

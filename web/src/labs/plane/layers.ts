@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws a scene on a canvas. Regions are cached until the network, the size or the theme changes; the rest is redrawn.
 import { Cached } from '../../draw/cached.js';
-import { drawArrow, drawCloud, drawData, drawLetter, type Copies, type Labelled } from '../../draw/cloud.js';
+import { drawArrow, drawAxes, drawCloud, drawData, drawLetter, type Copies, type Labelled } from '../../draw/cloud.js';
 import type { Field } from '../../draw/field.js';
 import { drawHalfPlanes, drawLines, labelLines, type Line } from '../../draw/lines.js';
 import { colourOf, css, type Palette } from '../../draw/palette.js';
@@ -68,6 +68,7 @@ function base(
   const share = coarse ? 0.5 : density;
   ctx.drawImage(offscreen(paintRegions(field, view, Math.round(size * share), share, palette)), 0, 0, size, size);
   if (data) drawData(ctx, size, view, data, palette);
+  drawAxes(ctx, size, view, palette);
   return canvas;
 }
 

@@ -6,9 +6,6 @@ import { axes, inside, isInside, shapeTo, toData, toPixel, type Pair } from '../
 import { sharedStyles } from '../../style/shared.js';
 import { PictureLayers, type Scene } from './layers.js';
 
-/** Radius around a handle in which it can be grabbed, in pixels. */
-const gripReach = 12;
-
 /** Distance of the mark of a point outside the picture from its edge, in pixels. */
 const markMargin = 16;
 
@@ -22,7 +19,6 @@ class PlanePicture extends LitElement {
         display: block;
         position: relative;
         aspect-ratio: 1;
-        touch-action: none;
         user-select: none;
         cursor: crosshair;
       }
@@ -32,13 +28,29 @@ class PlanePicture extends LitElement {
         height: 100%;
         border-radius: 8px;
       }
-      .handle {
+      /* Only these take touch: a swipe elsewhere scrolls the page. */
+      .handle,
+      .grip {
         position: absolute;
         width: 44px;
         height: 44px;
         margin: -22px;
         border-radius: 50%;
         cursor: grab;
+        touch-action: none;
+      }
+      .grip {
+        width: 24px;
+        height: 24px;
+        margin: -12px;
+        z-index: 1;
+      }
+      @media (pointer: coarse) {
+        .grip {
+          width: 36px;
+          height: 36px;
+          margin: -18px;
+        }
       }
       .handle:active {
         cursor: grabbing;
@@ -93,12 +105,6 @@ class PlanePicture extends LitElement {
     };
   }
 
-  #gripAt(x: number, y: number): 'long' | 'short' | undefined {
-    const { long, short } = this.#ends();
-    const near = (end: Pair) => Math.hypot(end[0] - x, end[1] - y) < gripReach;
-    return this.scene!.rings ? (near(long) ? 'long' : near(short) ? 'short' : undefined) : undefined;
-  }
-
   #reshape(x: number, y: number): void {
     const { view, at, noise } = this.scene!;
     const to = toData(view, this.size, x, y);
@@ -106,18 +112,38 @@ class PlanePicture extends LitElement {
     this.dispatchEvent(new CustomEvent('shape', { detail: shapeTo(noise, this.#grip!, away) }));
   }
 
-  #drag(event: PointerEvent): void {
-    if (!this.scene || (event.type === 'pointermove' && event.buttons === 0)) return;
-    if (event.type === 'pointerdown') {
-      this.setPointerCapture(event.pointerId);
-      this.renderRoot.querySelector<HTMLElement>('.handle')?.focus({ preventScroll: true });
-      event.preventDefault();
-    }
+  /** Position in the picture, in pixels. */
+  #at({ clientX, clientY }: MouseEvent): Pair {
     const box = this.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    if (event.type === 'pointerdown') this.#grip = this.#gripAt(x, y);
-    if (this.#grip) this.#reshape(x, y);
-    else this.#move(toData(this.scene.view, box.width, x, y));
+    return [clientX - box.left, clientY - box.top];
+  }
+
+  /** Whether a finger holds the point or a handle. */
+  #held = false;
+
+  #press(event: PointerEvent): void {
+    const on = event.composedPath()[0] as HTMLElement;
+    this.#held = event.pointerType !== 'touch' || on.matches('.handle, .handle i, .grip');
+    if (!this.scene || !this.#held) return;
+    this.setPointerCapture(event.pointerId);
+    this.renderRoot.querySelector<HTMLElement>('.handle')?.focus({ preventScroll: true });
+    event.preventDefault();
+    this.#grip = on.dataset.end as 'long' | 'short' | undefined;
+    this.#drag(event);
+  }
+
+  #drag(event: PointerEvent): void {
+    if (!this.scene || event.buttons === 0 || (event.pointerType === 'touch' && !this.#held)) return;
+    const at = this.#at(event);
+    if (this.#grip) this.#reshape(...at);
+    else this.#move(toData(this.scene.view, this.size, ...at));
+  }
+
+  /** A finger that does not swipe moves the point, too. */
+  #tap(event: MouseEvent): void {
+    if (!this.scene || this.#held) return;
+    this.#grip = undefined;
+    this.#move(toData(this.scene.view, this.size, ...this.#at(event)));
   }
 
   #key(event: KeyboardEvent): void {
@@ -131,12 +157,20 @@ class PlanePicture extends LitElement {
   }
 
   protected override firstUpdated(): void {
-    for (const type of ['pointerdown', 'pointermove'] as const) this.addEventListener(type, (event) => this.#drag(event));
+    this.addEventListener('pointerdown', (event) => this.#press(event));
+    this.addEventListener('pointermove', (event) => this.#drag(event));
+    this.addEventListener('click', (event) => this.#tap(event));
   }
 
   protected override updated(): void {
     const canvas = this.renderRoot.querySelector('canvas')!;
     if (this.scene && this.palette && this.size > 0) this.#layers.draw(canvas, this.size, this.scene, this.palette);
+  }
+
+  #grips() {
+    if (!this.scene?.rings) return nothing;
+    const visible = Object.entries(this.#ends()).filter(([, at]) => Math.min(...at) >= 0 && Math.max(...at) <= this.size);
+    return visible.map(([end, [x, y]]) => html`<div class="grip" data-end=${end} .style="left: ${x}px; top: ${y}px"></div>`);
   }
 
   /** Where the handle is, and if the point is outside the picture, its direction in degrees. */
@@ -154,6 +188,7 @@ class PlanePicture extends LitElement {
     const mark =
       outside === undefined ? nothing : html`<i title="The point is outside the picture" .style="rotate: ${outside}deg"></i>`;
     return html`<canvas aria-hidden="true"></canvas>
+      ${this.#grips()}
       <div
         class="handle ${outside === undefined ? '' : 'outside'}"
         role="application"

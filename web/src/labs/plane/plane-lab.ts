@@ -10,6 +10,7 @@ import { panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
 import { initial, type DataSet, type State } from '../../state/state.js';
 import { sharedStyles } from '../../style/shared.js';
+import { newNoise } from '../controls.js';
 import { LabElement } from '../lab-element.js';
 import type { SessionCallbacks } from '../lab-session.js';
 import { labStyles } from '../styles.js';
@@ -48,7 +49,14 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
 
   constructor() {
     super();
-    this.ui = { form: undefined, rival: undefined, adding: undefined, preset: undefined };
+    this.ui = {
+      form: undefined,
+      rival: undefined,
+      adding: undefined,
+      preset: undefined,
+      readSigma: undefined,
+      readCost: undefined,
+    };
   }
 
   override disconnectedCallback(): void {
@@ -186,9 +194,9 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return html`<div class="stage">
       ${this.ifVisible('training', () => this.#dataBars())}
       ${this.ifVisible('picture', () => html`${chosenPair({ ...this.parts, show: this.#show })} ${picture} ${this.embed ? nothing : caption}`)}
-      ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store) : nothing}
+      ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store, truthOf(this.session.answers)) : nothing}
       ${this.ifVisible('training', () => trainingBar(store, this.#training, buttons))}
-      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
+      ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)} ${newNoise(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
   }
 
@@ -251,10 +259,10 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     const { parts } = this;
     const { scene, picture } = this.#picture();
     const first = ['picture', 'sigma', 'number', 'estimators', 'boundary', 'training'].some((name) => this.isVisible(name));
-    return html`
+    return html`<div class="lab ${this.embed ? 'embedded' : ''}">
       ${first ? html`<div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts)}</div>` : nothing}
       ${this.#panels(parts)} ${this.spoken()}
-    `;
+    </div>`;
   }
 }
 

@@ -8,4 +8,7 @@ export interface Ui {
   /** A click on the picture adds a point of this class; if undefined, it moves the point. */
   adding: number | undefined;
   preset: string | undefined;
+  /** Indices of what the pointer reads in the charts. */
+  readSigma: number | undefined;
+  readCost: number | undefined;
 }
