@@ -49,10 +49,10 @@ void regress(const Pairs& pairs, Explained& explained) {
   if (w.rows() == 0) return;  // no gradient at x
   const Eigen::MatrixXd odd = (pairs.plus - pairs.minus) / 2;
   const Eigen::MatrixXd normal = 2 * w * w.transpose() + kRidge * Eigen::MatrixXd::Identity(w.rows(), w.rows());
-  const Eigen::LLT<Eigen::MatrixXd> solver(normal);
+  const Eigen::LDLT<Eigen::MatrixXd> solver(normal);
   explained.slopes += solver.solve(2 * w * (odd - explained.slopes * w).transpose()).transpose();
   explained.leverage += (w.array() * solver.solve(w).array()).colwise().sum().matrix().transpose();
-  explained.errors = solver.matrixU().solve(Eigen::MatrixXd::Identity(w.rows(), w.rows()));
+  explained.errors = Eigen::LLT<Eigen::MatrixXd>(normal).matrixU().solve(Eigen::MatrixXd::Identity(w.rows(), w.rows()));
 }
 
 Pairs residuals(const Pairs& pairs, const Explained& explained) {
