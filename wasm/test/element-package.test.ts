@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The two examples of COMPONENTS.md, plain HTML and React, from the packed package: without a bundler and with four.
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { digits, point, root, staged } from './support.js';
+import { digits, point, root, run, staged } from './support.js';
 import { launch, serve, strictPolicy, type Browser } from './server.js';
 
 const modules = join(root, 'wasm/node_modules');
@@ -17,8 +16,6 @@ const script = '<script type="module" src="./main.js"></script>';
 const frame = `<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><div id="root"></div>${script}`;
 let browser: Browser;
 
-const run = (command: string, args: string[], cwd: string) =>
-  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 const tool = (name: string) => join(modules, '.bin', name);
 
 beforeAll(async () => {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The package as `npm pack` makes it: its size, and its use in empty folders with node, bundlers and a plain page.
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { digits, load, point, root, staged } from './support.js';
+import { digits, load, point, root, run, staged } from './support.js';
 import { isolation, launch, resultOf, serve, strictPolicy, type Browser } from './server.js';
 
 const tools = join(root, 'wasm/node_modules/.bin');
@@ -16,9 +15,6 @@ const options = { noise: 'gaussian:0.2', estimators: ['taylor', 'mc:300'] };
 let tarball: string;
 let expected: unknown;
 let browser: Browser;
-
-const run = (command: string, args: string[], cwd: string) =>
-  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 beforeAll(async () => {
   tarball = join(work, run('npm', ['pack', '--silent', '--pack-destination', work], staged).trim().split('\n').at(-1)!);

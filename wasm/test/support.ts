@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Paths, the demo's model and points, and checks of errors.
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -14,6 +15,10 @@ export const digits = join(root, 'demos/digits/digits.onnx');
 export const native = join(root, 'build/release/bin/probust');
 export const shared = process.env.PROBUST_SHARED ?? join(root, '../shared');
 export const hasShared = existsSync(join(shared, 'models'));
+
+/** What a program prints. */
+export const run = (command: string, args: string[], cwd: string): string =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 export type Library = typeof probust;
 declare const importByNode: (url: string) => Promise<Library>; // load.mjs

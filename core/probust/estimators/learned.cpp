@@ -19,9 +19,9 @@ std::vector<Estimate> estimate_learning(Evaluation& evaluation, const Noise& noi
   const std::int64_t n = points.size(), pairs = asked.samples / 2, classes = executor.classes();
   if (n == 0) return {};
   check_all_fit(executor, n, bytes_to_learn(n, pairs, classes));
-  const SharedNoise shared = share ? share_noise(n, pairs, points.seed, points.index[0]) : SharedNoise{};
-  const std::vector<Pairs> sampled = executor.pairs(with_draws(points, shared), noise, pairs).value();
-  const LearnedMargins learned(sampled, points.target, points.x, evaluation.logits(), shared);
+  const SharedPoints shared = share ? share_draws(points, noise, pairs) : SharedPoints{points};
+  const std::vector<Pairs> sampled = executor.pairs(shared.points, noise, pairs).value();
+  const LearnedMargins learned(sampled, points.target, points.x, evaluation.logits(), shared.noise);
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> kept(estimates.size());
   const std::atomic<bool>* stop = &executor.progress.stop;
@@ -49,7 +49,7 @@ std::vector<Estimate> estimate_probit_learned(Evaluation& evaluation, const Nois
 }
 
 std::vector<Estimate> estimate_probit_shared(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
-  return estimate_learning(evaluation, noise, asked, !noise.shape->differs());
+  return estimate_learning(evaluation, noise, asked, true);
 }
 
 }  // namespace probust

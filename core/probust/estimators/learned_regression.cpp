@@ -13,18 +13,6 @@
 namespace probust {
 namespace {
 
-// Points whose draws are shared, unless their noise differs.
-struct SharedPoints {
-  Points points;
-  SharedNoise noise;
-};
-
-SharedPoints share(const Points& points, const Noise& noise, std::int64_t pairs) {
-  if (noise.shape->differs()) return {points, {}};
-  SharedNoise shared = share_noise(points.size(), pairs, points.seed, points.index[0]);
-  return {with_draws(points, shared), std::move(shared)};
-}
-
 class LearnedResiduals {
  public:
   LearnedResiduals(Evaluation& evaluation, const Noise& noise, std::int64_t cost)
@@ -37,7 +25,7 @@ class LearnedResiduals {
 
   std::vector<Estimate> estimates() {
     const std::int64_t n = evaluation_.points().size(), classes = executor_.classes();
-    shared_ = share(evaluation_.points(), noise_, cost_ / 2);
+    shared_ = share_draws(evaluation_.points(), noise_, cost_ / 2);
     check_all_fit(executor_, n,
                   bytes_to_learn(n, budget_.pairs, classes) + 4 * bytes_of_pairs(budget_.pairs, classes) +
                       bytes_to_project_by_draw(shared_.points, noise_, budget_.gradients));
@@ -80,11 +68,7 @@ class LearnedResiduals {
         if (learned.learned(i)) judge_learned(estimates[i], learned, i, fits[i], chosen.pairs[i]);
       });
     }
-    const std::int64_t each = around_ == Around::point ? 1 : 2;  // means and variances
-    for (Estimate& estimate : estimates) {
-      estimate.forwards = 2 * budget_.pairs + each;
-      estimate.backwards = budget_.gradients * each;
-    }
+    for (Estimate& estimate : estimates) count_passes(estimate, budget_, around_);
     return estimates;
   }
 

@@ -66,9 +66,7 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
       stop_if_asked(&executor.progress.stop);
       Estimate& estimate = estimates[first + i];
       estimate = conclude(fits[i], models[i], budget.roughness, &executor.progress.stop);
-      const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
-      estimate.forwards = 2 * budget.pairs + each;
-      estimate.backwards = budget.gradients * each;
+      count_passes(estimate, budget, around);
     });
   }
   return estimates;

@@ -16,10 +16,16 @@ namespace {
 
 constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing are better
 constexpr double kRidge = 2;
-constexpr double kLeastFreedom = 0.2;                // lower limit for 1 - leverage of a residual
-constexpr std::int64_t kPoints = 2048;               // of the integral, all residuals together
-constexpr double kNothingLeft = 1e-5;                // residuals below this share of the standard deviation are rounding errors
-constexpr std::uint32_t kPosteriorStream = 0x51095;  // of the generator: apart from the streams of noise
+constexpr double kLeastFreedom = 0.2;            // lower limit for 1 - leverage of a residual
+constexpr std::int64_t kPoints = 2048;           // of the integral, all residuals together
+constexpr double kNothingLeft = 1e-5;            // residuals below this share of the standard deviation are rounding errors
+constexpr std::uint32_t kSlopeStream = 0x51095;  // of the generator: apart from the streams of noise
+
+// The cost of the gradients in forwards: a backward counts as one; moment propagation, with its gradients, was measured at about
+// three times as much.
+std::int64_t cost_of(std::int64_t gradients, Around around) {
+  return around == Around::point ? 1 + gradients : 4 + 3 * gradients;
+}
 
 // Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients imply. `rows` are the
 // margins that the gradients belong to.
@@ -133,15 +139,15 @@ double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatte
 
 }  // namespace
 
-// The cost of the gradients in forwards: a backward counts as one; moment propagation, with its gradients, was measured at about
-// three times as much.
-std::int64_t cost_of(std::int64_t gradients, Around around) {
-  return around == Around::point ? 1 + gradients : 4 + 3 * gradients;
-}
-
 RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Around around) {
   const std::int64_t gradients = std::min<std::int64_t>(cost <= kFrugal ? 2 : 3, classes - 1);
   return {gradients, (cost - cost_of(gradients, around)) / 2, cost <= kFrugal ? 0.5 : 0.7};
+}
+
+void count_passes(Estimate& estimate, const RegressionBudget& budget, Around around) {
+  const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
+  estimate.forwards = 2 * budget.pairs + each;
+  estimate.backwards = budget.gradients * each;
 }
 
 Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients) {
@@ -201,7 +207,7 @@ SlopePosterior::SlopePosterior(const RegressionFit& fit, const std::vector<std::
 }
 
 Eigen::MatrixXd SlopePosterior::covariance(std::int64_t point, std::uint32_t number) const {
-  NoiseStream random(0, static_cast<std::uint32_t>(point), number, kPosteriorStream);
+  NoiseStream random(0, static_cast<std::uint32_t>(point), number, kSlopeStream);
   Eigen::MatrixXd z(slopes_.rows(), slopes_.cols());
   for (double& each : z.reshaped()) each = random.normal();
   const Eigen::MatrixXd slopes = slopes_ + root_ * z * errors_.transpose();

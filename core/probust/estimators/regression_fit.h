@@ -20,9 +20,10 @@ struct RegressionBudget {
   std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(6, pairs / 8)); }
 };
 
-/// The cost of so many gradients, in forwards.
-std::int64_t cost_of(std::int64_t gradients, Around around);
 RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Around around);
+
+/// Sets the passes that a regression with this budget takes.
+void count_passes(Estimate& estimate, const RegressionBudget& budget, Around around);
 
 /// Sampled pairs of each point, and the margins of the rivals nearest to them, which get gradients.
 struct Chosen {

@@ -74,12 +74,15 @@ SharedNoise share_noise(std::int64_t points, std::int64_t pairs, std::uint64_t s
   return noise;
 }
 
-Points with_draws(Points points, const SharedNoise& noise) {
-  points.draws = noise.draw;
-  for (std::vector<std::int64_t>& of_pair : points.draws) {
+SharedPoints share_draws(const Points& points, const Noise& noise, std::int64_t pairs) {
+  SharedPoints shared{points};
+  if (noise.shape->differs()) return shared;
+  shared.noise = share_noise(points.size(), pairs, points.seed, points.index[0]);
+  shared.points.draws = shared.noise.draw;
+  for (std::vector<std::int64_t>& of_pair : shared.points.draws) {
     for (std::int64_t& position : of_pair) position += points.index[0];
   }
-  return points;
+  return shared;
 }
 
 CommonErrors common_errors(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,

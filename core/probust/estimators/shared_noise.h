@@ -12,6 +12,7 @@
 
 #include "probust/estimators/variance_components.h"
 #include "probust/exec/points.h"
+#include "probust/noise/noise.h"
 
 namespace probust {
 
@@ -30,8 +31,14 @@ struct SharedNoise {
 inline constexpr std::int64_t kServed = 16;
 SharedNoise share_noise(std::int64_t points, std::int64_t pairs, std::uint64_t seed, std::int64_t position);
 
-/// The same points, with these draws.
-Points with_draws(Points points, const SharedNoise& noise);
+/// Points, and which draws they share.
+struct SharedPoints {
+  Points points;
+  SharedNoise noise{};
+};
+
+/// The points of a block, with draws that they share, unless the noise differs from point to point.
+SharedPoints share_draws(const Points& points, const Noise& noise, std::int64_t pairs);
 
 /// The errors of a block's means that shared draws reveal, and those that remain.
 struct CommonErrors {

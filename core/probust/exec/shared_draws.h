@@ -11,10 +11,10 @@
 
 namespace probust {
 
-/// What project_by_draw holds of each point for so many gradients, in bytes; 0 if it is not used.
+/// The bytes that project_by_draw keeps per point for this number of gradients; 0 if it is not used.
 std::int64_t bytes_to_project_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
-/// Whether project_by_draw may project the noise of shared draws on so many gradients of each point: it holds all of them.
+/// Whether project_by_draw may project the noise of shared draws on this number of gradients per point: it keeps all of them.
 bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
 /// Projection::along for pairs 0 .. count - 1 of points that share draws of additive noise, from their gradients [points][rows,

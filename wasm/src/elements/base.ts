@@ -20,7 +20,20 @@ export interface Answer {
   shape?: readonly number[];
 }
 
-const inputs = ['model', 'points', 'x', 'rows', 'noise', 'sigma', 'estimators', 'seed', 'limit', 'mean', 'std'] as const;
+const inputs = [
+  'model',
+  'points',
+  'x',
+  'rows',
+  'noise',
+  'sigma',
+  'estimators',
+  'seed',
+  'limit',
+  'mean',
+  'std',
+  'classNames',
+] as const;
 
 /** `View` is what a component makes of the rows before it shows them. */
 export abstract class ProbustElement<View> extends LitElement implements ProbustComponent {
@@ -75,7 +88,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   }
 
   protected override willUpdate(changed: PropertyValues): void {
-    if (!this.hasUpdated || inputs.some((name) => changed.has(name)) || changed.has('classNames')) this.#restart();
+    if (!this.hasUpdated || inputs.some((name) => changed.has(name))) this.#restart();
   }
 
   protected override render(): unknown {

@@ -25,7 +25,7 @@ function ofOne(row: Row, answer: Answer): NumberView {
     value: percent(row.p, row.pFail),
     sentence: `The answer ${className(answer, row.target)} survives this noise with probability ${percent(row.p, row.pFail)}.`,
     interval: shown && `95 % interval: ${shown}.`,
-    how: `${howOf(row)}, ${plural(row.forwards + row.backwards, 'pass').replace(/passs$/, 'passes')}`,
+    how: `${howOf(row)}, ${plural(row.forwards + row.backwards, 'pass', 'passes')}`,
   };
 }
 

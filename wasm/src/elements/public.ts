@@ -25,7 +25,7 @@ export interface ProbustComponent {
   /** "auto" by default. */
   estimators: string | readonly string[];
   seed: number;
-  /** At most so many points of a file. */
+  /** The largest number of points to read from a file. */
   limit: number | undefined;
   mean: string | Numbers | undefined;
   std: string | Numbers | undefined;

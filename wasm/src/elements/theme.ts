@@ -2,6 +2,15 @@
 // What all components look like. Pages override colours and the font with the --probust-... properties, as those of the explorer.
 import { css } from 'lit';
 
+const dark = css`
+  --paper: var(--probust-paper, #14171a);
+  --ink: var(--probust-ink, #e9ecef);
+  --muted: var(--probust-muted, #a2abb5);
+  --line: var(--probust-line, #33393f);
+  --soft: var(--probust-soft, #262c31);
+  --accent: var(--probust-accent, #56b4e9);
+`;
+
 export const theme = css`
   :host {
     --paper: var(--probust-paper, #ffffff);
@@ -22,21 +31,11 @@ export const theme = css`
   }
   @media (prefers-color-scheme: dark) {
     :host(:not([theme='light'])) {
-      --paper: var(--probust-paper, #14171a);
-      --ink: var(--probust-ink, #e9ecef);
-      --muted: var(--probust-muted, #a2abb5);
-      --line: var(--probust-line, #33393f);
-      --soft: var(--probust-soft, #262c31);
-      --accent: var(--probust-accent, #56b4e9);
+      ${dark}
     }
   }
   :host([theme='dark']) {
-    --paper: var(--probust-paper, #14171a);
-    --ink: var(--probust-ink, #e9ecef);
-    --muted: var(--probust-muted, #a2abb5);
-    --line: var(--probust-line, #33393f);
-    --soft: var(--probust-soft, #262c31);
-    --accent: var(--probust-accent, #56b4e9);
+    ${dark}
   }
   .state {
     margin: 0;

@@ -21,4 +21,5 @@ export const interval = (low: number | null, high: number | null): string =>
 /** A number of few digits. */
 export const short = (value: number): string => String(Number(value.toPrecision(3)));
 
-export const plural = (count: number, what: string): string => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
