@@ -347,6 +347,46 @@ TEST(CudaProgram, NarrowConvolutionsRoundTheirResultsOnce) {
     ASSERT_NEAR(actual[e], expected[e], 1.01 * 0x1p-8 * std::fabs(expected[e]) + 1e-5) << e;
 }
 
+// Compiled kernels serve images of any number: also few images of few pixels, in the strides of residual networks.
+TEST(CudaProgram, FusedConvolutionsOfSmallImagesAgree) {
+  std::mt19937 random(7);
+  for (const Precision precision : {Precision::bf16, Precision::tf32}) {
+    Device device(0, precision);
+    for (const auto& [extent, kernel, stride, residual] : {std::tuple{8, 3, 1, true},
+                                                           {8, 3, 2, false},
+                                                           {8, 1, 2, false},
+                                                           {2, 3, 1, true},
+                                                           {2, 3, 2, false},
+                                                           {2, 1, 2, false},
+                                                           {1, 3, 1, false},
+                                                           {1, 3, 1, true}}) {
+      Graph g;
+      const std::int64_t pad = kernel / 2, channels = stride == 1 ? 8 : 16;
+      const Window window{{extent, extent}, {kernel, kernel}, {stride, stride}, {1, 1}, {pad, pad}, {pad, pad}};
+      const ValueId x = append_input(g, {1, 8, extent, extent}, Extent::example, "x");
+      const ValueId filter = append_constant(g, test::random_tensor({channels, 8, kernel, kernel}, random));
+      ValueId y = build::add(g, append(g, Op::conv, {x, filter}, window),
+                             append_constant(g, test::random_tensor({channels, 1, 1}, random)));
+      if (residual) y = build::add(g, y, x);
+      g.outputs = {append(g, Op::relu, {y})};
+      for (const std::int64_t images : {1, 4, 5, 64, 3}) {
+        const std::vector<std::vector<float>> inputs{test::random_tensor({element_count(g[x].shape), images}, random).data};
+        const auto expected = test::run(*compile_reference(g), g, {images, 1}, inputs)[0],
+                   actual = run_on_device(g, {images, 1}, inputs, device)[0];
+        double error = 0, size = 0;
+        for (std::size_t e = 0; e < expected.size(); ++e) {
+          error += std::pow(static_cast<double>(actual[e]) - expected[e], 2);
+          size += std::pow(static_cast<double>(expected[e]), 2);
+        }
+        const double most = precision == Precision::bf16 ? 0.01 : 0.002;
+        EXPECT_LT(std::sqrt(error), most * std::sqrt(size))
+            << name_of(precision) << ", " << images << " images of " << extent << " x " << extent << ", kernel " << kernel
+            << ", stride " << stride << (residual ? ", residual" : "") << ": " << device.algorithm();
+      }
+    }
+  }
+}
+
 #ifdef PROBUST_CUDA_EMULATED
 TEST(CudaProgram, EpiloguesThatTheLibraryRefusesAreNamedAndRight) {
   refuse_epilogues(true);

@@ -9,6 +9,9 @@
 namespace probust::cuda {
 namespace {
 
+// Fewer do not keep a device busy.
+constexpr std::int64_t kFewImages = 64;
+
 using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
 using ConvolutionDescription = Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
@@ -61,19 +64,25 @@ ConvolutionDescription description_of(const Window& w, cudnnMathType_t math) {
   return description;
 }
 
-// The fastest in cuDNN's ranking that is deterministic, keeps the precision and fits the workspace.
+Error nothing_fits(const std::string& problem) {
+  return {ErrorCode::unsupported, "device", problem, "use " + option("device") + " cpu"};
+}
+
+// The fastest in cuDNN's ranking that is deterministic and keeps the precision. In float32, only if it fits the workspace:
+// otherwise the caller splits the images, for the next one is three times slower (algorithm 1 copies channels-last images into
+// rows, algorithm 0 does not). Few images take whatever fits.
 template <class Performance>
-const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math) {
+const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math, std::int64_t images) {
   for (const Performance& one : found) {
-    const bool fits = one.status == CUDNN_STATUS_SUCCESS && one.memory <= kConvolutionWorkspace;
     const bool precise = math != CUDNN_FMA_MATH || one.mathType == CUDNN_FMA_MATH;
-    if (fits && precise && one.determinism == CUDNN_DETERMINISTIC) return one;
+    if (one.status != CUDNN_STATUS_SUCCESS || !precise || one.determinism != CUDNN_DETERMINISTIC) continue;
+    if (one.memory <= kConvolutionWorkspace) return one;
+    if (math == CUDNN_FMA_MATH && images > kFewImages)
+      throw nothing_fits("cuDNN's fastest algorithm needs " + std::to_string(one.memory >> 20) + "M");
   }
-  throw Error{ErrorCode::unsupported, "device",
-              "none of cuDNN's " + std::to_string(found.size()) +
-                  " algorithms is deterministic, keeps the precision and needs at most " +
-                  std::to_string(kConvolutionWorkspace >> 20) + "M",
-              "use " + option("device") + " cpu"};
+  throw nothing_fits("none of cuDNN's " + std::to_string(found.size()) +
+                     " algorithms is deterministic, keeps the precision and needs at most " +
+                     std::to_string(kConvolutionWorkspace >> 20) + "M");
 }
 
 // cuDNN's descriptions of a convolution and of what it reads and writes.
@@ -137,7 +146,7 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
                                                       of.image.get(), static_cast<int>(all.size()), &found, all.data()),
           "cuDNN heuristic");
     all.resize(static_cast<std::size_t>(found));
-    const auto& best = chosen(all, math);
+    const auto& best = chosen(all, math, images);
     check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType), "cuDNN precision");  // an algorithm requires its own
     return std::make_unique<Backward>(std::move(of), best, math);
   }
@@ -146,7 +155,7 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
                                                static_cast<int>(all.size()), &found, all.data()),
         "cuDNN heuristic");
   all.resize(static_cast<std::size_t>(found));
-  const auto& best = chosen(all, math);
+  const auto& best = chosen(all, math, images);
   check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType), "cuDNN precision");
   return std::make_unique<Forward>(std::move(of), best, math);
 }

@@ -10,6 +10,7 @@
 
 #include "cuda/device.h"
 #include "cuda/gpu/convolution_graph.h"
+#include "cuda/gpu/convolution_trial.h"
 #include "cuda/gpu/libraries.h"
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
@@ -210,37 +211,6 @@ struct Device::State {
     return *graphs;
   }
 
-  // Plans and runs it for an image of NaN. Empty if that works, and the rectifier keeps NaN.
-  std::string try_whole(Device& device, const Convolution& c) {
-    try {
-      const auto planned = convolution_graphs().plan(c, 1);
-      const auto bytes = [&](std::int64_t elements) { return elements * bytes_of(c.type); };
-      const Array<char> x(device, bytes(c.elements_read())), y(device, bytes(c.elements_written())),
-          filter(device, bytes(c.elements_of_filter())), bias(device, c.out_channels * kFloatBytes),
-          work(device, static_cast<std::int64_t>(planned->workspace()));
-      check(cudaMemsetAsync(x.data(), 0xff, static_cast<std::size_t>(x.size()), stream), "CUDA memory");  // NaN in either type
-      for (const Array<char>* zero : {&y, &filter, &bias}) device.clear(zero->data(), zero->size());
-      Convolution tried = c;
-      tried.filter = filter.data();
-      if (c.bias != nullptr) tried.bias = reinterpret_cast<const float*>(bias.data());
-      planned->run(convolution_handle(), tried, x.data(), c.has_residual ? x.data() : nullptr, y.data(), work.data());
-      return keeps_nan(device, y, c.type) ? "" : "cuDNN's fused algorithm turns NaN into numbers";
-    } catch (const Error& error) {
-      (void)cudaGetLastError();  // otherwise the next launch would report it
-      return error.problem;
-    }
-  }
-
-  static bool keeps_nan(Device& device, const Array<char>& result, Type type) {
-    std::vector<char> here(static_cast<std::size_t>(result.size()));
-    device.download(here.data(), result.data(), result.size());
-    const Numbers numbers{here.data(), type};
-    for (std::int64_t i = 0; i < result.size() / bytes_of(type); ++i) {
-      if (numbers[i] != numbers[i]) return true;
-    }
-    return false;
-  }
-
   // Splits the images in halves if necessary. What cuDNN does not include of the epilogue, a kernel of our own adds.
   void convolve(Device& device, const Convolution& c, std::int64_t images, const char* x, const char* residual, char* y) {
     const bool aligned = is_aligned(x) && is_aligned(residual) && is_aligned(y);
@@ -268,7 +238,8 @@ struct Device::State {
     if (!may_fuse(c)) return {};
     const ConvolutionKey key = key_of(c, 0, precision);
     auto found = refusals.find(key);
-    if (found == refusals.end()) found = refusals.emplace(key, try_whole(device, c)).first;
+    if (found == refusals.end())
+      found = refusals.emplace(key, refusal_of(device, convolution_handle(), convolution_graphs(), c)).first;
     return found->second;
   }
 
