@@ -117,6 +117,7 @@ const { metafile } = await build({
     analysis: source('analysis'),
     data: source('data'),
     element: source('element'),
+    page: source('page'),
     threads: source('threads'),
   },
   outdir: out,
@@ -160,6 +161,10 @@ for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs
 }
 declarations();
 manifest();
+writeFileSync(
+  join(out, 'no-elements.mjs'),
+  '// Servers that render pages import elements, too, but have no HTMLElement.\nexport {};\n',
+);
 for (const manual of ['README.md', 'COMPONENTS.md']) cpSync(join(here, manual), join(out, manual));
 cpSync(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
 writeFileSync(join(out, 'LICENSES-OF-COMPONENTS'), licences(metafile.inputs).join('\n\n'));

@@ -28,6 +28,7 @@ const early: Plugin = {
 export default defineConfig({
   // Relative, so that the built folder works anywhere on a server.
   base: './',
+  assetsInclude: ['**/*.onnx'],
   plugins: [early],
   // Pre-bundling would lose the .wasm files and the worker, which are next to the package's scripts.
   optimizeDeps: { exclude: ['probust', 'onnxruntime-web'] },

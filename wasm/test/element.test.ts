@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The components of probust/element, in Chromium under the strict policy.
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -167,6 +167,108 @@ it('shares one module and one model, and ends with the last component', async ()
   expect([asked.get('/probust.wasm'), asked.get('/digits.onnx')]).toEqual([1, 1]);
   await show('');
   await expect.poll(() => page.workers().length).toBe(0);
+});
+
+it('has at most one worker per core together with explorers', async () => {
+  await page.addScriptTag({ url: '/explorer/explorer.mjs', type: 'module' });
+  await show(`<probust-explorer embed></probust-explorer>
+    <probust-curve model="digits.onnx" points="points.csv" sigma="0.1..0.4:3" estimators="mc:50"></probust-curve>
+    <probust-number model="digits.onnx" points="points.csv" sigma="0.2" estimators="mc:50"></probust-number>`);
+  for (const name of ['curve', 'number']) await page.locator(`probust-${name} [aria-busy=false]`).waitFor();
+  await page.waitForSelector('#convergence svg'); // the last thing that the explorer computes
+  expect(page.workers().length).toBeLessThanOrEqual(await page.evaluate(() => navigator.hardwareConcurrency));
+  expect([asked.get('/probust.wasm'), asked.get('/points.csv')]).toEqual([1, 1]);
+  await show('');
+  await expect.poll(() => page.workers().length).toBe(0);
+  expect(problems).toEqual([]);
+});
+
+it('starts nothing for lists of equal content, and takes null and removed attributes as not given', async () => {
+  await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:50"></probust-number>');
+  await shown('probust-number');
+  const seen = await page.evaluate(async () => {
+    const number = document.querySelector('probust-number')!;
+    const texts: unknown[] = [];
+    number.addEventListener('probust-rows', ({ detail: { rows } }) => texts.push(rows[0]!.noise));
+    const settled = () => new Promise((resolve) => number.addEventListener('probust-rows', resolve, { once: true }));
+    const given = async (values: object) => (Object.assign(number, values), settled());
+    await given({ sigma: [0.1], points: { x: new Float32Array(256), labels: [3] } });
+    Object.assign(number, { sigma: [0.1], points: { x: new Float32Array(256), labels: [3] } });
+    Object.assign(number, { rows: null, seed: null, noise: null });
+    await given({ sigma: [0.2] });
+    return texts;
+  });
+  expect(seen).toEqual(['gaussian:0.1', 'gaussian:0.2']);
+  await page.locator('probust-number').evaluate((each) => each.removeAttribute('model'));
+  await expect.poll(() => page.locator('probust-number [part=empty]').textContent()).toBe('No model or rows yet.');
+  expect(problems).toEqual([]);
+});
+
+it('takes options of the model, and a model of another copy of the library', async () => {
+  await show('<probust-number points="points.csv" sigma="0.3" estimators="mc:50"></probust-number>');
+  await page.addScriptTag({ url: '/probust.iife.js' });
+  const texts = await page.evaluate(async () => {
+    const number = document.querySelector('probust-number')!;
+    const given = (values: object) =>
+      new Promise<string>((resolve) => {
+        const end = () => requestAnimationFrame(() => resolve(number.shadowRoot!.textContent!));
+        for (const name of ['probust-rows', 'probust-error']) number.addEventListener(name, end, { once: true });
+        Object.assign(number, values);
+      });
+    const wrong = await given({ model: 'digits.onnx', modelOptions: { shape: [3, 5] } });
+    const copy = (globalThis as unknown as { probust: typeof import('../src/index.js') }).probust;
+    const probust = await copy.createProbust();
+    const right = await given({ model: await probust.loadModel('digits.onnx'), modelOptions: null });
+    probust.dispose();
+    return [wrong, right];
+  });
+  expect(texts[0]).toMatch(/shape/);
+  expect(texts[1]).toMatch(/On average over 12 points/);
+});
+
+it('is accessible, and dark on screens only', async () => {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const common = 'model="digits.onnx" points="points.csv" sigma="0.1..0.4:3" estimators="mc:50"';
+  const names = ['number', 'curve', 'estimators', 'bias', 'gallery'];
+  await show(`<main>${names.map((name) => `<probust-${name} ${common}></probust-${name}>`).join('')}</main>`);
+  for (const name of names) await page.locator(`probust-${name} [aria-busy=false]`).waitFor();
+  const axe = readFileSync(join(root, 'wasm/node_modules/axe-core/axe.min.js'), 'utf8');
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof import('axe-core') }).axe.run('main');
+    return violations.map(({ id, impact, nodes }) => `${impact} ${id} ${nodes[0]!.html}`);
+  });
+  expect(found).toEqual([]);
+  const ink = () => page.locator('probust-number').evaluate((each) => getComputedStyle(each).color);
+  expect(await ink()).toBe('rgb(233, 236, 239)');
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  expect(await ink()).toBe('rgb(27, 31, 36)');
+});
+
+it('needs no more memory after many changes', async () => {
+  await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.2" estimators="mc:50,taylor"></probust-number>');
+  await shown('probust-number');
+  const tools = await page.context().newCDPSession(page);
+  const measured = async () => {
+    await tools.send('HeapProfiler.collectGarbage');
+    return (await tools.send('Runtime.getHeapUsage')).usedSize;
+  };
+  const drag = (from: number, to: number) =>
+    page.evaluate(
+      async ([first, last]) => {
+        const number = document.querySelector('probust-number')!;
+        for (let i = first!; i < last!; ++i) {
+          const done = new Promise((resolve) => number.addEventListener('probust-rows', resolve, { once: true }));
+          Object.assign(number, { points: null, x: Float32Array.from({ length: 256 }, (_, k) => ((i * k) % 7) / 7) });
+          await done;
+        }
+      },
+      [from, to],
+    );
+  await drag(0, 100);
+  const before = await measured();
+  await drag(100, 300);
+  expect((await measured()) - before).toBeLessThan(10e6);
 });
 
 it('makes a dashboard', async () => {

@@ -3,12 +3,11 @@
 // not finished, so nothing outdated is ever shown as current.
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Probust } from '../api.js';
-import { readData, readRows } from '../data.js';
 import { usage } from '../errors.js';
-import { Model } from '../model.js';
-import type { ModelOptions, Row } from '../types.js';
-import { noises, numbers, words } from './inputs.js';
-import { take, type Lease } from './page.js';
+import type { Model } from '../model.js';
+import type { ModelOptions, ModelSource, Row } from '../types.js';
+import { equal, noises, numbers, words } from './inputs.js';
+import { take, type Share } from './page.js';
 import type { KnownPoints, ProbustComponent, RowsDetail } from './public.js';
 
 /** What a component shows: rows, and the points that they are about, if these are known. */
@@ -32,14 +31,25 @@ const inputs = [
   'limit',
   'mean',
   'std',
+  'modelOptions',
   'classNames',
 ] as const;
+
+/** An input. In frameworks, templates make new arrays and objects of equal content each time they are rendered. */
+const input = (more: object = {}): object => ({ hasChanged: (now: unknown, before: unknown) => !equal(now, before), ...more });
+
+const defaults = { noise: 'gaussian', estimators: 'auto' };
+
+/** A model of any copy of the library. */
+const isLoaded = (source: ModelSource | Model): source is Model =>
+  typeof source === 'object' && 'estimate' in source && typeof source.estimate === 'function';
 
 /** `View` is what a component makes of the rows before it shows them. */
 export abstract class ProbustElement<View> extends LitElement implements ProbustComponent {
   static override properties: Record<string, object> = {
-    ...{ model: {}, points: {}, x: {}, rows: {}, noise: {}, sigma: {}, estimators: {}, mean: {}, std: {} },
-    ...{ seed: { type: Number }, limit: { type: Number }, classNames: { attribute: 'class-names' } },
+    ...{ model: input(), points: input(), x: input(), rows: input(), noise: input(), sigma: input(), estimators: input() },
+    ...{ seed: input({ type: Number }), limit: input({ type: Number }), classNames: input({ attribute: 'class-names' }) },
+    ...{ mean: input(), std: input(), modelOptions: input({ attribute: false }) },
     ...{ view: { state: true }, problem: { state: true }, share: { state: true }, outdated: { state: true } },
   };
 
@@ -54,20 +64,18 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   declare limit: ProbustComponent['limit'];
   declare mean: ProbustComponent['mean'];
   declare std: ProbustComponent['std'];
+  declare modelOptions: ProbustComponent['modelOptions'];
   declare classNames: ProbustComponent['classNames'];
 
   declare protected view: View | undefined;
   declare private problem: string | undefined;
   declare private share: number | undefined;
   declare private outdated: boolean;
-  #lease: Lease | undefined;
+  #page: Share | undefined;
   #controller: AbortController | undefined;
 
   constructor() {
     super();
-    this.noise = 'gaussian';
-    this.estimators = 'auto';
-    this.seed = 0;
     this.outdated = false;
   }
 
@@ -83,8 +91,8 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#controller?.abort();
-    this.#lease?.release();
-    this.#lease = undefined;
+    this.#page?.release();
+    this.#page = undefined;
   }
 
   protected override willUpdate(changed: PropertyValues): void {
@@ -109,9 +117,9 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   }
 
   #missing(): string | undefined {
-    if (this.rows !== undefined) return undefined;
-    if (this.model === undefined) return 'No model or rows yet.';
-    return this.points === undefined && this.x === undefined ? 'No points yet.' : undefined;
+    if (this.rows != null) return undefined;
+    if (this.model == null) return 'No model or rows yet.';
+    return this.points == null && this.x == null ? 'No points yet.' : undefined;
   }
 
   #restart(): void {
@@ -131,34 +139,37 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const lease = (this.#lease ??= take());
-    const answer = await (this.rows === undefined ? this.#estimated(lease, signal) : this.#given(this.rows, signal));
-    const view = await this.present(answer, () => lease.probust());
+    const page = (this.#page ??= take());
+    const answer = await (this.rows == null ? this.#estimated(page, signal) : this.#given(page, this.rows));
+    signal.throwIfAborted();
+    const view = await this.present(answer, () => page.probust());
     if (signal.aborted) return;
     this.view = view;
     this.outdated = false;
     this.emit('rows', { rows: answer.rows } satisfies RowsDetail);
   }
 
-  async #given(rows: string | readonly Row[], signal: AbortSignal): Promise<Answer> {
-    const points = this.points === undefined ? undefined : await this.#read(signal);
-    return described(typeof rows === 'string' ? await readRows(rows, signal) : rows, points, this.#names());
+  async #given(page: Share, rows: string | readonly Row[]): Promise<Answer> {
+    const points = this.points == null ? undefined : await this.#read(page);
+    return described(typeof rows === 'string' ? await page.rows(rows) : rows, points, this.#names());
   }
 
-  async #estimated(lease: Lease, signal: AbortSignal): Promise<Answer> {
-    const texts = noises(this.noise, this.sigma);
+  async #estimated(page: Share, signal: AbortSignal): Promise<Answer> {
+    const texts = noises(this.noise ?? defaults.noise, this.sigma);
     const source = this.model!;
-    const points = await this.#read(signal);
-    const model = source instanceof Model ? source : await lease.model(source, this.#modelOptions());
+    const points = await this.#read(page);
+    const model = isLoaded(source) ? source : await page.model(source, this.#modelOptions());
+    signal.throwIfAborted();
     const rows = await model.estimate(points.x, {
       ...(points.labels && { labels: points.labels }),
       noise: texts,
-      estimators: words(this.estimators),
-      seed: this.seed,
+      estimators: words(this.estimators ?? defaults.estimators),
+      seed: this.seed ?? 0,
       index: points.index ?? 0,
       signal,
       onProgress: ({ passes, planned }) => {
-        if (!signal.aborted) this.share = planned > 0 ? passes / planned : undefined;
+        if (signal.aborted) return;
+        this.share = planned > 0 ? passes / planned : undefined;
         this.emit('progress', { passes, planned });
       },
     });
@@ -166,24 +177,24 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     return described(rows, { pointShape, ...points }, classNames);
   }
 
-  async #read(signal: AbortSignal): Promise<KnownPoints> {
-    if (this.points === undefined) return { x: Float32Array.from(typeof this.x === 'string' ? numbers('x', this.x) : this.x!) };
-    if (typeof this.points === 'string') return readData(this.points, { signal, limit: this.limit });
+  async #read(page: Share): Promise<KnownPoints> {
+    if (this.points == null) return { x: Float32Array.from(typeof this.x === 'string' ? numbers('x', this.x) : this.x!) };
+    if (typeof this.points === 'string') return page.points(this.points, this.limit ?? undefined);
     if (Array.isArray(this.points) || ArrayBuffer.isView(this.points)) return { x: Float32Array.from(this.points as number[]) };
     if ('x' in this.points) return this.points;
     throw usage('points: are no numbers', 'give an address, numbers, or { x, labels } from probust/data');
   }
 
   #names(): readonly string[] | undefined {
-    return this.classNames === undefined ? undefined : words(this.classNames);
+    return this.classNames == null ? undefined : words(this.classNames);
   }
 
   #modelOptions(): ModelOptions {
     const list = (which: 'mean' | 'std') => {
       const value = this[which];
-      return value === undefined ? {} : { [which]: typeof value === 'string' ? numbers(which, value) : value };
+      return value == null ? {} : { [which]: typeof value === 'string' ? numbers(which, value) : value };
     };
-    return { ...list('mean'), ...list('std') };
+    return { ...this.modelOptions, ...list('mean'), ...list('std') };
   }
 }
 

@@ -22,8 +22,8 @@ export function scales(text: string): number[] {
 }
 
 /** The texts of the noises: a kind of noise with every scale, or the noise as it is. */
-export function noises(noise: string, sigma: string | number | readonly number[] | undefined): string[] {
-  if (sigma === undefined || sigma === '') {
+export function noises(noise: string, sigma: string | number | readonly number[] | null | undefined): string[] {
+  if (sigma == null || sigma === '') {
     if (/:/.test(noise)) return [noise];
     throw usage('sigma: is missing', 'give the scale of the noise, such as sigma="0.1"');
   }
@@ -34,3 +34,21 @@ export function noises(noise: string, sigma: string | number | readonly number[]
 /** Words separated by commas. */
 export const words = (text: string | readonly string[]): string[] =>
   typeof text === 'string' ? text.split(/\s*,\s*/).filter(Boolean) : [...text];
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+const isList = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+
+/** Whether two values have equal content, if they are lists or plain objects; otherwise whether they are the same. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (isList(a) && isList(b)) {
+    if (a.length !== b.length || a.constructor !== b.constructor) return false;
+    for (let i = 0; i < a.length; ++i) if (!equal(a[i], b[i])) return false;
+    return true;
+  }
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => name in b && equal(a[name], b[name]));
+}

@@ -1,47 +1,22 @@
 // SPDX-License-Identifier: MIT
-// What the components of a page share: one library with its workers, and each model once. It starts when the first component
-// needs it, and ends with the last.
+// What the components of a page share: one library with its workers, and each model and file once. It starts when the first
+// component needs it, and ends with the last.
 import type { Probust } from '../api.js';
-import { createProbust } from '../index.js';
+import { readData, readRows, type PointData } from '../data.js';
 import type { Model } from '../model.js';
-import type { ModelOptions, ModelSource } from '../types.js';
+import { takeProbust, type Lease } from '../page.js';
+import type { ModelOptions, ModelSource, Row } from '../types.js';
 
-class Page {
-  users = 0;
-  readonly #controller = new AbortController();
-  readonly #named = new Map<string, Promise<Model>>();
-  readonly #given = new WeakMap<object, Promise<Model>>();
-  #probust: Promise<Probust> | undefined;
+const mostWorkers = 8;
 
-  probust(): Promise<Probust> {
-    if (!this.#probust) {
-      const threads = Math.min(8, Math.max(1, navigator.hardwareConcurrency || 2));
-      this.#probust = createProbust({ threads, signal: this.#controller.signal });
-      this.#probust.catch(() => (this.#probust = undefined)); // whoever comes next tries again
-    }
-    return this.#probust;
-  }
-
-  model(source: ModelSource, options: ModelOptions): Promise<Model> {
-    const loading = async () => (await this.probust()).loadModel(source, options);
-    if (typeof source !== 'string' && !(source instanceof URL)) return kept(this.#given, source, loading);
-    return kept(this.#named, JSON.stringify([new URL(source, document.baseURI).href, options]), loading);
-  }
-
-  end(): void {
-    this.#controller.abort();
-    this.#probust?.then((probust) => probust.dispose()).catch(() => undefined);
-  }
-}
-
-interface Store<Key> {
-  get(key: Key): Promise<Model> | undefined;
-  set(key: Key, value: Promise<Model>): unknown;
+interface Store<Key, Value> {
+  get(key: Key): Promise<Value> | undefined;
+  set(key: Key, value: Promise<Value>): unknown;
   delete(key: Key): boolean;
 }
 
 /** The value for a key, made once; forgotten if that fails. */
-function kept<Key>(store: Store<Key>, key: Key, make: () => Promise<Model>): Promise<Model> {
+function kept<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Promise<Value>): Promise<Value> {
   const known = store.get(key);
   if (known) return known;
   const made = make();
@@ -50,14 +25,56 @@ function kept<Key>(store: Store<Key>, key: Key, make: () => Promise<Model>): Pro
   return made;
 }
 
+const addressed = (address: string | URL, options?: unknown): string =>
+  JSON.stringify([new URL(address, document.baseURI).href, options]);
+
+class Page {
+  users = 0;
+  readonly #controller = new AbortController();
+  readonly #named = new Map<string, Promise<Model>>();
+  readonly #given = new WeakMap<object, Map<string, Promise<Model>>>();
+  readonly #points = new Map<string, Promise<PointData>>();
+  readonly #rows = new Map<string, Promise<Row[]>>();
+  #lease: Lease | undefined;
+
+  async probust(): Promise<Probust> {
+    const lease = (this.#lease ??= takeProbust('patient', mostWorkers));
+    try {
+      return await lease.probust;
+    } catch (error) {
+      if (this.#lease === lease) this.#lease = undefined; // whoever comes next tries again
+      lease.release();
+      throw error;
+    }
+  }
+
+  model(source: ModelSource, options: ModelOptions): Promise<Model> {
+    const loading = async () => (await this.probust()).loadModel(source, options);
+    if (typeof source === 'string' || source instanceof URL) return kept(this.#named, addressed(source, options), loading);
+    const models = this.#given.get(source) ?? new Map<string, Promise<Model>>();
+    this.#given.set(source, models);
+    return kept(models, JSON.stringify(options), loading);
+  }
+
+  points(address: string, limit: number | undefined): Promise<PointData> {
+    const { signal } = this.#controller;
+    return kept(this.#points, addressed(address, limit), () => readData(address, { signal, limit }));
+  }
+
+  rows(address: string): Promise<Row[]> {
+    return kept(this.#rows, addressed(address), () => readRows(address, this.#controller.signal));
+  }
+
+  end(): void {
+    this.#controller.abort();
+    this.#lease?.release();
+  }
+}
+
 let page: Page | undefined;
 
 /** A component's share in the page. */
-export interface Lease {
-  probust(): Promise<Probust>;
-  model(source: ModelSource, options: ModelOptions): Promise<Model>;
-  release(): void;
-}
+export type Share = Pick<Page, 'probust' | 'model' | 'points' | 'rows'> & { release(): void };
 
 function endUnused(own: Page): void {
   if (own.users > 0 || page !== own) return;
@@ -65,13 +82,15 @@ function endUnused(own: Page): void {
   own.end();
 }
 
-export function take(): Lease {
+export function take(): Share {
   const own = (page ??= new Page());
   own.users += 1;
   let released = false;
   return {
     probust: () => own.probust(),
     model: (source, options) => own.model(source, options),
+    points: (address, limit) => own.points(address, limit),
+    rows: (address) => own.rows(address),
     release() {
       if (released) return;
       released = true;

@@ -2,34 +2,39 @@
 // The components as pages see them.
 import type { PointData } from '../data.js';
 import type { Model } from '../model.js';
-import type { Labels, ModelSource, Numbers, Row } from '../types.js';
+import type { Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
 
 /** Points with what is known about them, as `probust/data` reads them. */
 export type KnownPoints = Pick<PointData, 'x'> & Partial<Omit<PointData, 'labels'>> & { labels?: Labels };
 export type Points = Numbers | KnownPoints;
 
-/** What every component takes: rows, or a model and points. */
+type Maybe<T> = T | null | undefined;
+
+/** What every component takes: rows, or a model and points. What is null or undefined is not given. */
 export interface ProbustComponent {
   /** An ONNX model's address or bytes, or a loaded model. */
-  model: ModelSource | Model | undefined;
+  model: Maybe<ModelSource | Model>;
   /** The address of a data file (.npy, .csv, IDX), numbers, or what `probust/data` reads. */
-  points: string | Points | undefined;
+  points: Maybe<string | Points>;
   /** One point, as numbers separated by commas. */
-  x: string | Numbers | undefined;
+  x: Maybe<string | Numbers>;
   /** Rows of an earlier run, or the address of its .csv or .jsonl; then nothing is estimated. */
-  rows: string | readonly Row[] | undefined;
+  rows: Maybe<string | readonly Row[]>;
   /** The kind of noise, "gaussian" by default, or a noise with its scale. */
-  noise: string;
+  noise: Maybe<string>;
   /** Scales of the noise: "0.1", "0.1,0.2", "0.05..0.5:8", or numbers. */
-  sigma: string | number | readonly number[] | undefined;
+  sigma: Maybe<string | number | readonly number[]>;
   /** "auto" by default. */
-  estimators: string | readonly string[];
-  seed: number;
+  estimators: Maybe<string | readonly string[]>;
+  /** 0 by default. */
+  seed: Maybe<number>;
   /** The largest number of points to read from a file. */
-  limit: number | undefined;
-  mean: string | Numbers | undefined;
-  std: string | Numbers | undefined;
-  classNames: string | readonly string[] | undefined;
+  limit: Maybe<number>;
+  mean: Maybe<string | Numbers>;
+  std: Maybe<string | Numbers>;
+  /** Further options of `loadModel`, such as `shape` and `layout`. */
+  modelOptions: Maybe<ModelOptions>;
+  classNames: Maybe<string | readonly string[]>;
 }
 
 /** Detail of `probust-rows`. */

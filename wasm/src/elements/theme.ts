@@ -29,13 +29,16 @@ export const theme = css`
   :host([hidden]) {
     display: none;
   }
-  @media (prefers-color-scheme: dark) {
+  /* Paper is white. */
+  @media screen and (prefers-color-scheme: dark) {
     :host(:not([theme='light'])) {
       ${dark}
     }
   }
-  :host([theme='dark']) {
-    ${dark}
+  @media screen {
+    :host([theme='dark']) {
+      ${dark}
+    }
   }
   .state {
     margin: 0;

@@ -33,5 +33,5 @@ export function stateOf(element: object, changed: PropertyValues): Partial<State
       const key = (values.lab === 'image' && ofImageLab[name]) || name;
       return [key, parsed(key, values[name])] as const;
     });
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+  return Object.fromEntries(given.filter(([, value]) => value != null));
 }

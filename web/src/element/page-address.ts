@@ -22,7 +22,8 @@ export class PageAddress {
 
   constructor(private readonly store: Store) {
     this.#base = store.state;
-    const read = () => this.#read();
+    // Back and forward do not turn on a light that was turned off.
+    const read = () => this.#read({ theme: store.state.theme });
     addEventListener('hashchange', read);
     const unsubscribe = store.subscribe((state, before) => this.#changed(state, before));
     this.#end = () => {
@@ -30,16 +31,16 @@ export class PageAddress {
       unsubscribe();
       clearTimeout(this.#pending);
     };
-    read();
+    this.#read();
   }
 
   end(): void {
     this.#end();
   }
 
-  #read(): void {
+  #read(kept: Partial<State> = {}): void {
     this.#reading = true;
-    this.store.set({ ...this.#base, ...fromHash(location.hash) });
+    this.store.set({ ...this.#base, ...fromHash(location.hash), ...kept });
     this.#reading = false;
   }
 

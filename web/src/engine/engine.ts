@@ -2,7 +2,7 @@
 // An explorer's share in the page's workers: one for quick work and one for patient work, if there are as many cores. Neither waits
 // for the other.
 import type { EstimatorInfo, Model, ModelOptions, Probust } from 'probust';
-import { take, type Lease, type Side } from './workers.js';
+import { takeProbust, type Lease, type Side } from 'probust/page';
 
 export type { Side };
 
@@ -29,7 +29,7 @@ export class Engine {
 
   #take(side: Side): Lease {
     if (this.#disposed) throw new DOMException('the explorer was removed', 'AbortError');
-    return take(side);
+    return takeProbust(side);
   }
 
   async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {

@@ -41,13 +41,13 @@ export class Network {
 }
 
 /** The browser does not say why it cannot fetch something. */
-function unfetched(url: string | URL, cause: unknown): never {
+function unfetched(url: string, cause: unknown): never {
   if (isAborted(cause)) throw cause;
   const advice = 'Check the address and your connection. Its server must allow other sites to read it.';
   throw new Error(`The model at ${url} cannot be fetched. ${advice}`, { cause });
 }
 
-export async function bytesOf(url: string | URL, signal: AbortSignal): Promise<Uint8Array> {
+export async function bytesOf(url: string, signal: AbortSignal): Promise<Uint8Array> {
   const response = await fetch(url, { signal }).catch((error: unknown) => unfetched(url, error));
   if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
   return new Uint8Array(await response.arrayBuffer());

@@ -3,6 +3,11 @@ import { initial, type State } from './state.js';
 
 type Listener = (state: Readonly<State>, before: Readonly<State>) => void;
 
+/** Whether two parts are the same, or lists of the same elements, as a URL gives them. */
+const same = (a: unknown, b: unknown): boolean =>
+  Object.is(a, b) ||
+  (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, i) => Object.is(each, b[i])));
+
 /** Holds the state, and notifies subscribers when a part of it changes. */
 export class Store {
   #state: Readonly<State>;
@@ -18,9 +23,9 @@ export class Store {
 
   set(patch: Partial<State>): void {
     const before = this.#state;
-    const changed = (Object.keys(patch) as (keyof State)[]).some((key) => patch[key] !== before[key]);
-    if (!changed) return;
-    this.#state = { ...before, ...patch };
+    const changed = Object.entries(patch).filter(([key, value]) => !same(value, before[key as keyof State]));
+    if (changed.length === 0) return;
+    this.#state = { ...before, ...Object.fromEntries(changed) };
     for (const listener of this.#listeners) listener(this.#state, before);
   }
 

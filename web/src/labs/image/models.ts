@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Loads the network with our engine, or with ONNX Runtime Web if ours lacks an operator.
+import digitsUrl from '../../../models/digits.onnx?url';
 import type { Model, ModelInfo, ModelOptions } from 'probust';
 import type { Engine, Side } from '../../engine/engine.js';
 import { isAborted } from '../../engine/latest.js';
+import { secondEngine } from '../../engine/second.js';
 import type { State } from '../../state/state.js';
 import { channelsLast, shapeOf, type Shape } from './picture.js';
 
-export const digitsUrl = new URL('../../../models/digits.onnx', import.meta.url);
-
 /** Preprocessing from pixels in [0, 1] to the model's input. */
 export type Preparation = Readonly<Pick<State, 'imageMean' | 'imageStd' | 'imageLayout'>>;
+
+export { digitsUrl };
 
 export interface Loaded {
   model: Model;
@@ -68,7 +70,7 @@ async function prepared(load: Load, preparation: Preparation): Promise<Omit<Load
 }
 
 async function loadExternal(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation) {
-  const [{ createOrtModel }, probust] = await Promise.all([import('probust/ort'), engine.probust(side)]);
+  const [{ createOrtModel }, probust] = await Promise.all([secondEngine(), engine.probust(side)]);
   return prepared((options) => createOrtModel(probust, bytes, options), preparation);
 }
 

@@ -64,7 +64,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
 
   #load(name: string): void {
     this.loading.run(async (signal) => {
-      const bytes = await bytesOf(pretrained[name]?.url ?? name, signal);
+      const bytes = pretrained[name]?.bytes ?? (await bytesOf(name, signal));
       if (!signal.aborted) await this.use(bytes);
     });
   }

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+declare module '*.onnx?inline' {
+  /** A data URL. */
+  const url: string;
+  export default url;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// `probust/explorer`: defines <probust-explorer>. It does not load ONNX Runtime Web, which not every page has installed.
+import { ProbustExplorer } from './probust-explorer.js';
+import type { ProbustExplorerElement } from './public.js';
+
+if (!customElements.get('probust-explorer')) customElements.define('probust-explorer', ProbustExplorer);
+
+const element: new () => ProbustExplorerElement = ProbustExplorer;
+export { element as ProbustExplorer };
+export { useSecondEngine, type SecondEngine } from '../engine/second.js';
+export type { ProbustExplorerElement, State } from './public.js';

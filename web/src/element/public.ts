@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The element as pages see it.
+import type { State } from '../state/state.js';
+
+export type { State };
+
+export interface ProbustExplorerElement extends HTMLElement {
+  /** What is on screen. Assign an object with some of its parts to change these. */
+  get state(): Readonly<State>;
+  set state(patch: Partial<State>);
+  /** Shows only the lab, without tabs. */
+  embed: boolean;
+  /** Shows panels without their descriptions and sources. */
+  brief: boolean;
+  /** Keeps the state in the page's URL. */
+  hash: boolean;
+  /** Visible panels; all by default. */
+  panels: string | string[] | undefined;
+  /** The URL of this state. */
+  shareUrl(): string;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'probust-explorer': ProbustExplorerElement;
+  }
+}
