@@ -2,20 +2,16 @@
 // <probust-explorer>: the state, the engine and a tab for each lab. Labs are loaded when they are first opened.
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
 import { Engine } from '../engine/engine.js';
+
 import { labs, themes, type Lab, type State } from '../state/state.js';
 import { Store } from '../state/store.js';
 import { sharedStyles } from '../style/shared.js';
 import { themeStyles } from '../style/theme.js';
 import { attributesOf, stateOf } from './attributes.js';
 import { help, helpStyles } from './help.js';
+import { all } from './labs.js';
 import { messageOf } from './messages.js';
 import { PageAddress, urlOf } from './page-address.js';
-
-const names: Record<Lab, string> = { plane: '2-D lab', image: 'Image lab' };
-const loaders: Record<Lab, () => Promise<unknown>> = {
-  plane: () => import('../labs/plane/plane-lab.js'),
-  image: () => import('../labs/image/image-lab.js'),
-};
 
 export class ProbustExplorer extends LitElement {
   static override properties = {
@@ -167,7 +163,7 @@ export class ProbustExplorer extends LitElement {
   async #open(): Promise<void> {
     const { lab } = this.state;
     try {
-      await loaders[lab]();
+      await all[lab].load();
       if (this.isConnected && lab === this.state.lab) this.loaded = lab;
     } catch (error) {
       if (this.isConnected && lab === this.state.lab) this.#missing(lab, error);
@@ -178,7 +174,7 @@ export class ProbustExplorer extends LitElement {
   #missing(lab: Lab, error: unknown): void {
     if (this.loaded) this.store.set({ lab: this.loaded });
     const advice = this.loaded ? 'then choose its tab again' : 'then reload the page';
-    this.problem = `The ${names[lab]} cannot be loaded. Check your connection, ${advice}.`;
+    this.problem = `The ${all[lab].title} cannot be loaded. Check your connection, ${advice}.`;
     this.dispatchEvent(new CustomEvent('error', { detail: error, bubbles: true, composed: true }));
   }
 
@@ -229,7 +225,7 @@ export class ProbustExplorer extends LitElement {
         tabindex=${selected ? 0 : -1}
         @click=${() => this.store.set({ lab })}
       >
-        ${names[lab]}
+        ${all[lab].title}
       </button>`;
     };
     return html`<header part="header">
@@ -248,29 +244,8 @@ export class ProbustExplorer extends LitElement {
     this.renderRoot.querySelector('dialog')!.showModal();
   }
 
-  #lab() {
-    if (this.loaded === 'plane') {
-      return html`<probust-plane-lab
-        exportparts="picture, number, panel"
-        .store=${this.store}
-        .engine=${this.#engine}
-        ?embed=${this.embed}
-        ?brief=${this.brief}
-      ></probust-plane-lab>`;
-    }
-    if (this.loaded === 'image') {
-      return html`<probust-image-lab
-        exportparts="picture, number, panel"
-        .store=${this.store}
-        .engine=${this.#engine}
-        ?embed=${this.embed}
-        ?brief=${this.brief}
-      ></probust-image-lab>`;
-    }
-    return nothing;
-  }
-
   protected override render() {
+    const { store, embed, brief } = this;
     return html`
       ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
       <p role="status">${this.message}</p>
@@ -281,7 +256,7 @@ export class ProbustExplorer extends LitElement {
         role=${this.embed ? nothing : 'tabpanel'}
         aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}
       >
-        ${this.#lab()}
+        ${this.loaded ? all[this.loaded].show({ store, engine: this.#engine, embed, brief }) : nothing}
         <slot></slot>
       </div>
     `;

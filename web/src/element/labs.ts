@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// All labs, in the order of their tabs. The script of a lab is loaded when it is first opened.
+import { html, type TemplateResult } from 'lit';
+import type { Engine } from '../engine/engine.js';
+import type { Lab } from '../state/state.js';
+import type { Store } from '../state/store.js';
+
+/** What the explorer gives its lab. */
+export interface LabInputs {
+  store: Store;
+  engine: Engine | undefined;
+  embed: boolean;
+  brief: boolean;
+}
+
+interface Entry {
+  title: string;
+  load(): Promise<unknown>;
+  show(inputs: LabInputs): TemplateResult;
+}
+
+export const all: Record<Lab, Entry> = {
+  plane: {
+    title: '2-D lab',
+    load: () => import('../labs/plane/plane-lab.js'),
+    show: ({ store, engine, embed, brief }) =>
+      html`<probust-plane-lab
+        exportparts="picture, number, panel"
+        .store=${store}
+        .engine=${engine}
+        ?embed=${embed}
+        ?brief=${brief}
+      ></probust-plane-lab>`,
+  },
+  image: {
+    title: 'Image lab',
+    load: () => import('../labs/image/image-lab.js'),
+    show: ({ store, engine, embed, brief }) =>
+      html`<probust-image-lab
+        exportparts="picture, number, panel"
+        .store=${store}
+        .engine=${engine}
+        ?embed=${embed}
+        ?brief=${brief}
+      ></probust-image-lab>`,
+  },
+};
