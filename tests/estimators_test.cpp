@@ -424,7 +424,18 @@ TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
     EXPECT_LT(std::fabs(std::log10(estimate.p_fail / exact.p_fail)), 0.5) << noise.text();
     EXPECT_EQ(estimate.status, Status::ok) << noise.text();
   }
-  EXPECT_EQ(::probust::guarded("", [] { return under({uniform_noise(), 1}, "subset:5000"); }).error().code, ErrorCode::usage);
+  const auto categorical = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}}, "J");
+  EXPECT_EQ(::probust::guarded("", [&] { return under({categorical, 1}, "subset:5000"); }).error().code, ErrorCode::usage);
+}
+
+TEST(Estimators, SubsetSimulationKnowsUniformAndLaplaceNoise) {
+  for (const Noise& noise : {Noise{uniform_noise(), 0.6}, Noise{laplace_noise(), 0.13}}) {
+    const Estimate counted = under(noise, "mc:2000000"), estimate = under(noise, "subset:5000");
+    ASSERT_GT(counted.p_fail, 1e-4) << noise.text();
+    ASSERT_LT(counted.p_fail, 2e-2) << noise.text();
+    EXPECT_LT(std::fabs(std::log10(estimate.p_fail / counted.p_fail)), 0.15) << noise.text();
+    EXPECT_EQ(estimate.status, Status::ok) << noise.text();
+  }
 }
 
 // Categorical noise cannot be mirrored at x: antithetic pairs are then two different copies, not one copy twice.

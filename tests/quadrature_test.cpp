@@ -85,6 +85,17 @@ TEST(Quadrature, ALineOfOneElement) {
   EXPECT_NEAR(rare.p_fail / (2 * normal::complement(6.3)), 1, 1e-5);
 }
 
+// The share of a square above a line, and the tails of two Laplace variables' sum: P[S > s] = e^-s (2 + s) / 4.
+TEST(Quadrature, KnowsUniformAndLaplaceNoise) {
+  const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 1, 0, 0}), Tensor({2}));
+  for (const float x : {0.5F, 1.0F, 1.5F}) {
+    const Estimate square = at(graph, {x, 0}, {uniform_noise(), 1}, "quadrature"),
+                   sum = at(graph, {x, 0}, {laplace_noise(), 0.5}, "quadrature");
+    EXPECT_NEAR(square.p_fail, (2 - x) * (2 - x) / 8, 6e-5) << x;
+    EXPECT_NEAR(sum.p_fail, std::exp(-2 * x) * (2 + 2 * x) / 4, 6e-5) << x;
+  }
+}
+
 // A network with a curved boundary, whose p has no closed form.
 Graph bent_network() {
   const MadeData data = make_data(made_data_kind("moons"), {.count = 300, .noise = 0.15});
@@ -96,7 +107,8 @@ Graph bent_network() {
 TEST(Quadrature, AgreesWithSamplingOnANetwork) {
   const Graph graph = bent_network();
   for (const std::vector<float>& x : {std::vector<float>{0.4F, 0.1F}, {-0.5F, 0.5F}, {0.9F, -0.6F}}) {
-    for (const Noise& noise : {gaussian(0.3), correlated(0.2, -0.1, 0.1)}) {
+    for (const Noise& noise : {gaussian(0.3), correlated(0.2, -0.1, 0.1), Noise{uniform_noise(), 0.5},
+                               Noise{laplace_noise(), 0.2}, Noise{clipped(laplace_noise(), {-0.6, 0.5}), 0.2}}) {
       const Estimate truth = at(graph, x, noise, "quadrature"), sampled = at(graph, x, noise, "mc:200000");
       EXPECT_NEAR(truth.p, sampled.p, 4.5 * *sampled.std_error + 1e-9);
       EXPECT_EQ(truth.status, Status::ok);
@@ -146,7 +158,8 @@ TEST(Quadrature, RefusesWhatIsNoPlane) {
     return result ? ErrorCode::numerical : result.error().code;
   };
   EXPECT_EQ(refusal(ask(space, {1, 0, 0}, gaussian(1), "quadrature")), ErrorCode::usage);
-  EXPECT_EQ(refusal(ask(plane, {1, 0}, {uniform_noise(), 1}, "quadrature")), ErrorCode::usage);
+  EXPECT_EQ(refusal(ask(plane, {1, 0}, {categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}}, "J"), 1}, "quadrature")),
+            ErrorCode::usage);
   EXPECT_EQ(refusal(ask(plane, {1, 0}, gaussian(1), "quadrature:17")), ErrorCode::usage);
   EXPECT_EQ(refusal(ask(plane, {1, 0}, gaussian(1), "quadrature:5000")), ErrorCode::usage);
   EXPECT_THROW(parse_estimator("quadrature:4"), Error);

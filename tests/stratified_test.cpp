@@ -124,11 +124,11 @@ TEST(Stratified, KnowsEventsAndModelsWithoutGradients) {
 }
 
 TEST(Stratified, RefusesNoiseThatIsNoFunctionOfNormals) {
-  const Problem uniform{test::ball(3, 1), {0.5F, 0, 0}, {uniform_noise(), 0.4}};
-  const auto executor = make_executor("cpu", uniform.graph, {}).value();
+  const auto categories = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}}, "J");
+  const auto executor = make_executor("cpu", test::ball(3, 1), {}).value();
   const Points point{Tensor({1, 3}), {0}, {0}, 0};
   Evaluation evaluation(*executor, point, executor->logits(point.x).value());
-  const auto refused = estimate(evaluation, uniform.noise, parse_estimator("mc:10:stratified"));
+  const auto refused = estimate(evaluation, {categories, 1}, parse_estimator("mc:10:stratified"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::usage);
   EXPECT_NE(refused.error().message().find("use mc:N"), std::string::npos);

@@ -45,12 +45,23 @@ class IndependentNoise : public NoiseShape {
 };
 
 /// Independent noise whose linear combinations of many elements are nearly Gaussian (central limit theorem).
-class NearlyGaussian final : public IndependentNoise {
+class NearlyGaussian : public IndependentNoise {
  public:
   using IndependentNoise::IndependentNoise;
   GaussianView gaussian() const override {
     return {GaussianView::Kind::approximate, name() + " noise taken as Gaussian by the central limit"};
   }
+
+  std::optional<std::int64_t> normals(std::int64_t elements) const override { return elements; }
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    const std::int64_t count = elements * static_cast<std::int64_t>(points.size());
+    for (std::int64_t i = 0; i < count; ++i) x[i] += scale * static_cast<float>(of_normal(w[i]));
+  }
+
+ private:
+  /// The unit draw at the quantile of the standard normal w.
+  virtual double of_normal(double w) const = 0;
 };
 
 }  // namespace probust

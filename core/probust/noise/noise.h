@@ -93,10 +93,11 @@ class NoiseShape {
   virtual bool differs() const { return false; }
 
   /// If the noise is a function of independent standard normals: their number at a point of `elements` elements. The first that
-  /// many rows of `whiten` are then derivatives with respect to them. Empty if it is no such function.
+  /// many rows of `whiten` are then derivatives with respect to them, or, if the function is not linear, multiples of these.
+  /// Empty if it is no such function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
-  /// Makes x, laid out [elements][lanes], noisy with the standard normals w [normals][lanes]: adds scale L w.
+  /// Makes x, laid out [elements][lanes], noisy with the standard normals w [normals][lanes]: Gaussian noise adds scale L w.
   virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                            float* x) const;
 
