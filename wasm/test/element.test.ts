@@ -175,7 +175,7 @@ it('has at most one worker per core together with explorers', async () => {
     <probust-curve model="digits.onnx" points="points.csv" sigma="0.1..0.4:3" estimators="mc:50"></probust-curve>
     <probust-number model="digits.onnx" points="points.csv" sigma="0.2" estimators="mc:50"></probust-number>`);
   for (const name of ['curve', 'number']) await page.locator(`probust-${name} [aria-busy=false]`).waitFor();
-  await page.waitForSelector('#convergence svg'); // the last thing that the explorer computes
+  await page.waitForSelector('#curves svg'); // the last thing that the explorer computes
   expect(page.workers().length).toBeLessThanOrEqual(await page.evaluate(() => navigator.hardwareConcurrency));
   expect([asked.get('/probust.wasm'), asked.get('/points.csv')]).toEqual([1, 1]);
   await show('');

@@ -120,7 +120,7 @@ it('loads nothing before it is visible', async () => {
 
 it('ends its workers when it is removed, and starts again when it is put back', async () => {
   await open('<probust-explorer></probust-explorer>');
-  await page.waitForSelector('#convergence svg');
+  await page.waitForSelector('#curves svg');
   expect(page.workers()).toHaveLength(2);
   await page.evaluate(() => {
     const element = document.querySelector('probust-explorer')!;

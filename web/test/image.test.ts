@@ -56,7 +56,7 @@ const valueOf = async (form: string) => Number(await page.locator(`[data-form="$
 async function open(hash = ''): Promise<number> {
   // A change of the hash alone does not load the page again.
   await page.goto('about:blank');
-  await page.goto(`${server.url}/index.html#lab=image${hash}`);
+  await page.goto(`${server.url}/index.html#more=1&lab=image${hash}`);
   return settled();
 }
 

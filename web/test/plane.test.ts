@@ -30,7 +30,7 @@ afterEach(async () => {
 const open = async (hash = '', query = '') => {
   // A change of the hash alone does not load the page again.
   await page.goto('about:blank');
-  await page.goto(`${server.url}/index.html${query}#${hash}`);
+  await page.goto(`${server.url}/index.html${query}#more=1&${hash}`);
   await page.waitForSelector('[data-p]');
 };
 
@@ -123,6 +123,9 @@ describe('the tint', () => {
     ['a turned ellipse', 'x=-0.5,0.4&sigma=0.4&ratio=4&angle=35'],
     ['six classes', 'model=six&x=0.1,0.2&sigma=0.5'],
     ['the edge of the picture', 'x=-1.6,0.3&sigma=0.7'],
+    ['uniform noise', 'noise=uniform&sigma=0.4'],
+    ['Laplace noise', 'noise=laplace&sigma=0.4'],
+    ['clipped noise', 'noise=laplace&sigma=0.6&clip=1&x=1,0.3'],
   ])('has the mass 1 - p: %s', async (_, hash) => {
     await open(hash);
     const { p, mass } = await settled();
@@ -407,7 +410,7 @@ describe('speed', () => {
       await visitor.waitForSelector('[data-p]');
       times.push(await visitor.evaluate(() => performance.now()));
       if (run === 0) {
-        await visitor.waitForSelector('#convergence svg');
+        await visitor.waitForSelector('#curves svg');
         console.log(
           'transfer',
           own.sent(),

@@ -26,7 +26,7 @@ afterEach(() => expect(problems.splice(0).filter((each) => !harmless.test(each))
 /** Opens the page anew, and waits until everything on screen belongs to the state. */
 async function open(hash = ''): Promise<void> {
   await page.goto('about:blank');
-  await page.goto(`${server.url}/index.html#${hash}`);
+  await page.goto(`${server.url}/index.html#more=1&${hash}`);
   await settled();
 }
 

@@ -3,11 +3,17 @@
 // shows the sum over the same cells, which lie in the noise's own coordinates, so that it can be checked against 1 - p.
 import { classAt, type Field } from './field.js';
 import { colourOf, type Palette } from './palette.js';
-import { axes, type Ellipse, type Pair } from './view.js';
+import { axes, type Pair, type Spread } from './view.js';
 
-/** Cells per side, and how many standard deviations they reach; 2e-4 of the noise is outside. */
+/** Cells per side. */
 const cells = 176;
-const reach = 4.1;
+
+/** How many standard deviations the cells reach; at most 2e-4 of the noise is outside. Densities relative to their maximum. */
+const profiles: Record<Spread['noise'], { reach: number; density(at: number): number }> = {
+  gaussian: { reach: 4.1, density: (at) => Math.exp(-0.5 * at ** 2) },
+  uniform: { reach: Math.sqrt(3), density: () => 1 },
+  laplace: { reach: 6.5, density: (at) => Math.exp(-Math.SQRT2 * Math.abs(at)) },
+};
 
 export interface Tint {
   image: ImageData;
@@ -15,17 +21,25 @@ export interface Tint {
   mass: number;
 }
 
-/** The centre of each cell in standard deviations, and the density there relative to its maximum. */
-const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
-const density = place.map((at) => Math.exp(-0.5 * at ** 2));
+/** The centre of each cell in standard deviations, and the density there. */
+const grids = Object.fromEntries(
+  Object.entries(profiles).map(([noise, { reach, density }]) => {
+    const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
+    return [noise, { place, density: place.map(density) }];
+  }),
+) as Record<Spread['noise'], Record<'place' | 'density', Float64Array>>;
 
 /** Opacity of a cell, 0 to 255: thin noise stays visible, and fades out before the edge of the cells. */
 const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 * weight ** 0.75);
 
-export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number, palette: Palette): Tint {
+/** With clipping, each cell has the answer of the clipped copy. */
+export function paintTint(field: Field, at: Pair, noise: Spread, target: number, palette: Palette): Tint {
   const image = new ImageData(cells, cells);
   const { data } = image;
   const { long, short } = axes(noise);
+  const { place, density } = grids[noise.noise];
+  const [low, high] = noise.clip ?? [-Infinity, Infinity];
+  const clipped = (value: number) => Math.min(high, Math.max(low, value));
   let all = 0;
   let other = 0;
   for (let j = 0, to = 0; j < cells; ++j) {
@@ -34,7 +48,9 @@ export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number
       const u = place[i]!;
       const weight = density[i]! * density[j]!;
       all += weight;
-      const answer = classAt(field, at[0] + u * long[0] + v * short[0], at[1] + u * long[1] + v * short[1]);
+      const x = clipped(at[0] + u * long[0] + v * short[0]);
+      const y = clipped(at[1] + u * long[1] + v * short[1]);
+      const answer = classAt(field, x, y);
       if (answer === target) continue;
       other += weight;
       const colour = colourOf(palette, answer);
@@ -48,9 +64,9 @@ export function paintTint(field: Field, at: Pair, noise: Ellipse, target: number
 }
 
 /** Draws the cells at their place in the plane. `scale` is pixels per unit of the data. */
-export function drawTint(ctx: CanvasRenderingContext2D, tint: CanvasImageSource, middle: Pair, noise: Ellipse, scale: number) {
+export function drawTint(ctx: CanvasRenderingContext2D, tint: CanvasImageSource, middle: Pair, noise: Spread, scale: number) {
   const { long, short } = axes(noise);
-  const k = (scale * reach) / (cells / 2);
+  const k = (scale * profiles[noise.noise].reach) / (cells / 2);
   ctx.save();
   ctx.transform(k * long[0], -k * long[1], k * short[0], -k * short[1], middle[0], middle[1]);
   ctx.drawImage(tint, -cells / 2, -cells / 2);

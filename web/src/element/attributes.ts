@@ -3,7 +3,7 @@
 import type { PropertyDeclarations, PropertyValues } from 'lit';
 import { codecs, type State } from '../state/state.js';
 
-const stateKeys = ['lab', 'theme', 'x', 'sigma', 'model', 'data', 'estimators', 'panels'] as const;
+const stateKeys = ['lab', 'theme', 'more', 'x', 'noise', 'sigma', 'model', 'data', 'estimators', 'panels'] as const;
 
 export const attributesOf: PropertyDeclarations = {
   ...Object.fromEntries(stateKeys.map((key) => [key, { attribute: key }])),

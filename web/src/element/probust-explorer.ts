@@ -63,6 +63,10 @@ export class ProbustExplorer extends LitElement {
       .tools button {
         border-color: transparent;
         background: none;
+        color: var(--ink);
+      }
+      .tools button[aria-pressed='true'] {
+        border-color: var(--ink);
       }
       .tools button:hover {
         border-color: var(--line);
@@ -233,6 +237,9 @@ export class ProbustExplorer extends LitElement {
       <div role="tablist" aria-label="Labs" @keydown=${(event: KeyboardEvent) => this.#key(event)}>${labs.map(tab)}</div>
       <div class="tools">
         <button @click=${() => this.#share()}>Share</button>
+        <button aria-pressed=${this.state.projector} @click=${() => this.store.set({ projector: !this.state.projector })}>
+          Projector
+        </button>
         <button @click=${() => this.#turnTheme()}>Theme: ${this.state.theme}</button>
         <button @click=${() => this.#help()} aria-label="Help">?</button>
         <slot name="tools"></slot>
@@ -245,7 +252,8 @@ export class ProbustExplorer extends LitElement {
   }
 
   protected override render() {
-    const { store, embed, brief } = this;
+    const { store, embed } = this;
+    const brief = this.brief || this.state.projector;
     return html`
       ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
       <p role="status">${this.message}</p>

@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { EstimatorInfo, Row } from 'probust';
 import { codecs } from '../state/state.js';
-import { describe, kindOf, marks, nameOf, passes, percentOf, reasonOf } from './words.js';
+import { describe, hintOf, kindOf, marks, nameOf, passes, percentOf, reasonOf } from './words.js';
 
 interface EstimatorList {
   /** All estimators there are. */
@@ -17,9 +17,13 @@ interface EstimatorList {
   against?: string;
   stale: boolean;
   hovered: string | undefined;
+  /** Whether these are a beginner's, each with half a sentence. */
+  first: boolean;
   onHover(form: string | undefined): void;
   /** The user chose other forms; an empty list means the defaults. */
   onChoose(forms: string[]): void;
+  /** The user wants all estimators, or only a beginner's. */
+  onMore(more: boolean): void;
 }
 
 /** The interval that contains all estimates and the truth, with a margin. */
@@ -68,11 +72,12 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
       @focus=${() => list.onHover(form)}
       @blur=${() => list.onHover(undefined)}
     >
-      <span class="name">${name} <span class="muted">${detail}</span></span>
+      <span class="name">${list.first ? hintOf(form).title : name} <span class="muted">${detail}</span></span>
       ${strip(row, at, truth)}
       <span class="value"><span class="mark">${marks[kind].sign}</span> ${kind === 'invalid' ? 'not here' : percentOf(row)}</span>
       <span class="cost muted">${cost}</span>
       ${reason ? html`<span class="reason small muted">${reason}</span>` : nothing}
+      ${list.first ? html`<span class="reason small muted">${hintOf(form).words}</span>` : nothing}
     </button>
   </li>`;
 }
@@ -107,11 +112,14 @@ export function estimatorList(list: EstimatorList) {
     <div class="heads small muted" aria-hidden="true">
       <span>estimator</span><span>compared with ${list.against ?? 'the truth'}</span><span>p</span><span>cost</span>
     </div>
-    <ul class=${classMap({ estimators: true, stale: list.stale })}>
+    <ul class=${classMap({ estimators: true, simple: list.first, stale: list.stale })}>
       ${list.rows.map((row, i) => item(row, list.forms[i] ?? row.estimator, list, at))}
     </ul>
-    <p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered, list.known)}</span>` : legend}</p>
-    ${choice(list)}
+    ${list.first ? nothing : html`<p class="legend small muted">${list.hovered ? html`<span>${describe(list.hovered, list.known)}</span>` : legend}</p>`}
+    <button class="quiet level" @click=${() => list.onMore(list.first)}>
+      ${list.first ? 'More estimators and panels' : 'Fewer estimators'}
+    </button>
+    ${list.first ? nothing : choice(list)}
   `;
 }
 
@@ -149,6 +157,9 @@ export const estimatorStyles = css`
   button.row.hovered {
     background: var(--soft);
     color: inherit;
+  }
+  .simple button.row {
+    padding-bottom: 0.4rem;
   }
   .name {
     white-space: nowrap;
@@ -216,6 +227,11 @@ export const estimatorStyles = css`
   }
   .reason {
     grid-column: 1 / -1;
+  }
+  .level {
+    margin: 0.35rem 0 0;
+    padding: 0 0.4rem;
+    text-decoration: underline;
   }
   .choice {
     margin: 0.25rem 0.4rem 0;

@@ -43,6 +43,17 @@ export function describe(form: string, estimators: readonly EstimatorInfo[]): st
   return summary && `${beginsWithName ? summary[0]! : summary[0]!.toUpperCase()}${summary.slice(1)}.`;
 }
 
+/** For beginners: what an estimator is called, what it does, and what to expect of it. */
+export function hintOf(form: string): { title: string; words: string } {
+  const { name, detail } = nameOf(form);
+  const hints: Record<string, { title: string; words: string }> = {
+    mc: { title: 'counting', words: `counts ${detail} noisy copies; other copies give another number` },
+    taylor: { title: 'Taylor', words: 'replaces the network by its straight lines at the point' },
+    softmax: { title: 'softmax', words: 'is the network’s own confidence, which does not know the noise' },
+  };
+  return hints[name] ?? { title: name, words: '' };
+}
+
 /** The estimator's name, and separately its number of copies. */
 export const nameOf = (form: string): { name: string; detail: string } => {
   const [name, ...rest] = form.split(':');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page: the component with its state in the URL. With ?embed=1 only the component is shown, for frames in other pages;
-// ?panel=picture,number shows only these panels; ?brief=1 hides their descriptions.
+// ?panel=picture,number shows only these panels; ?brief=1 hides their descriptions. For a projector, all sizes in rem grow.
 import '../element/define.js';
 import type { ProbustExplorer } from '../element/probust-explorer.js';
 
@@ -11,6 +11,10 @@ const panels = query.get('panel');
 explorer.embed = query.get('embed') === '1';
 explorer.brief = query.get('brief') === '1';
 document.documentElement.classList.toggle('embedded', explorer.embed);
-explorer.addEventListener('statechange', () => (document.documentElement.dataset.theme = explorer.state.theme));
+explorer.addEventListener('statechange', () => {
+  const { theme, projector } = explorer.state;
+  document.documentElement.dataset.theme = theme;
+  document.documentElement.classList.toggle('projector', projector);
+});
 explorer.hash = true;
 if (panels) explorer.panels = panels;

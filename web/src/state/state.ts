@@ -7,11 +7,14 @@ export const themes = ['auto', 'light', 'dark'] as const;
 const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
 export const layouts = ['auto', 'nchw', 'nhwc', 'whcn'] as const;
+/** Distributions of the noise in the 2-D lab. */
+export const noiseKinds = ['gaussian', 'uniform', 'laplace'] as const;
 export const layers = ['tint', 'cloud', 'lines', 'arrow', 'data'] as const;
 
 export type Lab = (typeof labs)[number];
 export type Theme = (typeof themes)[number];
 export type DataSet = (typeof dataSets)[number];
+export type NoiseKind = (typeof noiseKinds)[number];
 export type Layer = (typeof layers)[number];
 export type Layout = (typeof layouts)[number];
 export type Activation = (typeof activations)[number];
@@ -19,8 +22,16 @@ export type Activation = (typeof activations)[number];
 export interface State {
   lab: Lab;
   theme: Theme;
+  /** Whether all estimators and panels are shown, or those for a beginner. */
+  more: boolean;
+  /** Whether everything is large, for a projector. */
+  projector: boolean;
   /** The point of the 2-D lab, in units of its data. */
   x: number[];
+  /** The noise of the 2-D lab. Noise that is not Gaussian has independent, equal coordinates. */
+  noise: NoiseKind;
+  /** Whether noisy copies are clipped to the range of the 2-D lab's sensor. */
+  clip: boolean;
   /** Root mean square of the noise over directions. */
   sigma: number;
   /** Ratio of the long to the short axis of the noise's ellipse. */
@@ -79,16 +90,17 @@ export interface State {
   imageEstimators: string[];
 }
 
-/** Whether the lab shows this panel. */
-export const isVisible = ({ panels }: Readonly<State>, panel: string): boolean => panels.length === 0 || panels.includes(panel);
-
 /** Longer images are left out of links. */
 const longestPixels = 8000;
 
 export const initial: Readonly<State> = {
   lab: 'plane',
   theme: 'auto',
+  more: false,
+  projector: false,
   x: [-0.86, 0.06],
+  noise: 'gaussian',
+  clip: false,
   sigma: 0.25,
   ratio: 1,
   angle: 0,
@@ -125,7 +137,11 @@ export const initial: Readonly<State> = {
 export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   lab: choice(labs),
   theme: choice(themes),
+  more: bool,
+  projector: bool,
   x: numbers({ digits: 3, length: 2, low: -100, high: 100 }),
+  noise: choice(noiseKinds),
+  clip: bool,
   sigma: number({ digits: 3, low: 0.01, high: 10 }),
   ratio: number({ digits: 2, low: 1, high: 8 }),
   angle: number({ digits: 1, low: -180, high: 180 }),
@@ -157,3 +173,24 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   imageClip: bool,
   imageEstimators: list,
 };
+
+/** What a beginner sees: estimators of each lab, and no panels that need several of them. */
+const firstEstimators: Record<'estimators' | 'imageEstimators', string[]> = {
+  estimators: ['mc:25', 'taylor', 'softmax:1'],
+  imageEstimators: ['taylor', 'softmax:1'],
+};
+const advanced = ['slopes', 'convergence', 'correlation', 'counting', 'smoothing', 'plane'];
+
+/** The listed estimators: those that were chosen, or a beginner's. */
+export function listedOf(state: Readonly<State>, which: 'estimators' | 'imageEstimators'): string[] {
+  const chosen = state.more || state[which].join() !== initial[which].join();
+  return chosen ? state[which] : firstEstimators[which];
+}
+
+/** Whether a beginner's estimators are listed. */
+export const isFirstList = (state: Readonly<State>, which: 'estimators' | 'imageEstimators'): boolean =>
+  listedOf(state, which) === firstEstimators[which];
+
+/** Whether the lab shows this panel. */
+export const isVisible = ({ panels, more }: Readonly<State>, panel: string): boolean =>
+  panels.length === 0 ? more || !advanced.includes(panel) : panels.includes(panel);

@@ -6,7 +6,7 @@ import { guard } from 'lit/directives/guard.js';
 import { isAborted } from '../../engine/latest.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panelStyles } from '../../panels/panel.js';
-import { initial, type State } from '../../state/state.js';
+import { initial, isFirstList, type State } from '../../state/state.js';
 import { sharedStyles } from '../../style/shared.js';
 import { LabElement } from '../lab-element.js';
 import type { SessionCallbacks } from '../lab-session.js';
@@ -128,6 +128,8 @@ class ImageLab extends LabElement<Ui, ImageSession> {
         ...{ known: this.session.estimators, rows, forms, truth: quick?.value.row, against: 'the count' },
         stale: listed.key !== this.session.key(this.state),
         hovered: this.ui.form,
+        first: isFirstList(this.state, 'imageEstimators'),
+        onMore: (more) => this.store.set({ more, imageEstimators: initial.imageEstimators }),
         onHover: (form) => this.point({ form }),
         onChoose: (chosen) => this.store.set({ imageEstimators: chosen.length > 0 ? chosen : initial.imageEstimators }),
       })}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The image lab's network and picture, its requests and their answers.
 import type { Curves } from '../../panels/curves.js';
-import type { State } from '../../state/state.js';
+import { listedOf, type State } from '../../state/state.js';
 import { bytesOf, LabSession, Network, type SessionCallbacks } from '../lab-session.js';
 import {
   askCurves,
@@ -53,8 +53,9 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   #own: Uint8Array | undefined;
   readonly #drawing = this.replacing();
 
-  override key({ imageSigma, imageCopies, imageClip, imageEstimators, seed }: Readonly<State>): string {
-    return [this.version, imageSigma, imageCopies, imageClip, imageEstimators, seed].join(' ');
+  override key(state: Readonly<State>): string {
+    const { more, imageSigma, imageCopies, imageClip, seed } = state;
+    return [this.version, more, imageSigma, imageCopies, imageClip, listedOf(state, 'imageEstimators'), seed].join(' ');
   }
 
   override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
@@ -155,13 +156,13 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   }
 
   async #refine(loaded: Loaded, asked: Asked, key: string, signal: AbortSignal): Promise<void> {
-    const { imageEstimators } = this.state();
+    const estimators = listedOf(this.state(), 'imageEstimators');
     const model = await this.patient();
     if (this.wants('previews')) this.keep('previews', key, await askPreviews(model, asked, signal));
-    const listed = await askListed({ ...loaded, model }, asked, imageEstimators, signal);
+    const listed = await askListed({ ...loaded, model }, asked, estimators, signal);
     this.keep('listed', key, listed);
     if (this.wants('plane')) this.keep('plane', key, await askPlane(model, asked, listed.boundary, signal));
     if (!this.wants('curves')) return;
-    for await (const curves of askCurves(model, asked, imageEstimators, signal)) this.keep('curves', key, curves);
+    for await (const curves of askCurves(model, asked, estimators, signal)) this.keep('curves', key, curves);
   }
 }

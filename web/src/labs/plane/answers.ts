@@ -16,9 +16,11 @@ export const cloudCount = 300;
 const quickTruth = 'quadrature:128';
 const fineTruth = 'quadrature:256';
 const finestTruth = 'quadrature:512';
+/** A certificate needs counts. */
+const certifying = 'mc:10000';
 
 /** The parts of the state that a request about a point depends on. */
-export type Asked = Readonly<Pick<State, 'x' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
+export type Asked = Readonly<Pick<State, 'x' | 'noise' | 'clip' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
 
 /** What is computed for every frame of a drag. */
 export interface Quick {
@@ -36,6 +38,19 @@ export async function askQuick(model: Model, asked: Asked, signal: AbortSignal):
     model.cloud(asked.x, { ...options, count: cloudCount }),
   ]);
   return { asked, truth: rows[0]!, linear, cloud };
+}
+
+/** The classifier that answers with the class that most noisy copies get (Cohen et al. 2019). */
+export interface Votes {
+  /** A row for each class as the target. */
+  rows: Row[];
+  winner: number;
+  /** The certified radius, from counts; null if there is none. */
+  radius: number | null;
+  /** The lower bound of the winner's share that it follows from. */
+  pLow: number | null;
+  /** Why there is no radius for this noise, or null. */
+  reason: string | null;
 }
 
 /** Rows of the listed estimators, the averaged linearisation that `mmse` uses, and the nearest boundary. */
@@ -80,8 +95,22 @@ export async function askCounted(probust: Probust, model: Model, asked: Asked, s
 /** The noise at several scales, for one request. */
 function noises(asked: Asked, sigmas: readonly number[]): Omit<Noise, 'noise'> & { noise: string[] } {
   const each = sigmas.map((sigma) => noiseOf({ ...asked, sigma }));
-  const arrays = each[0]?.arrays;
-  return { noise: each.map(({ noise }) => noise), ...(arrays && { arrays }) };
+  const { noise: _, ...common } = each[0]!;
+  return { ...common, noise: each.map(({ noise }) => noise) };
+}
+
+/** The smoothed classifier's vote at the point, and the radius within which it certainly stays the same. */
+export async function askVotes(probust: Probust, model: Model, asked: Asked, signal: AbortSignal): Promise<Votes> {
+  const classes = Array.from({ length: model.info.classes }, (_, of) => of);
+  const options = { ...noiseOf(asked), seed: asked.seed, signal };
+  const x = classes.flatMap(() => asked.x);
+  const rows = await model.estimate(x, { ...options, target: classes, estimators: fineTruth });
+  const winner = rows.reduce((best, row) => ((row.p ?? 0) > (best.p ?? 0) ? row : best)).target;
+  const counted = await model.estimate(asked.x, { ...options, target: winner, estimators: certifying });
+  const { distance } = await import('probust/analysis');
+  const [certificate] = await distance(probust, counted);
+  const { certifiedRadius = null, pLow = null } = certificate!.points[0] ?? {};
+  return { rows, winner, radius: certifiedRadius, pLow, reason: certificate!.noCertificates };
 }
 
 export async function askCurves(

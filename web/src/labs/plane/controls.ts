@@ -3,7 +3,7 @@
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { classColour, colourCount, letter } from '../../draw/classes.js';
-import { activations, layers, type DataSet, type Layer, type State } from '../../state/state.js';
+import { activations, layers, noiseKinds, type DataSet, type Layer, type NoiseKind, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
 import { smallNumber } from '../big-number.js';
 import { dataUnit, sigmaSlider, slider, sliderFromZero } from '../controls.js';
@@ -195,7 +195,32 @@ export function settings(store: Store) {
   `;
 }
 
-export const shapeControls = (store: Store) => html`
+const noiseNames: Record<NoiseKind, string> = { gaussian: 'Gaussian', uniform: 'uniform', laplace: 'Laplace' };
+
+function noiseChips(store: Store) {
+  const { noise, clip } = store.state;
+  return html`<div class="chips" role="group" aria-label="Distribution of the noise">
+    ${noiseKinds.map(
+      (kind) =>
+        html`<button class="chip" aria-pressed=${noise === kind} @click=${() => store.set({ noise: kind })}>
+          ${noiseNames[kind]}
+        </button>`,
+    )}
+    <button
+      class="chip"
+      aria-pressed=${clip}
+      title="Copies end at the border of the sensor's range"
+      @click=${() => store.set({ clip: !clip })}
+    >
+      clipped to ±1.2
+    </button>
+  </div>`;
+}
+
+export const shapeControls = (store: Store) =>
+  html`${noiseChips(store)} ${store.state.noise === 'gaussian' ? ellipseControls(store) : nothing}`;
+
+const ellipseControls = (store: Store) => html`
   ${slider({ label: 'Axis ratio', low: 1, high: 8, value: store.state.ratio, set: (ratio) => store.set({ ratio }) })}
   <label class="slider">
     <span>Direction <b>${Math.round(store.state.angle)}°</b></span>

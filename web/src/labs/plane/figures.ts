@@ -179,9 +179,10 @@ export const shapePanel = (store: Store) =>
     id: 'shape',
     title: 'Shape of the noise',
     words:
-      'Noise need not be round. Stretch and turn its ellipse here, or by the small handles on its ring. Noise of the same sigma, turned, can keep the answer or lose it.',
+      'Noise need not be round or Gaussian. Stretch and turn its ellipse here, or by the small handles on its ring. Noise of the same sigma, turned, can keep the answer or lose it.',
     figure: html`<div class="controls">${shapeControls(store)}</div>`,
-    source: html`Full covariance: ${naturalPerturbations}, section 3.2.`,
+    source: html`Full covariance: ${naturalPerturbations}, section 3.2. Estimators from straight lines take other noise as
+    Gaussian of the same covariance.`,
   });
 
 export const trainingPanel = (store: Store) =>

@@ -8,13 +8,15 @@ import { colourOf, css, type Palette } from '../../draw/palette.js';
 import type { Place } from '../../draw/places.js';
 import { boundaries, namePlaces, paintRegions } from '../../draw/regions.js';
 import { drawTint, type Tint } from '../../draw/tint.js';
-import { axes, toPixel, type Ellipse, type Pair, type View } from '../../draw/view.js';
+import { axes, toPixel, type Pair, type Spread, type View } from '../../draw/view.js';
 
 export interface Scene {
   view: View;
   field: Field | undefined;
   at: Pair;
-  noise: Ellipse;
+  noise: Spread;
+  /** The radius of a ring around the point. */
+  certified: number | undefined;
   /** The answer at the point. */
   target: number;
   /** The point's label. */
@@ -47,6 +49,9 @@ const offscreen = (image: ImageData): HTMLCanvasElement => {
 /** Canvas pixels per CSS pixel. */
 const densityOf = (): number => Math.min(devicePixelRatio || 1, 2);
 
+/** Text and marks grow with the page's text, as for a projector. */
+const zoomOf = (): number => parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
+
 interface Regions {
   image: HTMLCanvasElement;
   path: Path2D;
@@ -76,15 +81,17 @@ export class PictureLayers {
   readonly #regions = new Cached<Regions>();
   #tint: { of: Tint; image: HTMLCanvasElement } | undefined;
 
-  draw(canvas: HTMLCanvasElement, size: number, scene: Scene, palette: Palette): void {
-    const density = densityOf();
+  /** `side` is in CSS pixels. */
+  draw(canvas: HTMLCanvasElement, side: number, scene: Scene, palette: Palette): void {
+    const zoom = zoomOf();
+    const [size, density] = [side / zoom, densityOf() * zoom];
     const pixels = Math.round(size * density);
     if (canvas.width !== pixels) canvas.width = canvas.height = pixels;
     const ctx = canvas.getContext('2d')!;
     ctx.setTransform(density, 0, 0, density, 0, 0);
     if (!scene.field) return void ctx.clearRect(0, 0, size, size);
     const { view, at } = scene;
-    const regions = this.#regionsOf(scene.field, scene, size, palette);
+    const regions = this.#regionsOf(scene.field, scene, { size, density }, palette);
     ctx.drawImage(regions.image, 0, 0, size, size);
     if (scene.tint) drawTint(ctx, this.#tinted(scene.tint), toPixel(view, size, ...at), scene.noise, size / (2 * view.reach));
     ctx.strokeStyle = css(palette.ink, 0.8);
@@ -113,8 +120,12 @@ export class PictureLayers {
     if (named) labelLines(ctx, size, view, named.lines, palette);
   }
 
-  #regionsOf(field: Field, { view, coarse, data }: Scene, size: number, palette: Palette): Regions {
-    const density = densityOf();
+  #regionsOf(
+    field: Field,
+    { view, coarse, data }: Scene,
+    { size, density }: Record<'size' | 'density', number>,
+    palette: Palette,
+  ): Regions {
     return this.#regions.get([field, view, size, density, coarse, data, JSON.stringify(palette)], () => ({
       image: base(field, { view, coarse, data }, size, density, palette),
       path: boundaries(field, view, size),
@@ -132,30 +143,77 @@ export class PictureLayers {
   }
 }
 
-function drawRings(ctx: CanvasRenderingContext2D, size: number, { view, at, noise }: Scene, palette: Palette): void {
-  const [x, y] = toPixel(view, size, ...at);
+/** A contour of the noise at a multiple of its standard deviation: of constant density, or uniform noise's border. */
+function contour(ctx: CanvasRenderingContext2D, [x, y]: Pair, { noise, angle }: Spread, [a, b]: Pair): void {
+  ctx.beginPath();
+  if (noise === 'gaussian') return ctx.ellipse(x, y, a, b, (-angle * Math.PI) / 180, 0, 2 * Math.PI);
+  if (noise === 'uniform') return ctx.rect(x - a, y - b, 2 * a, 2 * b);
+  ctx.moveTo(x - a, y);
+  for (const [dx, dy] of [
+    [0, -b],
+    [a, 0],
+    [0, b],
+  ] as const)
+    ctx.lineTo(x + dx, y + dy);
+  ctx.closePath();
+}
+
+/** Uniform noise ends at the root of 3 standard deviations. */
+const contours: Record<Spread['noise'], readonly number[]> = {
+  gaussian: [1, 2],
+  uniform: [Math.sqrt(3)],
+  laplace: [Math.SQRT2, 2 * Math.SQRT2],
+};
+
+function drawRings(ctx: CanvasRenderingContext2D, size: number, scene: Scene, palette: Palette): void {
+  const { view, at, noise } = scene;
+  const middle = toPixel(view, size, ...at);
   const scale = size / (2 * view.reach);
   const { long, short } = axes(noise);
   ctx.save();
-  for (const times of [1, 2]) {
-    ctx.beginPath();
-    const [a, b] = [Math.hypot(...long), Math.hypot(...short)].map((length) => length * scale * times);
-    ctx.ellipse(x, y, a!, b!, (-noise.angle * Math.PI) / 180, 0, 2 * Math.PI);
-    ctx.setLineDash(times === 1 ? [] : [3, 4]);
+  contours[noise.noise].forEach((times, i) => {
+    contour(ctx, middle, noise, [Math.hypot(...long) * scale * times, Math.hypot(...short) * scale * times]);
+    ctx.setLineDash(i === 0 ? [] : [3, 4]);
     ctx.lineWidth = 1.25;
-    ctx.strokeStyle = css(palette.ink, times === 1 ? 0.85 : 0.5);
+    ctx.strokeStyle = css(palette.ink, i === 0 ? 0.85 : 0.5);
     ctx.stroke();
-  }
+  });
   ctx.setLineDash([]);
-  for (const end of [long, short]) {
+  for (const end of noise.noise === 'gaussian' ? [long, short] : []) {
     ctx.beginPath();
-    ctx.arc(x + end[0] * scale, y - end[1] * scale, 4, 0, 2 * Math.PI);
+    ctx.arc(middle[0] + end[0] * scale, middle[1] - end[1] * scale, 4, 0, 2 * Math.PI);
     ctx.fillStyle = css(palette.paper);
     ctx.fill();
     ctx.strokeStyle = css(palette.ink);
     ctx.stroke();
   }
+  if (noise.clip) drawSensor(ctx, size, view, noise.clip, palette);
+  if (scene.certified !== undefined) drawCertified(ctx, middle, scene.certified * scale, palette);
   ctx.restore();
+}
+
+/** The range of the sensor, where clipped copies end. */
+function drawSensor(
+  ctx: CanvasRenderingContext2D,
+  size: number,
+  view: View,
+  [low, high]: readonly [number, number],
+  palette: Palette,
+) {
+  const [left, top] = toPixel(view, size, low, high);
+  const [right, bottom] = toPixel(view, size, high, low);
+  ctx.setLineDash([8, 3, 2, 3]);
+  ctx.strokeStyle = css(palette.ink, 0.6);
+  ctx.strokeRect(left, top, right - left, bottom - top);
+}
+
+function drawCertified(ctx: CanvasRenderingContext2D, [x, y]: Pair, radius: number, palette: Palette): void {
+  ctx.beginPath();
+  ctx.arc(x, y, radius, 0, 2 * Math.PI);
+  ctx.setLineDash([]);
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = css(palette.accent);
+  ctx.stroke();
 }
 
 function drawPoint(ctx: CanvasRenderingContext2D, [x, y]: Pair, target: number, palette: Palette): void {

@@ -168,7 +168,7 @@ class PlanePicture extends LitElement {
   }
 
   #grips() {
-    if (!this.scene?.rings) return nothing;
+    if (!this.scene?.rings || this.scene.noise.noise !== 'gaussian') return nothing;
     const visible = Object.entries(this.#ends()).filter(([, at]) => Math.min(...at) >= 0 && Math.max(...at) <= this.size);
     return visible.map(([end, [x, y]]) => html`<div class="grip" data-end=${end} .style="left: ${x}px; top: ${y}px"></div>`);
   }

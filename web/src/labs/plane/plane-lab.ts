@@ -8,7 +8,7 @@ import type { Pair } from '../../draw/view.js';
 import { estimatorList, estimatorStyles } from '../../panels/estimators.js';
 import { panelStyles } from '../../panels/panel.js';
 import { savePng } from '../../panels/save.js';
-import { initial, type DataSet, type State } from '../../state/state.js';
+import { initial, isFirstList, type DataSet, type State } from '../../state/state.js';
 import { sharedStyles } from '../../style/shared.js';
 import { newNoise } from '../controls.js';
 import { LabElement } from '../lab-element.js';
@@ -32,6 +32,7 @@ import './picture.js';
 import { chosenPair, presetsPanel } from './presets-panel.js';
 import { sceneOf } from './scene.js';
 import { PlaneSession, truthOf } from './session.js';
+import { smoothingPanel } from './smoothing.js';
 import { layoutStyles } from './styles.js';
 import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
@@ -221,6 +222,8 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return guard([listed.value, truth, stale, hovered], () =>
       estimatorList({
         ...{ known: this.session.estimators, rows, forms, truth, stale, hovered },
+        first: isFirstList(this.state, 'estimators'),
+        onMore: (more) => this.store.set({ more, estimators: initial.estimators }),
         onHover: (form) => this.point({ form }),
         onChoose: (chosen) => this.store.set({ estimators: chosen.length > 0 ? chosen : initial.estimators }),
       }),
@@ -233,7 +236,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return html`<div class="side">
       ${this.ifVisible('number', () => html`<div part="number">${number()}</div>`)}
       ${this.ifVisible('estimators', () => this.#estimators(parts))}
-      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${rivalTable(parts)}`)}
+      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.isVisible('slopes') || this.state.panels.includes('boundary') ? rivalTable(parts) : nothing}`)}
     </div>`;
   }
 
@@ -241,10 +244,9 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return html`<div class="panels">
       ${this.ifVisible('curves', () => curvesPanel(parts))} ${this.ifVisible('convergence', () => convergencePanel(parts))}
       ${this.ifVisible('correlation', () => correlationPanel(parts))} ${this.ifVisible('counting', () => countingPanel(parts))}
+      ${this.ifVisible('smoothing', () => smoothingPanel(parts))}
       ${this.ifVisible('presets', () => presetsPanel({ ...parts, show: this.#show }))}
-      <div class="stack">
-        ${this.ifVisible('shape', () => shapePanel(this.store))} ${this.ifVisible('training', () => trainingPanel(this.store))}
-      </div>
+      ${this.ifVisible('shape', () => shapePanel(this.store))} ${this.ifVisible('training', () => trainingPanel(this.store))}
     </div>`;
   }
 

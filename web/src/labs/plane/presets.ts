@@ -20,7 +20,7 @@ export const presets: Preset[] = [
       [-0.84, -0.06],
       [0.3, 0.06],
     ],
-    state: { model: 'three', sigma: 0.2, ratio: 1, angle: 0 },
+    state: { model: 'three', noise: 'gaussian', clip: false, sigma: 0.2, ratio: 1, angle: 0 },
   },
   {
     id: 'probability',
@@ -31,6 +31,6 @@ export const presets: Preset[] = [
       [0, -0.24],
       [-0.78, -0.12],
     ],
-    state: { model: 'three', sigma: 0.2, ratio: 1, angle: 0 },
+    state: { model: 'three', noise: 'gaussian', clip: false, sigma: 0.2, ratio: 1, angle: 0 },
   },
 ];

@@ -8,22 +8,22 @@ import { classAt, type Field } from '../../draw/field.js';
 import { linesOf, type Line } from '../../draw/lines.js';
 import type { Palette } from '../../draw/palette.js';
 import { paintTint, type Tint } from '../../draw/tint.js';
-import { isInside, type Ellipse, type Pair } from '../../draw/view.js';
+import { isInside, type Pair } from '../../draw/view.js';
 import type { Layer, State } from '../../state/state.js';
 import type { Answers } from '../lab-session.js';
 import { cloudCount, samplesOf, type Quick } from './answers.js';
 import type { Scene } from './layers.js';
 import { view } from './models.js';
+import { spreadOf } from './noise.js';
 import { presets } from './presets.js';
 import type { PlaneSession, PlaneValues } from './session.js';
+import { certifiedRadius } from './smoothing.js';
 import type { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
-const ellipseOf = ({ sigma, ratio, angle }: Readonly<State>): Ellipse => ({ sigma, ratio, angle });
-
 /** The tint, which is repainted when its inputs change, not on every hover. */
 function tintOf(tint: Cached<Tint>, field: Field, state: Readonly<State>, target: number, palette: Palette): Tint {
-  const noise = ellipseOf(state);
+  const noise = spreadOf(state);
   const inputs = [field, ...state.x, ...Object.values(noise), target, palette.paper.join(), palette.classes.join()];
   return tint.get(inputs, () => paintTint(field, state.x as Pair, noise, target, palette));
 }
@@ -93,6 +93,11 @@ function arrowIn({ listed }: Answers<PlaneValues>, key: string): Scene['arrow'] 
   return Number.isFinite(distance) ? step : undefined;
 }
 
+/** The radius within which the vote of noisy copies certainly stays the same. */
+function certifiedIn({ votes }: Answers<PlaneValues>, key: string): number | undefined {
+  return votes?.key === key ? certifiedRadius(votes.value) : undefined;
+}
+
 export function sceneOf({ state, session, trainer, ui, palette, tint }: SceneParts): Scene | undefined {
   const { field, answers } = session;
   if (!field) return undefined;
@@ -107,7 +112,8 @@ export function sceneOf({ state, session, trainer, ui, palette, tint }: ScenePar
   const copies = shows('cloud') && !['taylor', 'adf', 'quadrature'].includes(family ?? '');
   return {
     ...{ view, field, at, target, rings: !blind, rival: ui.rival, coarse: trainer.playing },
-    noise: ellipseOf(state),
+    noise: spreadOf(state),
+    certified: state.show.includes('arrow') && !blind ? certifiedIn(session.answers, key) : undefined,
     label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}${isInside(view, at) ? '' : ', outside the picture'}, answer ${letter(target)}. Arrow keys move it; with shift, further.`,
     tint: shows('tint') ? tintOf(tint, field, state, target, palette) : undefined,
     cloud: quick && copies ? copiesOf(quick, fresh, field, state, copiesFor(ui.form)) : undefined,

@@ -5,15 +5,26 @@ import { gridOf, gridPoints, type Field } from '../../draw/field.js';
 import type { Convergence } from '../../panels/convergence.js';
 import type { Counted } from '../../panels/counting.js';
 import type { Curves } from '../../panels/curves.js';
-import type { State } from '../../state/state.js';
+import { listedOf, type State } from '../../state/state.js';
 import { bytesOf, LabSession, Network, type Answers } from '../lab-session.js';
-import { askConvergence, askCounted, askCurves, askListed, askQuick, type Listed, type Quick } from './answers.js';
+import {
+  askConvergence,
+  askCounted,
+  askCurves,
+  askListed,
+  askQuick,
+  askVotes,
+  type Listed,
+  type Quick,
+  type Votes,
+} from './answers.js';
 import { pretrained, view } from './models.js';
 
 export interface PlaneValues {
   quick: Quick;
   listed: Listed;
   counted: Counted;
+  votes: Votes;
   curves: Curves;
   convergence: Convergence;
 }
@@ -41,8 +52,9 @@ export class PlaneSession extends LabSession<PlaneValues> {
   #bytes: Uint8Array | undefined;
   readonly #lists = this.newest();
 
-  override key({ x, sigma, ratio, angle, seed, estimators }: Readonly<State>): string {
-    return [this.version, ...x, sigma, ratio, angle, seed, estimators].join(' ');
+  override key(state: Readonly<State>): string {
+    const { more, x, noise, clip, sigma, ratio, angle, seed } = state;
+    return [this.version, more, ...x, noise, clip, sigma, ratio, angle, seed, listedOf(state, 'estimators')].join(' ');
   }
 
   override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
@@ -95,7 +107,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
       this.keep('quick', key, await askQuick(model, state, signal));
       // The patient worker starts after the first answer is on screen.
       this.#lists.run(async (signal) =>
-        this.keep('listed', key, await askListed(await this.patient(), state, state.estimators, signal)),
+        this.keep('listed', key, await askListed(await this.patient(), state, listedOf(state, 'estimators'), signal)),
       );
     });
     this.atRest(restMilliseconds, (signal) => this.#refine(state, key, signal));
@@ -105,8 +117,9 @@ export class PlaneSession extends LabSession<PlaneValues> {
     const model = await this.patient();
     const probust = await this.engine.probust('patient');
     if (this.wants('counting')) this.keep('counted', key, await askCounted(probust, model, state, signal));
+    if (this.wants('smoothing')) this.keep('votes', key, await askVotes(probust, model, state, signal));
     if (this.wants('curves'))
-      this.keep('curves', key, await askCurves(model, state, scales(view.reach), state.estimators, signal));
+      this.keep('curves', key, await askCurves(model, state, scales(view.reach), listedOf(state, 'estimators'), signal));
     if (!this.wants('convergence')) return;
     for await (const found of askConvergence(model, state, convergenceSeeds, signal)) this.keep('convergence', key, found);
   }

@@ -14,11 +14,6 @@ export const layoutStyles = css`
   .spread {
     justify-content: space-between;
   }
-  .stack {
-    display: grid;
-    gap: 1.75rem;
-    align-content: start;
-  }
   .controls {
     gap: 0.9rem 1.25rem;
     align-items: start;
