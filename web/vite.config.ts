@@ -7,7 +7,8 @@ const early: Plugin = {
   name: 'early',
   transformIndexHtml: {
     order: 'post',
-    handler: (_, { bundle = {} }) => {
+    handler: (_, { bundle = {}, filename }) => {
+      if (filename.endsWith('teachers.html')) return [];
       const link = (file: string, attrs: Record<string, string>): HtmlTagDescriptor => ({
         tag: 'link',
         attrs: { href: `./${file}`, crossorigin: '', ...attrs },
@@ -39,7 +40,12 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0,
     rollupOptions: {
-      input: { index: 'index.html', 'probust-explorer': 'src/element/define.ts' },
+      input: {
+        index: 'index.html',
+        lessons: 'lessons.html',
+        teachers: 'teachers.html',
+        'probust-explorer': 'src/element/define.ts',
+      },
       // Pages that embed the component name its file, so it has no hash. Its exports are its interface.
       preserveEntrySignatures: 'exports-only',
       output: { entryFileNames: ({ name }) => (name === 'probust-explorer' ? '[name].js' : 'assets/[name]-[hash].js') },

@@ -2,6 +2,7 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  assetsInclude: ['**/*.onnx'],
   test: {
     include: ['test/*.test.ts'],
     globalSetup: 'test/built.ts',

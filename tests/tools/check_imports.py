@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "labs/plane": ["state", "style", "engine", "draw", "panels", "labs"],
     "labs/image": ["state", "style", "engine", "draw", "panels", "labs"],
     "element": ["state", "style", "engine", "labs/plane", "labs/image"],
+    "lessons": ["state", "style", "draw", "panels", "labs/plane", "element"],
     "site": ["element"],
 }
 ROOT = pathlib.Path(__file__).resolve().parents[2]

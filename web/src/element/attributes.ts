@@ -11,6 +11,8 @@ export const attributesOf: PropertyDeclarations = {
   embed: { type: Boolean },
   /** Shows panels without their descriptions and sources. */
   brief: { type: Boolean },
+  /** Hides the truth next to estimators, while somebody predicts it. */
+  secret: { type: Boolean },
   /** Keeps the state in the page's URL. */
   hash: { type: Boolean },
 };

@@ -11,6 +11,8 @@ export interface LabInputs {
   engine: Engine | undefined;
   embed: boolean;
   brief: boolean;
+  /** Whether the truth is hidden, while somebody predicts it. */
+  secret: boolean;
 }
 
 interface Entry {
@@ -23,13 +25,14 @@ export const all: Record<Lab, Entry> = {
   plane: {
     title: '2-D lab',
     load: () => import('../labs/plane/plane-lab.js'),
-    show: ({ store, engine, embed, brief }) =>
+    show: ({ store, engine, embed, brief, secret }) =>
       html`<probust-plane-lab
         exportparts="picture, number, panel"
         .store=${store}
         .engine=${engine}
         ?embed=${embed}
         ?brief=${brief}
+        ?secret=${secret}
       ></probust-plane-lab>`,
   },
   image: {

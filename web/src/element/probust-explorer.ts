@@ -92,6 +92,7 @@ export class ProbustExplorer extends LitElement {
 
   declare embed: boolean;
   declare brief: boolean;
+  declare secret: boolean;
   declare hash: boolean;
   declare panels: string | string[] | undefined;
   declare loaded: Lab | undefined;
@@ -111,7 +112,7 @@ export class ProbustExplorer extends LitElement {
   constructor() {
     super();
     this.message = this.problem = '';
-    this.embed = this.brief = this.hash = false;
+    this.embed = this.brief = this.secret = this.hash = false;
   }
 
   /** The current state, as `statechange` reports it. */
@@ -252,7 +253,7 @@ export class ProbustExplorer extends LitElement {
   }
 
   protected override render() {
-    const { store, embed } = this;
+    const { store, embed, secret } = this;
     const brief = this.brief || this.state.projector;
     return html`
       ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
@@ -264,7 +265,7 @@ export class ProbustExplorer extends LitElement {
         role=${this.embed ? nothing : 'tabpanel'}
         aria-labelledby=${this.embed ? nothing : `tab-${this.state.lab}`}
       >
-        ${this.loaded ? all[this.loaded].show({ store, engine: this.#engine, embed, brief }) : nothing}
+        ${this.loaded ? all[this.loaded].show({ store, engine: this.#engine, embed, brief, secret }) : nothing}
         <slot></slot>
       </div>
     `;

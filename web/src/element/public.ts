@@ -12,6 +12,8 @@ export interface ProbustExplorerElement extends HTMLElement {
   embed: boolean;
   /** Shows panels without their descriptions and sources. */
   brief: boolean;
+  /** Hides the truth next to estimators, while somebody predicts it. */
+  secret: boolean;
   /** Keeps the state in the page's URL. */
   hash: boolean;
   /** Visible panels; all by default. */

@@ -228,6 +228,10 @@ export const estimatorStyles = css`
   .reason {
     grid-column: 1 / -1;
   }
+  :host([brief]) .level,
+  :host([brief]) .legend {
+    display: none;
+  }
   .level {
     margin: 0.35rem 0 0;
     padding: 0 0.4rem;

@@ -8,7 +8,7 @@ export const sharedStyles = css`
     box-sizing: border-box;
   }
   :host {
-    font: 16px/1.45 var(--font);
+    font: 1rem/1.45 var(--font);
     font-variant-numeric: tabular-nums;
     color: var(--ink);
   }

@@ -63,7 +63,7 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     const picture = (['imageDigit', 'imageVariant', 'imagePixels'] as const).some((key) => state[key] !== before?.[key]);
     if (network !== this.#networkKey) this.#load(network);
     else if (picture) this.#draw();
-    else if (before && this.key(state) !== this.key(before)) this.#ask();
+    else if (before && (this.key(state) !== this.key(before) || state.panels !== before.panels)) this.#ask();
   }
 
   override dispose(): void {

@@ -45,6 +45,10 @@ const caption = html`<p class="caption small muted">
 class PlaneLab extends LabElement<Ui, PlaneSession> {
   static override styles = [sharedStyles, panelStyles, estimatorStyles, labStyles, controlStyles, numberStyles, layoutStyles];
 
+  static override properties = { ...LabElement.properties, secret: { type: Boolean } };
+
+  /** Whether the truth is hidden. */
+  declare secret: boolean;
   readonly #tint = new Cached<Tint>();
   #trainer: Trainer | undefined;
 
@@ -216,7 +220,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     const { listed } = answers;
     if (!listed) return nothing;
     const { rows, forms } = listed.value;
-    const truth = truthOf(answers);
+    const truth = this.secret ? undefined : truthOf(answers);
     const stale = listed.key !== key;
     const hovered = ui.form;
     return guard([listed.value, truth, stale, hovered], () =>

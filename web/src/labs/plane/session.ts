@@ -60,7 +60,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
   override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
     if (state.model !== before?.model) this.loading.stop();
     if (state.model !== before?.model && state.model !== 'trained') this.#load(state.model);
-    else if (before && this.key(state) !== this.key(before)) this.#ask();
+    else if (before && (this.key(state) !== this.key(before) || state.panels !== before.panels)) this.#ask();
   }
 
   override dispose(): void {

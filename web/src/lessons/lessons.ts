@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// The five lessons. Each asks for a prediction before it shows the number, takes about five minutes, and ends with free exploration.
+import { html } from 'lit';
+import { presets } from '../labs/plane/presets.js';
+import { averageCase, naturalPerturbations } from '../panels/sources.js';
+import { percent, percentOf } from '../panels/words.js';
+import type { State } from '../state/state.js';
+import { definition, distanceInSigmas, orthant, standardError, unionBound } from './formulas.js';
+import type { Lesson, Seen, Step } from './lesson.js';
+import { besideLine, estimated, sumOverRivals } from './numbers.js';
+
+const base: Partial<State> = {
+  ...{ lab: 'plane', noise: 'gaussian', clip: false, ratio: 1, angle: 0, seed: 0, more: false },
+  show: ['tint', 'cloud', 'data'],
+};
+const picture = ['picture', 'sigma'];
+const withNumber = [...picture, 'number'];
+
+const points = (share: number): string => `${Math.round(100 * Math.abs(share))} percentage points`;
+const more = (value: number, than: number): string => (value > than ? 'more' : 'less');
+
+/** The last step: everything is there. */
+const free = (words: ReturnType<typeof html>, state: Partial<State>): Step => ({
+  title: 'Your turn',
+  text: words,
+  state: { ...base, show: ['tint', 'cloud', 'lines', 'arrow', 'data'], ...state },
+  panels: ['picture', 'sigma', 'number', 'estimators', 'boundary', 'curves', 'shape'],
+});
+
+const whatIsP: Lesson = {
+  id: 'p',
+  title: 'What is p?',
+  question: 'How sure can you be of an answer if the input is noisy?',
+  steps: [
+    {
+      title: 'A point and its copies',
+      text: html`<p>
+          A classifier looks at two numbers and answers with a class: the colour of the region. The large dot is an input. Its
+          class is the answer.
+        </p>
+        <p>
+          Inputs are measured, so they are noisy. The small dots are 300 copies that you might have measured instead. Rings mark
+          copies that get another answer. Move the point and watch them.
+        </p>`,
+      state: { ...base, model: 'moons', x: [-0.9, 0.5], sigma: 0.3, show: ['cloud', 'data'] },
+      panels: picture,
+    },
+    {
+      title: 'Predict',
+      text: html`<p>p is the share of all possible copies that keep the answer.</p>`,
+      state: { ...base, model: 'moons', x: [-0.9, 0.5], sigma: 0.3, show: ['data'] },
+      panels: ['picture'],
+      revealed: withNumber,
+      task: {
+        kind: 'place',
+        ask: 'Move the point to where you expect p = 50 %.',
+        reply: (_, { truth }) => {
+          const p = truth?.p ?? NaN;
+          const off = Math.abs(p - 0.5);
+          const verdict = off < 0.03 ? 'Well placed' : off < 0.1 ? 'Close' : 'Not there yet';
+          return `${verdict}: p is ${percent(p)} here. ${off < 0.03 ? '' : 'Move the point until the number says 50 %. '}On a straight boundary p is 50 %; where the boundary bends around the point, it is less.`;
+        },
+      },
+    },
+    {
+      title: 'The definition',
+      text: html`<p>f is the classifier, x the input, and ε the noise. The answer is the class with the largest score.</p>
+        ${definition}
+        <p>
+          Here ε is Gaussian with standard deviation σ in each direction. The shaded part of the noise changes the answer. Its
+          share is 1 − p.
+        </p>
+        <p class="source">Definition 1 of ${averageCase}.</p>`,
+      state: { ...base, model: 'moons', x: [-0.4, 0.5], sigma: 0.3 },
+      panels: withNumber,
+    },
+    free(html`<p>Can p be below 50 % although the classifier does give this answer? Look near the tip of an arm.</p>`, {
+      model: 'three',
+      x: [-0.86, 0.06],
+      sigma: 0.25,
+    }),
+  ],
+};
+
+const [first, second] = presets[0]!.points;
+const compared: Partial<State> = { ...base, model: 'three', sigma: 0.2 };
+
+const distanceIsNotP: Lesson = {
+  id: 'distance',
+  title: 'Distance is not probability',
+  question: 'Is the input that is farther from the boundary the safer one?',
+  steps: [
+    {
+      title: 'The worst case',
+      text: html`<p>
+          The arrow is the shortest step to another answer. Its length is the usual measure of robustness: an opponent who chooses
+          the noise needs at least this much.
+        </p>
+        <p>Noise does not choose. It goes in all directions.</p>`,
+      state: { ...compared, x: [...first], show: ['cloud', 'arrow', 'data'] },
+      panels: [...picture, 'boundary'],
+    },
+    {
+      title: 'Predict',
+      text: html`<p>Two points. Both arrows are 0.13 long. Look at both before you answer.</p>`,
+      state: { ...compared, x: [...first], show: ['arrow', 'data'] },
+      panels: ['picture'],
+      revealed: withNumber,
+      actions: [
+        { label: 'Show point 1', change: () => ({ x: [...first] }) },
+        { label: 'Show point 2', change: () => ({ x: [...second] }) },
+      ],
+      task: {
+        kind: 'choice',
+        ask: 'Which point keeps its answer more often?',
+        options: ['point 1', 'point 2', 'both equally'],
+        reply: async ([chosen], { state }) => {
+          const rows = await Promise.all(
+            [first, second].map(async (x) => (await estimated({ ...state, x: [...x] }, ['quadrature:256']))[0]!),
+          );
+          const [one, two] = rows.map((row) => row.p ?? NaN) as [number, number];
+          const right = one > two ? 0 : 1;
+          return `${chosen === right ? 'Yes' : 'No'}: point 1 keeps it in ${percent(one)} of cases, point 2 in ${percent(two)}. One has another answer on one side only, the other all around.`;
+        },
+      },
+    },
+    {
+      title: 'And the other way round',
+      text: html`<p>
+          These two points keep their answers equally often, but the arrow of one is six times as long as that of the other.
+          Neither number follows from the other. Ask for the one that fits your question: an opponent, or noise.
+        </p>
+        <p class="source">After figures 1 and 2 of ${naturalPerturbations}.</p>`,
+      state: { ...compared, x: [...presets[1]!.points[0]], show: ['tint', 'arrow', 'data'] },
+      panels: [...withNumber, 'boundary'],
+      actions: presets[1]!.points.map((x, i) => ({ label: `Show point ${i + 1}`, change: () => ({ x: [...x] }) })),
+    },
+    free(html`<p>Find a point with a short arrow and p above 80 %. Then one with a long arrow and p below 70 %.</p>`, compared),
+  ],
+};
+
+const corner: Partial<State> = { ...base, model: 'six', x: [0.1, 0.05], sigma: 0.3, show: ['data', 'lines'] };
+
+const doubleCounting: Lesson = {
+  id: 'counting',
+  title: 'Straight lines and double counting',
+  question: 'Can the chances of all rivals simply be added?',
+  steps: [
+    {
+      title: 'One rival, one line',
+      text: html`<p>
+          If the scores are linear, the boundary to each rival is a straight line. Then only its distance counts, in units of σ:
+        </p>
+        ${distanceInSigmas}
+        <p>
+          The probability to cross a line at distance z is 1 − Φ(z), with the normal distribution Φ. The dashed lines are those of
+          the network at the point: this is Taylor’s approximation.
+        </p>`,
+      state: { ...corner, x: [0.55, 0.2] },
+      panels: [...picture, 'boundary'],
+    },
+    {
+      title: 'Predict',
+      text: html`<p>
+        Here six regions meet. The point has five rivals. Add up the five probabilities to cross each of the lines, as if none of
+        the noise crossed two.
+      </p>`,
+      state: corner,
+      panels: ['picture'],
+      revealed: ['picture', 'number', 'counting'],
+      task: {
+        kind: 'guess',
+        ask: 'What is the sum over the rivals, in percent?',
+        fields: ['the sum'],
+        reply: async ([guess], { state, truth }) => {
+          const sum = await sumOverRivals(state);
+          const off = guess! / 100 - sum;
+          const verdict = Math.abs(off) < 0.1 ? ', as you expected' : `: you expected ${points(off)} ${more(guess! / 100, sum)}`;
+          return `The sum is ${(100 * sum).toFixed(0)} %${verdict}. The answer really changes in ${percent(truth?.pFail ?? NaN)} of cases. Noise that crosses several lines was counted several times.`;
+        },
+      },
+    },
+    {
+      title: 'The normal CDF',
+      text: html`<p>The sum is only an upper bound, and here a useless one:</p>
+        ${unionBound}
+        <p>
+          The lines share the noise, so their distances are correlated. The exact probability that no line is crossed is the
+          distribution function of a normal vector with these correlations R:
+        </p>
+        ${orthant}
+        <p class="source">Lemma 1 and section 3.2.3 of ${averageCase}; Boole’s inequality.</p>`,
+      state: corner,
+      panels: ['picture', 'sigma', 'number', 'correlation', 'counting'],
+    },
+    free(html`<p>Move away from the corner. Where does the sum become almost right, and why?</p>`, {
+      ...corner,
+      more: true,
+    }),
+  ],
+};
+
+const bent: Partial<State> = { ...base, model: 'moons', x: [0.3, -0.1], sigma: 0.6, show: ['cloud', 'data'] };
+
+const bestLine: Lesson = {
+  id: 'line',
+  title: 'Taylor or MMSE?',
+  question: 'Which straight line stands best for a bent boundary?',
+  steps: [
+    {
+      title: 'A bent boundary',
+      text: html`<p>
+        This network is not linear, and the noise is wide: σ is 0.6. To use the normal distribution we need a straight line
+        anyway. One line has to stand for the whole boundary, as far as the noise sees it.
+      </p>`,
+      state: bent,
+      panels: picture,
+    },
+    {
+      title: 'Draw',
+      text: html`<p>Move the two ends of the line. Its p is the normal probability of the side that the point is on.</p>`,
+      state: bent,
+      panels: ['picture'],
+      revealed: withNumber,
+      task: {
+        kind: 'line',
+        ask: 'Draw the line that you would use.',
+        reply: async (_, { state, line }: Seen) => {
+          const [mine, rows] = await Promise.all([
+            besideLine(state, line),
+            estimated(state, ['quadrature:256', 'taylor', 'mmse:25']),
+          ]);
+          const [truth, taylor, mmse] = rows as [(typeof rows)[0], (typeof rows)[0], (typeof rows)[0]];
+          return `Your line says ${percent(mine)}; the truth is ${percentOf(truth)}. Taylor’s line, the network’s slope at the point alone, says ${percentOf(taylor)}. The MMSE line, an average over 25 noisy copies, says ${percentOf(mmse)}.`;
+        },
+      },
+    },
+    {
+      title: 'Why they differ',
+      text: html`<p>
+          Taylor (dashed) uses the network at the point only: right for small noise. MMSE (solid) is the line with the least mean
+          squared error over the noise: it needs more passes through the network, and sees what the noise sees.
+        </p>
+        <p>
+          A smooth network has only one slope to see. Choose “Train”, let it run, and raise lambda: the lines come together, and
+          so do the numbers.
+        </p>
+        <p class="source">Section 3.2 of ${averageCase}.</p>`,
+      state: { ...bent, show: ['tint', 'lines', 'data'], estimators: ['mmse:25', 'taylor'] },
+      panels: ['picture', 'sigma', 'number', 'estimators', 'training'],
+    },
+    free(html`<p>At which σ do Taylor and MMSE begin to differ? The curves show it.</p>`, {
+      ...bent,
+      estimators: ['mmse:25', 'taylor'],
+    }),
+  ],
+};
+
+const few: Partial<State> = { ...base, model: 'three', x: [-0.86, 0.06], sigma: 0.25, show: ['data'], estimators: ['mc:25'] };
+
+const trust: Lesson = {
+  id: 'copies',
+  title: 'Can you trust 25 copies?',
+  question: 'How much does a count of a few noisy copies say?',
+  steps: [
+    {
+      title: 'Count',
+      text: html`<p>
+        Nobody needs formulas to count: make 25 noisy copies, and count those that keep the answer. Press “New noise” a few times.
+        Each time you get 25 other copies, and another number.
+      </p>`,
+      state: { ...few, show: ['cloud', 'data'] },
+      panels: ['picture', 'estimators'],
+      actions: [{ label: 'New noise', change: ({ seed }) => ({ seed: seed + 1 }) }],
+    },
+    {
+      title: 'Predict',
+      text: html`<p>Draw new noise until you have seen enough. Then write down an interval that you trust.</p>`,
+      state: few,
+      panels: ['picture', 'estimators'],
+      revealed: ['picture', 'number', 'estimators'],
+      actions: [{ label: 'New noise', change: ({ seed }) => ({ seed: seed + 1 }) }],
+      task: {
+        kind: 'guess',
+        ask: 'Between which two values is p, in percent?',
+        fields: ['from', 'to'],
+        reply: async ([from, to], { state, truth }) => {
+          const p = 100 * (truth?.p ?? NaN);
+          const [row] = await estimated(state, ['mc:25']);
+          const inside = Math.min(from!, to!) <= p && p <= Math.max(from!, to!);
+          const width = Math.abs(to! - from!);
+          return `p is ${p.toFixed(1)} %: ${inside ? 'inside' : 'outside'} your interval, which is ${width.toFixed(0)} points wide. One count of 25 copies gives the 95 % interval from ${percent(row!.ciLow)} to ${percent(row!.ciHigh)}.`;
+        },
+      },
+    },
+    {
+      title: 'The price of a digit',
+      text: html`<p>The error of a count falls with the root of the number N of copies:</p>
+        ${standardError}
+        <p>
+          So a tenth of the error costs a hundred times as many copies. Estimators that also use the scores or the slopes of the
+          network get further with the same cost.
+        </p>
+        <p>
+          And the network’s own confidence? Softmax says 98 %, while 83 % of the copies keep the answer: it does not know the
+          noise.
+        </p>
+        <p class="source">Section 4.1 of ${averageCase}.</p>`,
+      state: { ...few, show: ['tint', 'data'], estimators: ['probit:24', 'mc:25', 'softmax:1'] },
+      panels: ['picture', 'number', 'estimators', 'convergence'],
+    },
+    free(html`<p>How many copies do you need for an error below one percentage point? Choose estimators such as mc:1000.</p>`, {
+      ...few,
+      estimators: ['probit:24', 'mc:25', 'mc:100', 'mc:1000', 'softmax:1'],
+    }),
+  ],
+};
+
+export const lessons: readonly Lesson[] = [whatIsP, distanceIsNotP, doubleCounting, bestLine, trust];

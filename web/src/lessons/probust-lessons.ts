@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// <probust-lessons>: the list of lessons, or one of them: a text with its task on the left, the explorer on the right. The address
+// says which lesson and step, so that a teacher can link to it.
+import { html, LitElement, nothing } from 'lit';
+import type { ProbustExplorerElement } from '../element/public.js';
+import { messageOf } from '../element/messages.js';
+import { initial, type State } from '../state/state.js';
+import { sharedStyles } from '../style/shared.js';
+import { themeStyles } from '../style/theme.js';
+import type { Action, Lesson, Step, Task, Truth } from './lesson.js';
+import { lessons } from './lessons.js';
+import { firstLine, type Ends } from './line.js';
+import { lessonStyles } from './styles.js';
+import '../element/define.js';
+import './line.js';
+
+interface Place {
+  lesson: number;
+  step: number;
+}
+
+/** The place in an address such as #lesson=2&step=3; undefined for the list. */
+function placeOf(hash: string): Place | undefined {
+  const given = new URLSearchParams(hash.replace(/^#/, ''));
+  const lesson = Number(given.get('lesson')) - 1;
+  const step = Number(given.get('step') ?? 1) - 1;
+  return lessons[lesson]?.steps[step] ? { lesson, step } : undefined;
+}
+
+const addressOf = ({ lesson, step }: Place): string => `#lesson=${lesson + 1}&step=${step + 1}`;
+
+export class ProbustLessons extends LitElement {
+  static override properties = {
+    ...{ place: { state: true }, answer: { state: true }, busy: { state: true }, given: { state: true }, line: { state: true } },
+  };
+  static override styles = [themeStyles, sharedStyles, lessonStyles];
+
+  declare place: Place | undefined;
+  /** The reply to the task, once it was answered. */
+  declare answer: string | undefined;
+  declare busy: boolean;
+  /** What was entered or chosen. */
+  declare given: number[];
+  declare line: Ends;
+  #truth: Truth | undefined;
+  readonly #observer = new ResizeObserver(() => this.#cover());
+
+  constructor() {
+    super();
+    this.#begin(placeOf(location.hash));
+  }
+
+  readonly #read = (): void => this.#begin(placeOf(location.hash));
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener('hashchange', this.#read);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener('hashchange', this.#read);
+    this.#observer.disconnect();
+  }
+
+  get #lesson(): Lesson | undefined {
+    return this.place && lessons[this.place.lesson];
+  }
+
+  get #step(): Step | undefined {
+    return this.place && this.#lesson!.steps[this.place.step];
+  }
+
+  get #explorer(): ProbustExplorerElement | null {
+    return this.renderRoot?.querySelector('probust-explorer') ?? null;
+  }
+
+  #begin(place: Place | undefined): void {
+    this.place = place;
+    this.answer = undefined;
+    this.busy = false;
+    this.given = [];
+    this.line = firstLine;
+    void this.updateComplete.then(() => this.#show());
+  }
+
+  /** The explorer of a step, as it begins. */
+  #show(): void {
+    const [step, explorer] = [this.#step, this.#explorer];
+    if (!step || !explorer) return;
+    const { theme } = explorer.state;
+    const state: Partial<State> = { ...initial, ...step.state, theme, panels: [...step.panels] };
+    explorer.state = state;
+    this.#observer.disconnect();
+    this.#observer.observe(this.renderRoot.querySelector('.stage')!);
+    this.renderRoot.querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
+    scrollTo({ top: 0 });
+  }
+
+  /** Puts the line over the picture. */
+  #cover(): void {
+    const line = this.renderRoot.querySelector<HTMLElement>('probust-lesson-line');
+    const lab = this.#explorer?.shadowRoot?.querySelector('probust-plane-lab');
+    const picture = lab?.shadowRoot?.querySelector('probust-plane-picture')?.getBoundingClientRect();
+    if (!line || !picture) return;
+    const stage = this.renderRoot.querySelector('.stage')!.getBoundingClientRect();
+    const pixels = {
+      left: picture.left - stage.left,
+      top: picture.top - stage.top,
+      width: picture.width,
+      height: picture.height,
+    };
+    for (const [name, value] of Object.entries(pixels)) line.style.setProperty(name, `${value}px`);
+  }
+
+  #result({ detail }: CustomEvent<Truth>): void {
+    this.#truth = detail;
+    this.#cover();
+  }
+
+  async #reveal(task: Task): Promise<void> {
+    const { place, given } = this;
+    const seen = { truth: this.#truth, state: this.#explorer!.state, line: this.line };
+    this.busy = true;
+    const reply = await Promise.resolve(task.reply(given, seen)).catch(messageOf);
+    if (this.place !== place) return;
+    this.busy = false;
+    this.answer = reply;
+    const { revealed = this.#step!.panels } = this.#step!;
+    const { show } = this.#explorer!.state;
+    this.#explorer!.state = { panels: [...revealed], show: [...new Set([...show, 'tint' as const])] };
+    requestAnimationFrame(() => this.#cover());
+  }
+
+  #act({ change }: Action): void {
+    const explorer = this.#explorer!;
+    explorer.state = change(explorer.state);
+  }
+
+  #choices(task: Extract<Task, { kind: 'choice' }>) {
+    return html`<div class="choices" role="radiogroup" aria-label=${task.ask}>
+      ${task.options.map(
+        (option, i) =>
+          html`<label
+            ><input
+              type="radio"
+              name="choice"
+              .checked=${this.given[0] === i}
+              @change=${() => (this.given = [i])}
+            />${option}</label
+          >`,
+      )}
+    </div>`;
+  }
+
+  #fields(task: Extract<Task, { kind: 'guess' }>) {
+    const set = (i: number, text: string) => {
+      const given = [...this.given];
+      given[i] = text === '' ? NaN : Number(text.replace(',', '.'));
+      this.given = given;
+    };
+    return html`<div class="guesses">
+      ${task.fields.map(
+        (field, i) =>
+          html`<label
+            >${field}
+            <input
+              type="text"
+              inputmode="decimal"
+              size="5"
+              .value=${Number.isFinite(this.given[i]) ? String(this.given[i]) : ''}
+              @change=${(event: Event) => set(i, (event.target as HTMLInputElement).value)}
+              @input=${(event: Event) => set(i, (event.target as HTMLInputElement).value)}
+            />
+            %</label
+          >`,
+      )}
+    </div>`;
+  }
+
+  #ready(task: Task): boolean {
+    if (task.kind === 'choice') return this.given.length === 1;
+    if (task.kind === 'guess') return task.fields.every((_, i) => Number.isFinite(this.given[i]));
+    return true;
+  }
+
+  #task(task: Task) {
+    return html`<form
+      class="task"
+      @submit=${(event: Event) => {
+        event.preventDefault();
+        if (this.#ready(task) && !this.busy) void this.#reveal(task);
+      }}
+    >
+      <p class="ask">${task.ask}</p>
+      ${task.kind === 'choice' ? this.#choices(task) : task.kind === 'guess' ? this.#fields(task) : nothing}
+      <button class="primary" ?disabled=${!this.#ready(task) || this.busy}>
+        ${this.answer === undefined ? 'Reveal' : 'Compare again'}
+      </button>
+      <p class="reply" role="status">${this.busy ? 'Computing …' : (this.answer ?? '')}</p>
+    </form>`;
+  }
+
+  #navigation({ lesson, step }: Place) {
+    const { steps } = lessons[lesson]!;
+    const before = step > 0 ? addressOf({ lesson, step: step - 1 }) : undefined;
+    const next = step + 1 < steps.length ? addressOf({ lesson, step: step + 1 }) : undefined;
+    const following = lessons[lesson + 1];
+    const waits = steps[step]!.task !== undefined && this.answer === undefined;
+    return html`<nav aria-label="Steps">
+      ${before ? html`<a href=${before}>Back</a>` : html`<a href="#">All lessons</a>`}
+      <span class="muted small">step ${step + 1} of ${steps.length}</span>
+      ${next ? html`<a class=${waits ? 'next' : 'next primary'} href=${next}>${waits ? 'Skip' : 'Next'}</a>` : nothing}
+      ${!next && following ? html`<a class="next primary" href=${addressOf({ lesson: lesson + 1, step: 0 })}>${following.title}</a>` : nothing}
+      ${!next && !following ? html`<a class="next primary" href="./index.html">The explorer</a>` : nothing}
+    </nav>`;
+  }
+
+  #list() {
+    return html`<h1>Five short lessons</h1>
+      <p class="lead">
+        Each takes about five minutes. You predict, then you see. Teachers find notes
+        <a href="./teachers.html">on their own page</a>.
+      </p>
+      <ol class="lessons">
+        ${lessons.map(
+          ({ title, question }, lesson) =>
+            html`<li>
+              <a href=${addressOf({ lesson, step: 0 })}>${title}</a>
+              <p class="muted">${question}</p>
+            </li>`,
+        )}
+      </ol>
+      <p><a href="./index.html">Or explore freely.</a></p>`;
+  }
+
+  protected override render() {
+    const { place } = this;
+    if (!place) return this.#list();
+    const [lesson, step] = [this.#lesson!, this.#step!];
+    return html`<div class="lesson">
+      <div class="text">
+        <p class="small"><a href="#">Lessons</a> · ${place.lesson + 1}. ${lesson.title}</p>
+        <h2 tabindex="-1">${step.title}</h2>
+        ${step.text}
+        ${step.actions ? html`<div class="actions">${step.actions.map((action) => html`<button @click=${() => this.#act(action)}>${action.label}</button>`)}</div>` : nothing}
+        ${step.task ? this.#task(step.task) : nothing} ${this.#navigation(place)}
+      </div>
+      <div class="stage">
+        <probust-explorer
+          embed
+          brief
+          ?secret=${step.task !== undefined && this.answer === undefined}
+          @result=${(event: CustomEvent<Truth>) => this.#result(event)}
+        ></probust-explorer>
+        ${step.task?.kind === 'line' ? html`<probust-lesson-line .ends=${this.line} @line=${({ detail }: CustomEvent<Ends>) => (this.line = detail)}></probust-lesson-line>` : nothing}
+      </div>
+    </div>`;
+  }
+}
+
+customElements.define('probust-lessons', ProbustLessons);
