@@ -171,12 +171,18 @@ export interface DistanceOptions {
   boundaries?: readonly Boundary[];
 }
 
+function copied(row: Row): Row {
+  const { classes } = row;
+  return { ...row, ...(classes && { classes: [...classes] }) };
+}
+
 function ask(probust: Probust, operation: string, rows: readonly Row[], more: object = {}): Promise<unknown> {
   if (typeof probust?.analyse !== 'function') {
     throw usage(`${operation}: the first argument is not a result of createProbust`);
   }
   if (!Array.isArray(rows)) throw usage(`${operation}: the rows are no list`, 'give the result of estimate');
-  return probust.analyse(operation, { ...more, rows });
+  // Copies, because no worker can be sent the proxies of frameworks.
+  return probust.analyse(operation, { ...more, rows: rows.map(copied) });
 }
 
 /** A run at a glance: clean accuracy by model, and p by noise and estimator. */

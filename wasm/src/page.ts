@@ -11,6 +11,8 @@ export type Side = 'quick' | 'patient';
 export interface Lease {
   readonly probust: Promise<Probust>;
   release(): void;
+  /** Releases it, and lets nobody else take it: its workers have failed. */
+  discard(): void;
 }
 
 interface Shared {
@@ -19,10 +21,12 @@ interface Shared {
   /** How many use it for either kind of work. */
   readonly users: Record<Side, number>;
   end(): void;
+  /** Nobody takes it any more. */
+  forget(): void;
 }
 
 const libraries: Shared[] = [];
-const cores = (): number => Math.max(1, navigator.hardwareConcurrency || 2);
+const cores = (): number => Math.max(1, globalThis.navigator?.hardwareConcurrency || 2);
 const free = (): number => cores() - libraries.reduce((all, { workers }) => all + workers, 0);
 const other: Record<Side, Side> = { quick: 'patient', patient: 'quick' };
 
@@ -38,7 +42,7 @@ function begun(workers: number): Shared {
     controller.abort();
     probust.then((started) => started.dispose()).catch(() => undefined);
   };
-  const library: Shared = { probust, workers, users: { quick: 0, patient: 0 }, end };
+  const library: Shared = { probust, workers, users: { quick: 0, patient: 0 }, end, forget };
   probust.catch(forget); // whoever comes next tries again
   libraries.push(library);
   return library;
@@ -50,21 +54,27 @@ function leastBusy(side: Side): Shared {
   return libraries.reduce((best, each) => (load(each) < load(best) ? each : best));
 }
 
+/** Many workers leave a core to others, if there are more than two. */
+const share = (most: number, left: number): number =>
+  most > 1 && cores() > 2 ? Math.max(1, Math.min(most, left - 1)) : Math.min(most, left);
+
 /** Takes a library with up to `most` new workers as long as there are fewer than cores, else one that others use, too. */
 export function takeProbust(side: Side, most = 1): Lease {
   const left = free();
-  const library = left > 0 ? begun(Math.min(most, left)) : leastBusy(side);
+  const library = left > 0 ? begun(share(most, left)) : leastBusy(side);
   library.users[side] += 1;
   let released = false;
-  return {
-    probust: library.probust,
-    release() {
-      if (released) return;
-      released = true;
-      library.users[side] -= 1;
-      if (library.users.quick + library.users.patient === 0) library.end();
-    },
+  const release = () => {
+    if (released) return;
+    released = true;
+    library.users[side] -= 1;
+    if (library.users.quick + library.users.patient === 0) library.end();
   };
+  const discard = () => {
+    library.forget();
+    release();
+  };
+  return { probust: library.probust, release, discard };
 }
 
 export type * from './public.js';

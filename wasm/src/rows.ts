@@ -72,9 +72,31 @@ function rowOf(fields: Fields, where: string, name: string): Row {
   if (!statuses.includes(row.status as Status)) {
     refuse(name, `${where} has the status '${String(row.status)}'`, `use one of ${statuses.join(', ')}`);
   }
-  if (fields.classes !== undefined) row.classes = fields.classes;
+  if (Array.isArray(fields.classes)) row.classes = [...(fields.classes as unknown[])];
   if (fields.model !== undefined) row.model = fields.model;
   return row as unknown as Row;
+}
+
+/** What a row that a program made may leave out. */
+const defaults: Fields = { index: 0, forwards: 0, backwards: 0, status: 'ok' };
+
+/** A row under the names of either a file or `Row`. */
+function rowOfEither(given: unknown, where: string, name: string): Row {
+  if (typeof given !== 'object' || given === null) refuse(name, `${where} is no object`, 'give rows as estimate returns them');
+  const fields: Fields = { ...given };
+  for (const { name: written, key, nullable } of columns) {
+    const value = fields[written] ?? fields[key] ?? defaults[written];
+    fields[written] = value ?? (nullable ? null : undefined);
+    if (nullable && Number.isNaN(value)) fields[written] = null;
+  }
+  fields.method ??= fields.estimator;
+  return rowOf(fields, where, name);
+}
+
+/** Rows that a program made, checked and copied. */
+export function checkedRows(given: unknown, name: string): Row[] {
+  if (!Array.isArray(given)) refuse(name, 'are no list', 'give rows as estimate returns them');
+  return given.map((row, i) => rowOfEither(row, `row ${i + 1}`, name));
 }
 
 function parseLines(text: string, name: string): Row[] {

@@ -137,7 +137,12 @@ it('work as a widget of Jupyter', async () => {
 });
 
 it('are empty in node', () => {
-  const text = "import * as element from 'probust/element'; console.log(Object.keys(element).length);";
+  const text = `import * as element from 'probust/element';
+    import { useSecondEngine } from 'probust/explorer';
+    import { takeProbust } from 'probust/page';
+    useSecondEngine(() => import('probust/ort'));
+    takeProbust('patient').release();
+    console.log(Object.keys(element).length);`;
   const folder = project('node', [], { 'main.js': text });
   expect(run('node', ['main.js'], folder).trim()).toBe('0');
 });

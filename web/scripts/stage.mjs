@@ -10,7 +10,7 @@ import { staged } from './link.mjs';
 const entry = {
   types: './explorer/types/element/package.d.ts',
   browser: './explorer/explorer.mjs',
-  node: './no-elements.mjs',
+  node: './explorer/none.mjs',
   default: './explorer/explorer.mjs',
 };
 const licensed = ['d3-array', 'd3-contour', 'd3-path', 'd3-shape', 'internmap'];
@@ -45,5 +45,9 @@ function licences() {
 process.env.NODE_ENV = 'production';
 await build({ configFile: 'vite.package.config.ts', logLevel: 'warn', mode: 'production' });
 declarations();
+writeFileSync(
+  join(staged, 'explorer/none.mjs'),
+  '// Servers that render pages import elements, too, but have no HTMLElement.\nexport const ProbustExplorer = undefined;\nexport const useSecondEngine = () => undefined;\n',
+);
 manifest();
 licences();

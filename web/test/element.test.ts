@@ -118,6 +118,24 @@ it('loads nothing before it is visible', async () => {
   await until('result');
 });
 
+it('names values that are not valid, until others are given', async () => {
+  await open('<probust-explorer sigma="-3" lab="zzz"></probust-explorer>');
+  await until('result');
+  const alert = page.locator('probust-explorer [role=alert]');
+  expect(await alert.textContent()).toBe('Not a valid value: lab, sigma.');
+  const set = (state: object) =>
+    page.evaluate((given) => void Object.assign(document.querySelector('probust-explorer')!, { state: given }), state);
+  await set({ x: 'abc', estimators: 5, nonsense: 1, seed: NaN, ratio: 2 });
+  await expect.poll(() => alert.textContent()).toBe('Not a valid value: x, estimators, nonsense, seed.');
+  await set({ sigma: 0.4 });
+  await expect.poll(() => alert.count()).toBe(0);
+  expect(
+    await page.evaluate(() => (document.querySelector('probust-explorer') as unknown as { state: object }).state),
+  ).toMatchObject({
+    ...{ sigma: 0.4, ratio: 2, lab: 'plane', x: [-0.86, 0.06] },
+  });
+});
+
 it('ends its workers when it is removed, and starts again when it is put back', async () => {
   await open('<probust-explorer></probust-explorer>');
   await page.waitForSelector('#curves svg');

@@ -87,7 +87,9 @@ it('shows the vote of noisy copies, and a radius only for round Gaussian noise',
   expect(shares.reduce((sum, each) => sum + each, 0)).toBeCloseTo(100, 0);
   for (const hash of ['noise=laplace', 'ratio=3']) {
     await open(`panels=number,smoothing,estimators&${hash}`);
-    await expect.poll(() => page.locator('#smoothing').innerText(), { timeout: 10_000 }).toContain('There is no certified radius');
+    await expect
+      .poll(() => page.locator('#smoothing').innerText(), { timeout: 10_000 })
+      .toContain('There is no certified radius');
   }
 });
 

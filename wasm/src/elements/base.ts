@@ -3,10 +3,10 @@
 // not finished, so nothing outdated is ever shown as current.
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Probust } from '../api.js';
-import { usage } from '../errors.js';
 import type { Model } from '../model.js';
 import type { ModelOptions, ModelSource, Row } from '../types.js';
-import { equal, noises, numbers, words } from './inputs.js';
+import { checkedRows } from '../rows.js';
+import { equal, listOf, noises, numbers, plain, words } from './inputs.js';
 import { take, type Share } from './page.js';
 import type { KnownPoints, ProbustComponent, RowsDetail } from './public.js';
 
@@ -32,6 +32,7 @@ const inputs = [
   'mean',
   'std',
   'modelOptions',
+  'estimateOptions',
   'classNames',
 ] as const;
 
@@ -39,6 +40,8 @@ const inputs = [
 const input = (more: object = {}): object => ({ hasChanged: (now: unknown, before: unknown) => !equal(now, before), ...more });
 
 const defaults = { noise: 'gaussian', estimators: 'auto' };
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 
 /** A model of any copy of the library. */
 const isLoaded = (source: ModelSource | Model): source is Model =>
@@ -49,7 +52,8 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   static override properties: Record<string, object> = {
     ...{ model: input(), points: input(), x: input(), rows: input(), noise: input(), sigma: input(), estimators: input() },
     ...{ seed: input({ type: Number }), limit: input({ type: Number }), classNames: input({ attribute: 'class-names' }) },
-    ...{ mean: input(), std: input(), modelOptions: input({ attribute: false }) },
+    ...{ mean: input(), std: input(), modelOptions: input({ attribute: false }), estimateOptions: input({ attribute: false }) },
+    theme: { reflect: true },
     ...{ view: { state: true }, problem: { state: true }, share: { state: true }, outdated: { state: true } },
   };
 
@@ -65,6 +69,8 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   declare mean: ProbustComponent['mean'];
   declare std: ProbustComponent['std'];
   declare modelOptions: ProbustComponent['modelOptions'];
+  declare estimateOptions: ProbustComponent['estimateOptions'];
+  declare theme: ProbustComponent['theme'];
   declare classNames: ProbustComponent['classNames'];
 
   declare protected view: View | undefined;
@@ -82,6 +88,8 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   /** What to show of an answer. */
   protected abstract present(answer: Answer, probust: () => Promise<Probust>): Promise<View>;
   protected abstract show(view: View): unknown;
+  /** Further properties that the view depends on. */
+  protected readonly more: readonly string[] = [];
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -96,14 +104,14 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   }
 
   protected override willUpdate(changed: PropertyValues): void {
-    if (!this.hasUpdated || inputs.some((name) => changed.has(name))) this.#restart();
+    if (!this.hasUpdated || [...inputs, ...this.more].some((name) => changed.has(name))) this.#restart();
   }
 
   protected override render(): unknown {
     if (this.problem !== undefined) return html`<p class="state error" part="error" role="alert">${this.problem}</p>`;
     if (this.view === undefined && !this.outdated) return html`<p class="state" part="empty">${this.#missing()}</p>`;
     return html`<div aria-busy=${this.outdated}>
-      ${this.outdated ? html`<progress part="progress" aria-label="Computing" .value=${this.share ?? nothing}></progress>` : nothing}
+      ${this.outdated ? html`<progress part="progress" aria-label="Computing" value=${this.share ?? nothing}></progress>` : nothing}
       ${
         this.view === undefined
           ? html`<p class="state" part="loading">Computing …</p>`
@@ -117,8 +125,8 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   }
 
   #missing(): string | undefined {
-    if (this.rows != null) return undefined;
-    if (this.model == null) return 'No model or rows yet.';
+    if (this.rows != null && this.rows !== '') return this.rows.length === 0 ? 'No rows yet.' : undefined;
+    if (this.model == null || this.model === '') return 'No model or rows yet.';
     return this.points == null && this.x == null ? 'No points yet.' : undefined;
   }
 
@@ -131,6 +139,8 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     const controller = (this.#controller = new AbortController());
     this.#work(controller.signal).catch((error: unknown) => {
       if (controller.signal.aborted) return;
+      // Its workers may have ended: whatever comes next starts new ones.
+      if (codeOf(error) === 'environment') this.#page?.renew();
       this.view = undefined;
       this.outdated = false;
       this.problem = error instanceof Error ? error.message : String(error);
@@ -140,7 +150,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
 
   async #work(signal: AbortSignal): Promise<void> {
     const page = (this.#page ??= take());
-    const answer = await (this.rows == null ? this.#estimated(page, signal) : this.#given(page, this.rows));
+    const answer = await (this.rows == null || this.rows === '' ? this.#estimated(page, signal) : this.#given(page, this.rows));
     signal.throwIfAborted();
     const view = await this.present(answer, () => page.probust());
     if (signal.aborted) return;
@@ -151,7 +161,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
 
   async #given(page: Share, rows: string | readonly Row[]): Promise<Answer> {
     const points = this.points == null ? undefined : await this.#read(page);
-    return described(typeof rows === 'string' ? await page.rows(rows) : rows, points, this.#names());
+    return described(typeof rows === 'string' ? await page.rows(rows) : checkedRows(rows, 'rows'), points, this.#names());
   }
 
   async #estimated(page: Share, signal: AbortSignal): Promise<Answer> {
@@ -159,11 +169,13 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     const source = this.model!;
     const points = await this.#read(page);
     const model = isLoaded(source) ? source : await page.model(source, this.#modelOptions());
+    const options = this.estimateOptions == null ? {} : plain(this.estimateOptions);
     signal.throwIfAborted();
     const rows = await model.estimate(points.x, {
+      ...options,
       ...(points.labels && { labels: points.labels }),
       noise: texts,
-      estimators: words(this.estimators ?? defaults.estimators),
+      estimators: words('estimators', this.estimators ?? defaults.estimators),
       seed: this.seed ?? 0,
       index: points.index ?? 0,
       signal,
@@ -174,27 +186,30 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
       },
     });
     const { classNames = this.#names(), pointShape } = model.info;
-    return described(rows, { pointShape, ...points }, classNames);
+    const shape = points.pointShape && points.pointShape.length > 1 ? points.pointShape : pointShape;
+    return described(rows, { ...points, pointShape: shape }, classNames);
   }
 
   async #read(page: Share): Promise<KnownPoints> {
-    if (this.points == null) return { x: Float32Array.from(typeof this.x === 'string' ? numbers('x', this.x) : this.x!) };
-    if (typeof this.points === 'string') return page.points(this.points, this.limit ?? undefined);
-    if (Array.isArray(this.points) || ArrayBuffer.isView(this.points)) return { x: Float32Array.from(this.points as number[]) };
-    if ('x' in this.points) return this.points;
-    throw usage('points: are no numbers', 'give an address, numbers, or { x, labels } from probust/data');
+    const { points } = this;
+    if (points == null) return { x: typeof this.x === 'string' ? Float32Array.from(numbers('x', this.x)) : listOf('x', this.x) };
+    if (typeof points === 'string') return page.points(points, this.limit ?? undefined);
+    if (typeof points !== 'object' || !('x' in points)) return { x: listOf('points', points) };
+    return { ...plain(points), x: listOf('points', points.x) };
   }
 
   #names(): readonly string[] | undefined {
-    return this.classNames == null ? undefined : words(this.classNames);
+    return this.classNames == null ? undefined : words('classNames', this.classNames);
   }
 
   #modelOptions(): ModelOptions {
     const list = (which: 'mean' | 'std') => {
       const value = this[which];
-      return value == null ? {} : { [which]: typeof value === 'string' ? numbers(which, value) : value };
+      return value == null
+        ? {}
+        : { [which]: typeof value === 'string' ? numbers(which, value) : Array.from(listOf(which, value)) };
     };
-    return { ...this.modelOptions, ...list('mean'), ...list('std') };
+    return { ...(this.modelOptions == null ? {} : plain(this.modelOptions)), ...list('mean'), ...list('std') };
   }
 }
 

@@ -61,6 +61,7 @@ export class ProbustCurve extends ProbustElement<CurveView> {
       svg {
         display: block;
         width: 100%;
+        max-width: 40rem;
         height: auto;
       }
       text {
@@ -106,7 +107,8 @@ export class ProbustCurve extends ProbustElement<CurveView> {
 
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<CurveView> {
     const first = answer.rows[0];
-    const rows = answer.rows.filter((row) => row.estimator === first!.estimator);
+    const kindOf = (row: Row) => [row.estimator, row.model, row.noise.replace(/:.*?(?=\||$)/, '')].join(' ');
+    const rows = answer.rows.filter((row) => kindOf(row) === kindOf(first!));
     const readings = (await readingsOf(rows, probust)).sort((a, b) => a.sigma - b.sigma);
     if (readings.length < 2) {
       throw usage('sigma: a curve needs p at two scales or more', 'give a range, such as sigma="0.05..0.5:8"');
@@ -127,9 +129,9 @@ export class ProbustCurve extends ProbustElement<CurveView> {
         role="img"
         aria-label=${summary}
         tabindex="0"
-        @keydown=${(event: KeyboardEvent) => this.#step(event, readings.length)}
+        @keydown=${(event: KeyboardEvent) => this.#key(event, view)}
         @pointermove=${(event: PointerEvent) => this.#point(event, view)}
-        @pointerleave=${() => (this.at = undefined)}
+        @pointerleave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && (this.at = undefined)}
         @click=${() => this.#select(view)}
       >
         ${this.#drawn(view)}
@@ -199,11 +201,20 @@ export class ProbustCurve extends ProbustElement<CurveView> {
     this.at = distances.indexOf(Math.min(...distances));
   }
 
-  #step(event: KeyboardEvent, count: number): void {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined) return;
+  #key(event: KeyboardEvent, view: CurveView): void {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const last = view.readings.length - 1;
+    const to: Record<string, number> = {
+      ArrowLeft: Math.max(0, (this.at ?? last + 1) - 1),
+      ArrowRight: Math.min(last, (this.at ?? -1) + 1),
+      Home: 0,
+      End: last,
+    };
+    const selects = event.key === 'Enter' || event.key === ' ';
+    if (!selects && !(event.key in to)) return;
     event.preventDefault();
-    this.at = this.at === undefined ? (step > 0 ? 0 : count - 1) : Math.min(count - 1, Math.max(0, this.at + step));
+    if (selects) this.#select(view);
+    else this.at = to[event.key];
   }
 
   #select({ readings }: CurveView): void {

@@ -40,7 +40,7 @@ export class ProbustEstimators extends ProbustElement<EstimatorAnswer[]> {
   static override styles = theme;
 
   protected override async present({ rows }: Answer, probust: () => Promise<Probust>): Promise<EstimatorAnswer[]> {
-    const same = rows.filter((row) => row.noise === rows[0]!.noise);
+    const same = rows.filter((row) => row.noise === rows[0]!.noise && row.model === rows[0]!.model);
     return new Set(same.map((row) => row.index)).size > 1 ? ofMany(same, await probust()) : same.map(ofRow);
   }
 

@@ -26,10 +26,10 @@ export interface GalleryView {
 
 const shownValues = 6;
 
-function exhibit(row: Row, { points, shape, rows }: Answer): Exhibit {
+function exhibit(row: Row, { points, shape }: Answer): Exhibit {
   if (!points) return { row, image: undefined, values: '' };
-  const count =
-    (shape ?? []).reduce((all, each) => all * each, 1) || points.x.length / new Set(rows.map(({ index }) => index)).size;
+  const count = shape?.reduce((all, each) => all * each, 1);
+  if (!count) return { row, image: undefined, values: '' }; // plain numbers do not say how many belong to a point
   const at = row.index - (points.index ?? 0);
   const x: Numbers = points.x.slice(at * count, (at + 1) * count);
   const image = shape && imageOf(x, shape);
@@ -49,7 +49,7 @@ export class ProbustGallery extends ProbustElement<GalleryView> {
       }
       ol {
         display: grid;
-        grid-template-columns: repeat(auto-fill, minmax(5.5rem, 1fr));
+        grid-template-columns: repeat(auto-fill, minmax(6.5rem, 1fr));
         gap: 0.6rem;
         margin: 0 0 1rem;
         padding: 0;
@@ -88,13 +88,15 @@ export class ProbustGallery extends ProbustElement<GalleryView> {
   /** Points at each end; 6 by default. */
   declare count: number;
 
+  protected override readonly more = ['count'];
+
   constructor() {
     super();
     this.count = 6;
   }
 
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<GalleryView> {
-    const [first] = await rank(await probust(), answer.rows, { count: this.count });
+    const [first] = await rank(await probust(), answer.rows, { count: this.count ?? 6 });
     if (first === undefined) throw usage('rows: are none', 'give rows of several points');
     const exhibits = (rows: readonly Row[]) => rows.map((row) => exhibit(row, answer));
     return { least: exhibits(first.least), most: exhibits(first.most), names: (label) => className(answer, label) };

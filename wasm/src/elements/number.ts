@@ -60,7 +60,9 @@ export class ProbustNumber extends ProbustElement<NumberView> {
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<NumberView> {
     const first = answer.rows[0];
     if (first === undefined) throw usage('rows: are none', 'give at least one');
-    const same = answer.rows.filter((row) => row.estimator === first.estimator && row.noise === first.noise);
+    const same = answer.rows.filter(
+      (row) => row.estimator === first.estimator && row.noise === first.noise && row.model === first.model,
+    );
     return same.length > 1 ? ofMany(same, await probust()) : ofOne(first, answer);
   }
 

@@ -3,38 +3,45 @@
 // component needs it, and ends with the last.
 import type { Probust } from '../api.js';
 import { readData, readRows, type PointData } from '../data.js';
+import { usage } from '../errors.js';
 import type { Model } from '../model.js';
 import { takeProbust, type Lease } from '../page.js';
 import type { ModelOptions, ModelSource, Row } from '../types.js';
+import { Shelf } from './shelf.js';
 
 const mostWorkers = 8;
 
-interface Store<Key, Value> {
-  get(key: Key): Promise<Value> | undefined;
-  set(key: Key, value: Promise<Value>): unknown;
-  delete(key: Key): boolean;
+/** The address of a file, as pages resolve it. */
+function resolved(which: string, address: string | URL): string {
+  try {
+    return new URL(address, document.baseURI).href;
+  } catch (error) {
+    throw usage(`${which}: "${String(address)}" is no address`, 'give one such as model.onnx', error);
+  }
 }
 
-/** The value for a key, made once; forgotten if that fails. */
-function kept<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Promise<Value>): Promise<Value> {
-  const known = store.get(key);
-  if (known) return known;
-  const made = make();
-  store.set(key, made);
-  made.catch(() => store.delete(key));
-  return made;
+/** A number for every object, the same each time. */
+const numbersOf = new WeakMap<object, number>();
+let objects = 0;
+function numberOf(value: object): number {
+  const number = numbersOf.get(value) ?? ++objects;
+  numbersOf.set(value, number);
+  return number;
 }
 
-const addressed = (address: string | URL, options?: unknown): string =>
-  JSON.stringify([new URL(address, document.baseURI).href, options]);
+function keyOf(source: ModelSource, options: ModelOptions): string {
+  if (typeof source === 'string' || source instanceof URL) return JSON.stringify([resolved('model', source), options]);
+  if (typeof source !== 'object' || source === null)
+    throw usage('model: is no address, file or model', 'give the address of an ONNX file, its bytes, or a loaded model');
+  return JSON.stringify([numberOf(source), options]);
+}
 
 class Page {
-  users = 0;
+  readonly users = new Set<object>();
+  readonly #models = new Shelf<string, Model>((model) => model.dispose());
+  readonly #points = new Shelf<string, PointData>();
+  readonly #rows = new Shelf<string, Row[]>();
   readonly #controller = new AbortController();
-  readonly #named = new Map<string, Promise<Model>>();
-  readonly #given = new WeakMap<object, Map<string, Promise<Model>>>();
-  readonly #points = new Map<string, Promise<PointData>>();
-  readonly #rows = new Map<string, Promise<Row[]>>();
   #lease: Lease | undefined;
 
   async probust(): Promise<Probust> {
@@ -48,21 +55,30 @@ class Page {
     }
   }
 
-  model(source: ModelSource, options: ModelOptions): Promise<Model> {
-    const loading = async () => (await this.probust()).loadModel(source, options);
-    if (typeof source === 'string' || source instanceof URL) return kept(this.#named, addressed(source, options), loading);
-    const models = this.#given.get(source) ?? new Map<string, Promise<Model>>();
-    this.#given.set(source, models);
-    return kept(models, JSON.stringify(options), loading);
+  model(user: object, source: ModelSource, options: ModelOptions): Promise<Model> {
+    return this.#models.get(keyOf(source, options), user, async () => (await this.probust()).loadModel(source, options));
   }
 
-  points(address: string, limit: number | undefined): Promise<PointData> {
+  points(user: object, address: string, limit: number | undefined): Promise<PointData> {
     const { signal } = this.#controller;
-    return kept(this.#points, addressed(address, limit), () => readData(address, { signal, limit }));
+    const key = JSON.stringify([resolved('points', address), limit]);
+    return this.#points.get(key, user, () => readData(address, { signal, limit }));
   }
 
-  rows(address: string): Promise<Row[]> {
-    return kept(this.#rows, addressed(address), () => readRows(address, this.#controller.signal));
+  rows(user: object, address: string): Promise<Row[]> {
+    return this.#rows.get(resolved('rows', address), user, () => readRows(address, this.#controller.signal));
+  }
+
+  /** The workers have failed: the next request starts new ones. */
+  renew(): void {
+    this.#models.clear();
+    this.#lease?.discard();
+    this.#lease = undefined;
+  }
+
+  leave(user: object): void {
+    this.users.delete(user);
+    for (const shelf of [this.#models, this.#points, this.#rows]) shelf.release(user);
   }
 
   end(): void {
@@ -74,27 +90,33 @@ class Page {
 let page: Page | undefined;
 
 /** A component's share in the page. */
-export type Share = Pick<Page, 'probust' | 'model' | 'points' | 'rows'> & { release(): void };
+export interface Share {
+  probust(): Promise<Probust>;
+  model(source: ModelSource, options: ModelOptions): Promise<Model>;
+  points(address: string, limit: number | undefined): Promise<PointData>;
+  rows(address: string): Promise<Row[]>;
+  renew(): void;
+  release(): void;
+}
 
 function endUnused(own: Page): void {
-  if (own.users > 0 || page !== own) return;
+  if (own.users.size > 0 || page !== own) return;
   page = undefined;
   own.end();
 }
 
 export function take(): Share {
   const own = (page ??= new Page());
-  own.users += 1;
-  let released = false;
+  const user = {};
+  own.users.add(user);
   return {
     probust: () => own.probust(),
-    model: (source, options) => own.model(source, options),
-    points: (address, limit) => own.points(address, limit),
-    rows: (address) => own.rows(address),
+    model: async (source, options) => own.model(user, source, options),
+    points: async (address, limit) => own.points(user, address, limit),
+    rows: async (address) => own.rows(user, address),
+    renew: () => own.renew(),
     release() {
-      if (released) return;
-      released = true;
-      own.users -= 1;
+      own.leave(user);
       setTimeout(() => endUnused(own)); // a component that is moved, or replaces the last one, goes on with it
     },
   };

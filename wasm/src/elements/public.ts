@@ -2,10 +2,10 @@
 // The components as pages see them.
 import type { PointData } from '../data.js';
 import type { Model } from '../model.js';
-import type { Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
+import type { EstimateOptions, Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
 
 /** Points with what is known about them, as `probust/data` reads them. */
-export type KnownPoints = Pick<PointData, 'x'> & Partial<Omit<PointData, 'labels'>> & { labels?: Labels };
+export type KnownPoints = { x: Numbers; labels?: Labels } & Partial<Omit<PointData, 'x' | 'labels'>>;
 export type Points = Numbers | KnownPoints;
 
 type Maybe<T> = T | null | undefined;
@@ -34,7 +34,11 @@ export interface ProbustComponent {
   std: Maybe<string | Numbers>;
   /** Further options of `loadModel`, such as `shape` and `layout`. */
   modelOptions: Maybe<ModelOptions>;
+  /** Further options of `estimate`, such as `target`, `groups`, `clip` and `budget`. */
+  estimateOptions: Maybe<EstimateOptions>;
   classNames: Maybe<string | readonly string[]>;
+  /** "light" or "dark"; otherwise that of the system. */
+  theme: Maybe<string>;
 }
 
 /** Detail of `probust-rows`. */

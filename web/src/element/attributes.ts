@@ -24,10 +24,12 @@ const ofImageLab: Partial<Record<(typeof stateKeys)[number], keyof State>> = {
   estimators: 'imageEstimators',
 };
 
-const parsed = (key: keyof State, value: unknown): unknown => (typeof value === 'string' ? codecs[key].read(value) : value);
+/** Texts that no URL could have are kept, so that the explorer can name them. */
+const parsed = (key: keyof State, value: unknown): unknown =>
+  typeof value === 'string' ? (codecs[key].read(value) ?? value) : value;
 
 /** The parts of the state that the changed attributes set. */
-export function stateOf(element: object, changed: PropertyValues): Partial<State> {
+export function stateOf(element: object, changed: PropertyValues): object {
   const values = element as Record<string, unknown>;
   const given = stateKeys
     .filter((name) => changed.has(name))

@@ -5,7 +5,8 @@ import type { ProbustExplorerElement } from './public.js';
 
 if (!customElements.get('probust-explorer')) customElements.define('probust-explorer', ProbustExplorer);
 
-const element: new () => ProbustExplorerElement = ProbustExplorer;
+// Lit defines its properties.
+const element = ProbustExplorer as unknown as new () => ProbustExplorerElement;
 export { element as ProbustExplorer };
 export { useSecondEngine, type SecondEngine } from '../engine/second.js';
 export type { ProbustExplorerElement, State } from './public.js';

@@ -3,7 +3,7 @@
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
 import { Engine } from '../engine/engine.js';
 
-import { labs, themes, type Lab, type State } from '../state/state.js';
+import { checked, labs, themes, type Lab, type State } from '../state/state.js';
 import { Store } from '../state/store.js';
 import { sharedStyles } from '../style/shared.js';
 import { themeStyles } from '../style/theme.js';
@@ -121,7 +121,16 @@ export class ProbustExplorer extends LitElement {
   }
 
   set state(patch: Partial<State>) {
-    this.store.set(patch);
+    this.#set(patch);
+  }
+
+  /** Sets what is valid, and names the rest. */
+  #set(given: object): void {
+    const { valid, wrong } = checked(given ?? {});
+    this.store.set(valid);
+    const refused = 'Not a valid value: ';
+    if (wrong.length > 0) this.problem = `${refused}${wrong.join(', ')}.`;
+    else if (this.problem.startsWith(refused)) this.problem = '';
   }
 
   override connectedCallback(): void {
@@ -147,7 +156,7 @@ export class ProbustExplorer extends LitElement {
   }
 
   protected override willUpdate(changed: PropertyValues): void {
-    this.store.set(stateOf(this, changed));
+    this.#set(stateOf(this, changed));
     this.#bindHash();
   }
 

@@ -33,10 +33,20 @@ export class Engine {
   }
 
   async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {
-    const model = await (await this.probust(side)).loadModel(bytes, options);
+    const model = await this.#loaded(side, bytes, options).catch((error: unknown) => {
+      if ((error as { code?: string }).code !== 'environment' || !this.#leases[side]) throw error;
+      // Its worker has ended: another one gets the model.
+      this.#leases[side]!.discard();
+      delete this.#leases[side];
+      return this.#loaded(side, bytes, options);
+    });
     // Whoever asked for it is gone, and the worker stays if other explorers use it.
     if (this.#disposed) model.dispose();
     return model;
+  }
+
+  async #loaded(side: Side, bytes: Uint8Array, options: ModelOptions): Promise<Model> {
+    return (await this.probust(side)).loadModel(bytes, options);
   }
 
   /** Releases both workers. */

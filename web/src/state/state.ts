@@ -194,3 +194,17 @@ export const isFirstList = (state: Readonly<State>, which: 'estimators' | 'image
 /** Whether the lab shows this panel. */
 export const isVisible = ({ panels, more }: Readonly<State>, panel: string): boolean =>
   panels.length === 0 ? more || !advanced.includes(panel) : panels.includes(panel);
+
+/** Whether a value is one that a URL could give for this part. */
+function isValid(key: keyof State, value: unknown): boolean {
+  if (typeof value !== typeof initial[key] || Array.isArray(value) !== Array.isArray(initial[key])) return false;
+  const { write, read } = codecs[key] as Codec<unknown>;
+  return read(write(value)) !== undefined;
+}
+
+/** The valid parts of what a page gives, and the names of the others. */
+export function checked(given: object): { valid: Partial<State>; wrong: string[] } {
+  const entries = Object.entries(given).filter(([, value]) => value != null);
+  const right = ([key, value]: [string, unknown]) => key in initial && isValid(key as keyof State, value);
+  return { valid: Object.fromEntries(entries.filter(right)), wrong: entries.filter((each) => !right(each)).map(([key]) => key) };
+}

@@ -58,8 +58,9 @@ export class PlaneSession extends LabSession<PlaneValues> {
   }
 
   override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
-    if (state.model !== before?.model) this.loading.stop();
-    if (state.model !== before?.model && state.model !== 'trained') this.#load(state.model);
+    const other = state.model !== before?.model;
+    if (other) this.loading.stop();
+    if ((other || this.#failed) && state.model !== 'trained') this.#load(state.model);
     else if (before && (this.key(state) !== this.key(before) || state.panels !== before.panels)) this.#ask();
   }
 
@@ -74,10 +75,19 @@ export class PlaneSession extends LabSession<PlaneValues> {
     if (bytes) this.loading.run(() => this.use(bytes));
   }
 
+  /** Whether the network could not be loaded; the next change tries again. */
+  #failed = false;
+
   #load(name: string): void {
+    this.#failed = false;
     this.loading.run(async (signal) => {
-      const bytes = pretrained[name]?.bytes ?? (await bytesOf(name, signal));
-      if (!signal.aborted) await this.use(bytes);
+      try {
+        const bytes = pretrained[name]?.bytes ?? (await bytesOf(name, signal));
+        if (!signal.aborted) await this.use(bytes);
+      } catch (error) {
+        this.#failed = !signal.aborted;
+        throw error;
+      }
     });
   }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Values that several users share, each made once, and dropped with its last user.
+
+/** Each user holds at most one value of a shelf: the one that it asked for last. */
+export class Shelf<Key, Value> {
+  readonly #kept = new Map<Key, { value: Promise<Value>; users: Set<object> }>();
+
+  /** `drop` ends a value that nobody uses any more. */
+  constructor(private readonly drop: (value: Value) => void = () => undefined) {}
+
+  get(key: Key, user: object, make: () => Promise<Value>): Promise<Value> {
+    const known = this.#kept.get(key) ?? this.#made(key, make());
+    known.users.add(user);
+    this.release(user, key);
+    return known.value;
+  }
+
+  /** The user no longer needs its value, unless it is that of `kept`. */
+  release(user: object, kept?: Key): void {
+    for (const [key, { users }] of this.#kept) if (key !== kept && users.delete(user) && users.size === 0) this.#later(key);
+  }
+
+  /** Forgets all values. */
+  clear(): void {
+    this.#kept.clear();
+  }
+
+  #made(key: Key, value: Promise<Value>) {
+    const made = { value, users: new Set<object>() };
+    this.#kept.set(key, made);
+    value.catch(() => this.#kept.get(key) === made && this.#kept.delete(key)); // whoever comes next tries again
+    return made;
+  }
+
+  /** A component that replaces the last user goes on with the value. */
+  #later(key: Key): void {
+    const unused = this.#kept.get(key)!;
+    setTimeout(() => {
+      if (this.#kept.get(key) !== unused || unused.users.size > 0) return;
+      this.#kept.delete(key);
+      unused.value.then(this.drop, () => undefined);
+    });
+  }
+}
