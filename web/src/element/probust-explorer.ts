@@ -16,7 +16,7 @@ import { PageAddress, urlOf } from './page-address.js';
 export class ProbustExplorer extends LitElement {
   static override properties = {
     ...attributesOf,
-    ...{ loaded: { state: true }, message: { state: true }, problem: { state: true } },
+    ...{ loaded: { state: true }, message: { state: true }, problem: { state: true }, refused: { state: true } },
   };
 
   static override styles = [
@@ -100,6 +100,8 @@ export class ProbustExplorer extends LitElement {
   declare message: string;
   /** What is wrong, until it no longer is. */
   declare problem: string;
+  /** What was given and is not valid. */
+  declare refused: string;
 
   /** The state. Controls and attributes set parts of it. */
   readonly store = new Store();
@@ -111,7 +113,7 @@ export class ProbustExplorer extends LitElement {
 
   constructor() {
     super();
-    this.message = this.problem = '';
+    this.message = this.problem = this.refused = '';
     this.embed = this.brief = this.secret = this.hash = false;
   }
 
@@ -126,11 +128,10 @@ export class ProbustExplorer extends LitElement {
 
   /** Sets what is valid, and names the rest. */
   #set(given: object): void {
-    const { valid, wrong } = checked(given ?? {});
+    if (Object.keys(given ?? {}).length === 0) return;
+    const { valid, wrong } = checked(given);
     this.store.set(valid);
-    const refused = 'Not a valid value: ';
-    if (wrong.length > 0) this.problem = `${refused}${wrong.join(', ')}.`;
-    else if (this.problem.startsWith(refused)) this.problem = '';
+    this.refused = wrong.length > 0 ? `Not a valid value: ${wrong.join(', ')}.` : '';
   }
 
   override connectedCallback(): void {
@@ -267,7 +268,7 @@ export class ProbustExplorer extends LitElement {
     return html`
       ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
       <p role="status">${this.message}</p>
-      ${this.problem ? html`<p role="alert">${this.problem}</p>` : nothing}
+      ${this.refused || this.problem ? html`<p role="alert">${this.refused || this.problem}</p>` : nothing}
       <div
         id="lab"
         @problem=${({ detail }: CustomEvent<unknown>) => (this.problem = detail === null ? '' : messageOf(detail))}
