@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { readdirSync, writeFileSync } from 'node:fs';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { staged } from './scripts/link.mjs';
 
@@ -26,11 +27,23 @@ const early: Plugin = {
   },
 };
 
+/** Lists what the service worker keeps (public/sw.js): pages at once, files when the page is idle. The second engine is too large. */
+const offline: Plugin = {
+  name: 'offline',
+  // Not earlier: some scripts turn out to be empty.
+  writeBundle({ dir }) {
+    const files = readdirSync(`${dir}/assets`).filter((file) => !/^ort|scalar/.test(file));
+    const pages = ['index.html', 'lessons.html', 'teachers.html', 'icon.svg', 'first.svg', 'probust-explorer.js'];
+    const listed = (names: string[], folder: string) => names.map((name) => `${folder}${name}`);
+    writeFileSync(`${dir}/offline.json`, JSON.stringify({ pages: listed(pages, './'), files: listed(files, './assets/') }));
+  },
+};
+
 export default defineConfig({
   // Relative, so that the built folder works anywhere on a server.
   base: './',
   assetsInclude: ['**/*.onnx'],
-  plugins: [early],
+  plugins: [early, offline],
   // Pre-bundling would lose the .wasm files and the worker, which are next to the package's scripts.
   optimizeDeps: { exclude: ['probust', 'onnxruntime-web'] },
   resolve: { dedupe: ['onnxruntime-web'] },

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "labs/image": ["state", "style", "engine", "draw", "panels", "labs"],
     "element": ["state", "style", "engine", "labs/plane", "labs/image"],
     "lessons": ["state", "style", "draw", "panels", "labs/plane", "element"],
-    "site": ["element"],
+    "site": ["element", "lessons"],
 }
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # "import ... from './x.js'", "export ... from './x.js'", "import './x.js'" and "import('./x.js')".

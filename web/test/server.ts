@@ -72,14 +72,24 @@ async function start(folders: string[], policy: string): Promise<Server> {
   return { url, sent: () => sent, files: () => files, close: () => server.close() };
 }
 
-export const launch = (...flags: string[]): Promise<Browser> =>
-  chromium.launch({ executablePath: process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', ...flags] });
+/** Pages have no service worker, which would answer requests that a test wants to see, unless their context allows it. */
+export async function launch(...flags: string[]): Promise<Browser> {
+  const executablePath = process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium';
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] });
+  const [newPage, newContext] = [browser.newPage.bind(browser), browser.newContext.bind(browser)];
+  browser.newPage = (options) => newPage({ serviceWorkers: 'block', ...options });
+  browser.newContext = (options) => newContext({ serviceWorkers: 'block', ...options });
+  return browser;
+}
 
 /** The errors and warnings of a page. Tests expect none. */
 export function problemsOf(page: Page): string[] {
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+  page.on('console', (message) => {
+    const blocked = message.text().startsWith('Service Worker registration blocked');
+    if (['error', 'warning'].includes(message.type()) && !blocked) problems.push(message.text());
+  });
   return problems;
 }
 

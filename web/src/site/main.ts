@@ -2,6 +2,7 @@
 // The page: the component with its state in the URL. With ?embed=1 only the component is shown, for frames in other pages;
 // ?panel=picture,number shows only these panels; ?brief=1 hides their descriptions. For a projector, all sizes in rem grow.
 import '../element/define.js';
+import { keepOffline } from './offline.js';
 import type { ProbustExplorer } from '../element/probust-explorer.js';
 
 const explorer = document.querySelector<ProbustExplorer>('probust-explorer')!;
@@ -17,4 +18,5 @@ explorer.addEventListener('statechange', () => {
   document.documentElement.classList.toggle('projector', projector);
 });
 explorer.hash = true;
+keepOffline();
 if (panels) explorer.panels = panels;

@@ -16,6 +16,7 @@ import {
   type Preview,
   type Quick,
 } from './answers.js';
+import { keepModel, keptModel } from './kept.js';
 import { digitsUrl, load, Refused, type Loaded, type Preparation } from './models.js';
 import { decode, fitted, fromFile, type Picture } from './picture.js';
 
@@ -79,6 +80,7 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     this.name = name;
     this.#networkKey = networkKey('own', plain);
     this.#use(found, bytes, plain, true);
+    void keepModel({ name, bytes });
   }
 
   async open(file: Blob): Promise<Picture> {
@@ -103,6 +105,11 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   async #bytes(name: string, signal: AbortSignal): Promise<Uint8Array> {
     if (name !== 'own') return bytesOf(name === 'digits' ? digitsUrl : name, signal);
     if (this.#own) return this.#own;
+    const kept = await keptModel();
+    if (kept) {
+      this.name = kept.name;
+      return (this.#own = kept.bytes);
+    }
     // The picture is part of the link.
     this.#draw();
     throw new Refused('This link refers to a model file on its author’s machine. Drop that ONNX file here.');

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The model file that the user opened last, kept in the browser, so that it is still there after a reload.
+
+interface KeptModel {
+  name: string;
+  bytes: Uint8Array;
+}
+
+const store = 'models';
+const key = 'own';
+
+const done = <T>(request: IDBRequest<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error as Error);
+  });
+
+async function opened(): Promise<IDBDatabase> {
+  const request = indexedDB.open('probust', 1);
+  request.onupgradeneeded = () => request.result.createObjectStore(store);
+  return done(request);
+}
+
+async function within<T>(mode: IDBTransactionMode, use: (models: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const database = await opened();
+  try {
+    return await done(use(database.transaction(store, mode).objectStore(store)));
+  } finally {
+    database.close();
+  }
+}
+
+/** Keeps it in place of an earlier one. Does nothing where the browser allows no storage. */
+export async function keepModel(model: KeptModel): Promise<void> {
+  await within('readwrite', (models) => models.put(model, key)).catch(() => undefined);
+}
+
+/** The kept model; undefined if there is none. */
+export const keptModel = (): Promise<KeptModel | undefined> =>
+  within<KeptModel | undefined>('readonly', (models) => models.get(key) as IDBRequest<KeptModel | undefined>).catch(
+    () => undefined,
+  );
