@@ -16,7 +16,8 @@ MAY_IMPORT = {
     "labs": ["state", "style", "engine", "draw", "panels"],
     "labs/plane": ["state", "style", "engine", "draw", "panels", "labs"],
     "labs/image": ["state", "style", "engine", "draw", "panels", "labs"],
-    "element": ["state", "style", "engine", "labs/plane", "labs/image"],
+    "labs/dataset": ["state", "style", "engine", "draw", "panels", "labs"],
+    "element": ["state", "style", "engine", "labs/plane", "labs/image", "labs/dataset"],
     "lessons": ["state", "style", "draw", "panels", "labs/plane", "element"],
     "site": ["element", "lessons"],
 }

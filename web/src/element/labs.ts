@@ -47,4 +47,9 @@ export const all: Record<Lab, Entry> = {
         ?brief=${brief}
       ></probust-image-lab>`,
   },
+  dataset: {
+    title: 'Data-set lab',
+    load: () => import('../labs/dataset/dataset-lab.js'),
+    show: ({ store, embed }) => html`<probust-dataset-lab .store=${store} ?embed=${embed}></probust-dataset-lab>`,
+  },
 };

@@ -2,7 +2,7 @@
 // The explorer's state. It determines everything on screen, and a shared URL contains it.
 import { bool, choice, list, number, numbers, text, type Codec } from './codec.js';
 
-export const labs = ['plane', 'image'] as const;
+export const labs = ['plane', 'image', 'dataset'] as const;
 export const themes = ['auto', 'light', 'dark'] as const;
 const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
@@ -88,6 +88,15 @@ export interface State {
   imageClip: boolean;
   /** Estimators listed next to the count. */
   imageEstimators: string[];
+  /** The number of points of the data-set lab. */
+  dataCount: number;
+  dataSigma: number;
+  /** The seed of its points and of their noise. */
+  dataSeed: number;
+  /** The selected ranges: lower and upper end of p, then of softmax. */
+  brush: number[];
+  /** The class that was said to be the most fragile; -1 if nobody has said yet. */
+  guessed: number;
 }
 
 /** Longer images are left out of links. */
@@ -131,6 +140,11 @@ export const initial: Readonly<State> = {
   imageCopies: 1000,
   imageClip: false,
   imageEstimators: ['regression:50', 'probit:50', 'mmse:20', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
+  dataCount: 500,
+  dataSigma: 0.3,
+  dataSeed: 0,
+  brush: [0, 0.6, 0.9, 1],
+  guessed: -1,
 };
 
 /** How each part is written in a URL. */
@@ -172,6 +186,11 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   imageCopies: number({ digits: 0, low: 2, high: 100_000 }),
   imageClip: bool,
   imageEstimators: list,
+  dataCount: number({ digits: 0, low: 50, high: 5000 }),
+  dataSigma: number({ digits: 3, low: 0.01, high: 4 }),
+  dataSeed: number({ digits: 0, low: 0, high: 9999 }),
+  brush: numbers({ digits: 3, length: 4, low: 0, high: 1 }),
+  guessed: number({ digits: 0, low: -1, high: 1000 }),
 };
 
 /** What a beginner sees: estimators of each lab, and no panels that need several of them. */

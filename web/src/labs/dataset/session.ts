@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The data-set lab's points and rows: generated digits, estimated by the package in all free workers, or rows of a file.
+import type { Model, Probust, Row } from 'probust';
+import { takeProbust, type Lease } from 'probust/page';
+import digitsUrl from '../../../models/digits.onnx?url';
+import { isAborted } from '../../engine/latest.js';
+import type { State } from '../../state/state.js';
+import { bytesOf } from '../lab-session.js';
+
+/** A point of the scatter plot. */
+export interface Item {
+  row: Row;
+  /** The largest softmax probability; null if the file has none. */
+  softmax: number | null;
+}
+
+export interface Data {
+  items: Item[];
+  /** The rows of p, for summaries. */
+  rows: Row[];
+  /** Pixels of all points, one after another, and the shape of one; undefined for rows of a file. */
+  x: Float32Array | undefined;
+  pointShape: number[];
+  /** How p was estimated, and of what. */
+  about: string;
+}
+
+export interface Progress {
+  done: number;
+  planned: number;
+}
+
+export interface DatasetCallbacks {
+  changed(): void;
+  failed(error: unknown): void;
+}
+
+/** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
+const digitSeed = 500;
+const mostWorkers = 8;
+/** Copies of each selected point, to see which classes take over. */
+const takeoverCopies = 'mc:200';
+
+type Asked = Readonly<Pick<State, 'dataCount' | 'dataSigma' | 'dataSeed'>>;
+
+export const noiseOf = ({ dataSigma }: Asked): string => `gaussian:${dataSigma}`;
+
+/** p and softmax of each point, from rows of both estimators. */
+export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
+  const isSoftmax = ({ estimator }: Row) => estimator.startsWith('softmax');
+  const first = all.find((row) => !isSoftmax(row));
+  const rows = all.filter((row) => first && row.estimator === first.estimator && row.noise === first.noise);
+  const softmax = new Map(all.filter(isSoftmax).map((row) => [row.index, row.p]));
+  return { rows, items: rows.map((row) => ({ row, softmax: softmax.get(row.index) ?? null })) };
+}
+
+export class DatasetSession {
+  data: Data | undefined;
+  progress: Progress | undefined;
+  #lease: Lease | undefined;
+  #model: Promise<Model> | undefined;
+  #controller = new AbortController();
+  #key = '';
+
+  constructor(private readonly callbacks: DatasetCallbacks) {}
+
+  /** Generates and estimates, unless that is what is there already. */
+  ask(asked: Asked): void {
+    const key = [asked.dataCount, asked.dataSigma, asked.dataSeed].join(' ');
+    if (key === this.#key) return;
+    this.#key = key;
+    this.#begin((signal) => this.#estimate(asked, signal));
+  }
+
+  /** Shows rows that were computed before. */
+  open(file: File): void {
+    this.#key = '';
+    this.#begin(async () => {
+      const { readRows } = await import('probust/data');
+      const all = await readRows(file);
+      const { items, rows } = itemsOf(all);
+      const { estimator, noise } = rows[0] ?? {};
+      this.data = { items, rows, x: undefined, pointShape: [], about: `${file.name}: ${estimator}, ${noise}` };
+    });
+  }
+
+  cancel(): void {
+    this.#controller.abort();
+    this.progress = undefined;
+    this.#key = '';
+    this.callbacks.changed();
+  }
+
+  dispose(): void {
+    this.#controller.abort();
+    this.#lease?.release();
+    this.#lease = this.#model = undefined;
+  }
+
+  /** For each row of the points: the class that most noisy copies get instead; null if none does. */
+  async takeovers(rows: readonly Row[], asked: Asked): Promise<Map<number, number | null>> {
+    const { x, pointShape } = this.data!;
+    if (!x || rows.length === 0) return new Map();
+    const size = pointShape.reduce((all, each) => all * each, 1);
+    const model = await this.#loaded();
+    const found = new Map<number, number | null>();
+    for (const row of rows) {
+      const point = x.slice(row.index * size, (row.index + 1) * size);
+      const given = { noise: noiseOf(asked), estimators: takeoverCopies, perClass: true, index: row.index };
+      const [counted] = await model.estimate(point, given);
+      const votes = (counted!.classes ?? []).map((share, of) => ({ share: share ?? 0, of }));
+      const rival = votes.filter(({ of }) => of !== row.target).sort((a, b) => b.share - a.share)[0];
+      found.set(row.index, rival && rival.share > 0 ? rival.of : null);
+    }
+    return found;
+  }
+
+  async #probust(): Promise<Probust> {
+    return (this.#lease ??= takeProbust('patient', mostWorkers)).probust;
+  }
+
+  async #loaded(): Promise<Model> {
+    this.#model ??= (async () => {
+      const [probust, bytes] = await Promise.all([this.#probust(), bytesOf(digitsUrl, new AbortController().signal)]);
+      return probust.loadModel(bytes);
+    })();
+    return this.#model;
+  }
+
+  async #estimate(asked: Asked, signal: AbortSignal): Promise<void> {
+    const probust = await this.#probust();
+    const model = await this.#loaded();
+    const { x, labels, pointShape } = await probust.data.digits({
+      count: asked.dataCount,
+      seed: digitSeed + asked.dataSeed,
+      signal,
+    });
+    const all = await model.estimate(x, {
+      ...{ noise: noiseOf(asked), estimators: ['auto', 'softmax:1'], labels: Array.from(labels), seed: asked.dataSeed, signal },
+      onProgress: ({ passes, planned }) => {
+        if (signal.aborted) return;
+        this.progress = { done: passes, planned };
+        this.callbacks.changed();
+      },
+    });
+    if (signal.aborted) return;
+    const { items, rows } = itemsOf(all);
+    this.data = { items, rows, x, pointShape, about: `${rows.length} generated digits, auto, ${noiseOf(asked)}` };
+  }
+
+  #begin(work: (signal: AbortSignal) => Promise<void>): void {
+    this.#controller.abort();
+    const { signal } = (this.#controller = new AbortController());
+    this.progress = { done: 0, planned: 0 };
+    this.callbacks.changed();
+    work(signal).then(
+      () => this.#end(signal),
+      (error: unknown) => {
+        if (isAborted(error) || signal.aborted) return;
+        this.#key = '';
+        this.#end(signal);
+        this.callbacks.failed(error);
+      },
+    );
+  }
+
+  #end(signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.progress = undefined;
+    this.callbacks.changed();
+  }
+}

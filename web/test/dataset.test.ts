@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// The data-set lab in Chromium.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProbust, type Probust, type Row } from 'probust';
+import { writeRows } from 'probust/data';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
+
+let browser: Browser;
+let server: Server;
+let page: Page;
+let problems: string[];
+let probust: Probust;
+/** What the lab shows of 200 digits. */
+let rows: Row[];
+
+beforeAll(async () => {
+  [browser, server, probust] = await Promise.all([launch(), serveStrictly(dist), createProbust()]);
+  const model = await probust.loadModel(readFileSync(join(root, 'web/models/digits.onnx')));
+  const { x, labels } = await probust.data.digits({ count: 200, seed: 500 });
+  const estimators = ['auto', 'softmax:1'];
+  rows = await model.estimate(x, { noise: 'gaussian:0.3', estimators, labels: Array.from(labels), seed: 0 });
+});
+afterAll(async () => {
+  probust?.dispose();
+  await browser?.close();
+  server?.close();
+});
+beforeEach(async () => {
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
+  problems = problemsOf(page);
+});
+afterEach(async () => {
+  await page.close();
+  expect(problems).toEqual([]);
+});
+
+const open = async (hash = '', points = 200) => {
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/index.html#lab=dataset&dataCount=${points}&${hash}`);
+  await page.locator(`.lab[data-points="${points}"]`).waitFor({ timeout: 60_000 });
+};
+const ofP = () => rows.filter(({ estimator }) => !estimator.startsWith('softmax'));
+const softmaxOf = (index: number) => rows.find((row) => row.index === index && row.estimator.startsWith('softmax'))!.p!;
+const within = ([pLow, pHigh, sLow, sHigh]: number[]) =>
+  ofP().filter(({ index, p }) => p! >= pLow! && p! <= pHigh! && softmaxOf(index) >= sLow! && softmaxOf(index) <= sHigh!);
+const selected = async () => Number(await page.locator('[data-selected]').getAttribute('data-selected'));
+const brush = () =>
+  page.evaluate(() => (document.querySelector('probust-explorer') as unknown as { state: { brush: number[] } }).state.brush);
+
+it('has the numbers of the package, and exports the selection', async () => {
+  await open('brush=0,0.6,0.9,1');
+  const wanted = within([0, 0.6, 0.9, 1]);
+  expect(wanted.length).toBeGreaterThan(3);
+  expect(await selected()).toBe(wanted.length);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSONL' }).click()]);
+  const written = readFileSync((await download.path())!, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Row); // prettier-ignore
+  expect(written.map(({ index }) => index)).toEqual(wanted.map(({ index }) => index));
+  written.forEach(({ p, label }, i) => {
+    expect(p).toBeCloseTo(wanted[i]!.p!, 6);
+    expect(label).toBe(wanted[i]!.label);
+  });
+});
+
+it('selects with the pointer, the keyboard and buttons', async () => {
+  await open();
+  const { x, y, width, height } = (await page.locator('probust-scatter').boundingBox())!;
+  await page.mouse.move(x + 0.5 * width, y + 0.2 * height);
+  await page.mouse.down();
+  await page.mouse.move(x + 0.97 * width, y + 0.8 * height, { steps: 5 });
+  await page.mouse.up();
+  await expect.poll(async () => await selected()).toBe(within(await brush()).length);
+  const before = await brush();
+  await page.getByRole('application', { name: /^Lower left corner/ }).focus();
+  await page.keyboard.press('Shift+ArrowDown');
+  await expect.poll(brush).not.toEqual(before);
+  expect((await brush())[0]).toBeCloseTo(before[0]! - 0.1, 2);
+  expect(await selected()).toBe(within(await brush()).length);
+  await page.getByRole('button', { name: 'everything' }).click();
+  await expect.poll(selected).toBe(200);
+  await page.getByRole('button', { name: 'confident but fragile' }).click();
+  await expect.poll(selected).toBe(within([0, 0.6, 0.9, 1]).length);
+  await expect.poll(() => page.url()).toContain('lab=dataset');
+});
+
+it('asks before it shows the classes', async () => {
+  await open();
+  expect(await page.locator('probust-bias').count()).toBe(0);
+  await page.getByRole('group', { name: 'Which class is most fragile?' }).getByRole('button', { name: '4' }).click();
+  await page.locator('probust-bias tbody tr').first().waitFor();
+  expect(await page.locator('probust-bias tbody tr').count()).toBe(10);
+  expect(await page.getByText('You said 4.').count()).toBe(1);
+  expect(await page.locator('probust-bias [part=sentence]').innerText()).toMatch(/^\d is the most fragile class/);
+});
+
+it('says which classes take over', async () => {
+  await open('brush=0,0.6,0.9,1');
+  const marks = page.locator('.thumbnails li', { hasText: '→' });
+  expect(await marks.count()).toBe(0);
+  await page.getByRole('button', { name: 'which classes take over?' }).click();
+  await expect.poll(() => marks.count(), { timeout: 20_000 }).toBe(Math.min(24, await selected()));
+});
+
+it('opens a run, and says what is wrong with other files', async () => {
+  await open();
+  const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+  const input = page.locator('input[type=file]');
+  await input.setInputFiles(file('rows.jsonl', writeRows(rows.filter(({ index }) => index < 50))));
+  await page.locator('.lab[data-points="50"]').waitFor();
+  expect(await page.getByText('rows.jsonl: auto').count()).toBe(1);
+  await page.getByRole('button', { name: 'everything' }).click();
+  await expect.poll(selected).toBe(50);
+  await input.setInputFiles(file('letter.csv', 'Dear reader'));
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/letter\.csv/);
+});
+
+it.each([
+  ['light', 1280],
+  ['dark', 360],
+] as const)('axe finds no serious violation: %s, %i px', async (colorScheme, width) => {
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height: 800 });
+  await open('guessed=3');
+  await page.locator('probust-gallery canvas').first().waitFor();
+  expect(await seriousViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+});
+
+it('estimates 1,000 digits in the background, and brushes them at the rate of frames', async () => {
+  const begun = Date.now();
+  await open('', 1000);
+  const seconds = (Date.now() - begun) / 1000;
+  const frames = await page.evaluate(async () => {
+    const explorer = document.querySelector('probust-explorer') as unknown as { state: object };
+    const times: number[] = [];
+    for (let i = 0, last = performance.now(); i < 60; ++i) {
+      explorer.state = { brush: [0, 0.3 + i / 100, 0.5 - i / 150, 1] };
+      await new Promise(requestAnimationFrame);
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    return times.sort((a, b) => a - b);
+  });
+  console.log(`1,000 digits in ${seconds.toFixed(1)} s; frames while brushing: median ${frames[30]!.toFixed(1)} ms, longest ${frames.at(-1)!.toFixed(1)} ms`); // prettier-ignore
+  expect(seconds).toBeLessThan(40);
+  expect(frames[30]).toBeLessThan(50);
+});
