@@ -17,7 +17,8 @@ MAY_IMPORT = {
     "labs/plane": ["state", "style", "engine", "draw", "panels", "labs"],
     "labs/image": ["state", "style", "engine", "draw", "panels", "labs"],
     "labs/dataset": ["state", "style", "engine", "draw", "panels", "labs"],
-    "element": ["state", "style", "engine", "labs/plane", "labs/image", "labs/dataset"],
+    "labs/table": ["state", "style", "engine", "draw", "panels", "labs"],
+    "element": ["state", "style", "engine", "labs/plane", "labs/image", "labs/dataset", "labs/table"],
     "lessons": ["state", "style", "draw", "panels", "labs/plane", "element"],
     "site": ["element", "lessons"],
 }

@@ -4,3 +4,8 @@ declare module '*.onnx?inline' {
   const url: string;
   export default url;
 }
+
+declare module '*.csv?raw' {
+  const text: string;
+  export default text;
+}

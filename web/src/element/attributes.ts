@@ -17,11 +17,13 @@ export const attributesOf: PropertyDeclarations = {
   hash: { type: Boolean },
 };
 
-/** With `lab="image"`, these attributes set parts of the image lab's state. */
-const ofImageLab: Partial<Record<(typeof stateKeys)[number], keyof State>> = {
-  sigma: 'imageSigma',
-  model: 'imageModel',
-  estimators: 'imageEstimators',
+type Renamed = Partial<Record<(typeof stateKeys)[number], keyof State>>;
+
+/** With these values of `lab`, these attributes set parts of that lab's state. */
+const ofLab: Record<string, Renamed> = {
+  image: { sigma: 'imageSigma', model: 'imageModel', estimators: 'imageEstimators' },
+  dataset: { sigma: 'dataSigma' },
+  table: { x: 'tableX', sigma: 'tableSigma', model: 'tableModel', data: 'table' },
 };
 
 /** Texts that no URL could have are kept, so that the explorer can name them. */
@@ -34,7 +36,7 @@ export function stateOf(element: object, changed: PropertyValues): object {
   const given = stateKeys
     .filter((name) => changed.has(name))
     .map((name) => {
-      const key = (values.lab === 'image' && ofImageLab[name]) || name;
+      const key = ofLab[String(values.lab)]?.[name] ?? name;
       return [key, parsed(key, values[name])] as const;
     });
   return Object.fromEntries(given.filter(([, value]) => value != null));

@@ -52,4 +52,16 @@ export const all: Record<Lab, Entry> = {
     load: () => import('../labs/dataset/dataset-lab.js'),
     show: ({ store, embed }) => html`<probust-dataset-lab .store=${store} ?embed=${embed}></probust-dataset-lab>`,
   },
+  table: {
+    title: 'Table lab',
+    load: () => import('../labs/table/table-lab.js'),
+    show: ({ store, engine, embed, brief }) =>
+      html`<probust-table-lab
+        exportparts="picture, number, panel"
+        .store=${store}
+        .engine=${engine}
+        ?embed=${embed}
+        ?brief=${brief}
+      ></probust-table-lab>`,
+  },
 };

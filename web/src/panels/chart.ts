@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The frame of every chart: labelled axes and a plot area.
-import { svg, type SVGTemplateResult } from 'lit';
+import { nothing, svg, type SVGTemplateResult } from 'lit';
 import type { Scale } from './scale.js';
 
 interface Axis {
@@ -59,11 +59,11 @@ const sensor = (x: Axis, { at, onRead, onPress }: Reading) => svg`
 export const cursor = (x: Scale, value: number) => svg`
   <line class="cursor" x1=${x(value)} x2=${x(value)} y1=${inner.y[0]} y2=${inner.y[1]}></line>`;
 
-/** `title` is the text for screen readers. */
-export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult, reading: Reading) => svg`
+/** `title` is the text for screen readers. Without a reading, the content takes the pointer. */
+export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult, reading?: Reading) => svg`
   <svg class="chart" viewBox="0 0 ${plot.width} ${plot.height}" role="img" aria-label=${title}>
     ${xAxis(x)} ${yAxis(y)}
     <svg x=${inner.x[0]} y=${inner.y[1]} width=${inner.x[1] - inner.x[0]} height=${inner.y[0] - inner.y[1]}
       viewBox="${inner.x[0]} ${inner.y[1]} ${inner.x[1] - inner.x[0]} ${inner.y[0] - inner.y[1]}">${content}</svg>
-    ${sensor(x, reading)}
+    ${reading ? sensor(x, reading) : nothing}
   </svg>`;

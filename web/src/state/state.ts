@@ -2,11 +2,13 @@
 // The explorer's state. It determines everything on screen, and a shared URL contains it.
 import { bool, choice, list, number, numbers, text, type Codec } from './codec.js';
 
-export const labs = ['plane', 'image', 'dataset'] as const;
+export const labs = ['plane', 'image', 'dataset', 'table'] as const;
 export const themes = ['auto', 'light', 'dark'] as const;
 const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
 export const layouts = ['auto', 'nchw', 'nhwc', 'whcn'] as const;
+export const tableNames = ['iris', 'days'] as const;
+export const tableModels = ['forest', 'network', 'regression'] as const;
 /** Distributions of the noise in the 2-D lab. */
 export const noiseKinds = ['gaussian', 'uniform', 'laplace'] as const;
 export const layers = ['tint', 'cloud', 'lines', 'arrow', 'data'] as const;
@@ -17,6 +19,8 @@ export type DataSet = (typeof dataSets)[number];
 export type NoiseKind = (typeof noiseKinds)[number];
 export type Layer = (typeof layers)[number];
 export type Layout = (typeof layouts)[number];
+export type TableName = (typeof tableNames)[number];
+export type TableModel = (typeof tableModels)[number];
 export type Activation = (typeof activations)[number];
 
 export interface State {
@@ -97,6 +101,20 @@ export interface State {
   brush: number[];
   /** The class that was said to be the most fragile; -1 if nobody has said yet. */
   guessed: number;
+  table: TableName;
+  tableModel: TableModel;
+  /** The chosen row of the table, from 0. */
+  tableRow: number;
+  /** Moved values of its columns, and a category's index; empty for those of the row. */
+  tableX: number[];
+  /** Scale of the noise, in standard deviations of each column. */
+  tableSigma: number;
+  /** Factors of the scale, one for each column of numbers; empty if all are 1. */
+  tableFactors: number[];
+  /** Probability that a category changes. */
+  tableChange: number;
+  /** By how much a regression's output may change, in its unit; 0 for the table's default. */
+  tableTolerance: number;
 }
 
 /** Longer images are left out of links. */
@@ -145,6 +163,14 @@ export const initial: Readonly<State> = {
   dataSeed: 0,
   brush: [0, 0.6, 0.9, 1],
   guessed: -1,
+  table: 'iris',
+  tableModel: 'forest',
+  tableRow: 70,
+  tableX: [],
+  tableSigma: 0.3,
+  tableFactors: [],
+  tableChange: 0.2,
+  tableTolerance: 0,
 };
 
 /** How each part is written in a URL. */
@@ -191,6 +217,14 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   dataSeed: number({ digits: 0, low: 0, high: 9999 }),
   brush: numbers({ digits: 3, length: 4, low: 0, high: 1 }),
   guessed: number({ digits: 0, low: -1, high: 1000 }),
+  table: choice(tableNames),
+  tableModel: choice(tableModels),
+  tableRow: number({ digits: 0, low: 0, high: 100_000 }),
+  tableX: numbers({ digits: 3, low: -1e6, high: 1e6 }),
+  tableSigma: number({ digits: 3, low: 0.01, high: 10 }),
+  tableFactors: numbers({ digits: 3, low: 0, high: 100 }),
+  tableChange: number({ digits: 3, low: 0, high: 1 }),
+  tableTolerance: number({ digits: 4, low: 0, high: 1e6 }),
 };
 
 /** What a beginner sees: estimators of each lab, and no panels that need several of them. */

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The table lab's requests to probust. Every function is one request; all numbers come from the core.
+import type { Cloud, Model, NearestBoundary, Probust, Row } from 'probust';
+import { boundaries, distance, type Boundary, type Distances } from 'probust/analysis';
+import type { State } from '../../state/state.js';
+import { rowsOf, type TableModels } from './models.js';
+import { noiseOf, noisesOf } from './noise.js';
+import { encoded, inputsOf, pointOf, rowOf, tableOfState } from './tables.js';
+
+/** As many copies as Scher and Trügler draw for each point. */
+export const copies = 10_000;
+export const countForm = `mc:${copies}`;
+
+/** Copies that are drawn: the first of those that are counted. */
+const drawn = 2000;
+
+/** The point as the model takes it, and its row, which keys its noise. */
+function askedOf(state: Readonly<State>): { x: Float32Array; index: number } {
+  const table = tableOfState(state);
+  const x = Float32Array.from(encoded(table, inputsOf(table, state.tableModel), pointOf(state)));
+  return { x, index: rowOf(table, state) };
+}
+
+/** What is computed at every move of a slider. */
+export interface Quick {
+  state: Readonly<State>;
+  /** With the share of each class; for a regression, these are lower, higher and within. */
+  row: Row;
+  /** Its points have two more columns for a regression. */
+  cloud: Cloud;
+  /** What a regression answers. */
+  output: number | undefined;
+}
+
+export async function askQuick(models: TableModels, state: Readonly<State>, signal: AbortSignal): Promise<Quick> {
+  const { x, index } = askedOf(state);
+  const options = { ...noiseOf(state), seed: state.seed, index, signal };
+  const regression = state.tableModel === 'regression';
+  const [rows, cloud, outputs] = await Promise.all([
+    models.quick.estimate(x, { ...options, estimators: countForm, perClass: true }),
+    models.copied(x).then((point) => models.copies.cloud(point, { ...options, count: drawn })),
+    regression ? models.quick.logits(x) : undefined,
+  ]);
+  return { state, row: rows[0]!, cloud, output: outputs?.[0] };
+}
+
+/** The nearest point with another answer. A category keeps its value. */
+export async function askNear(models: TableModels, state: Readonly<State>, signal: AbortSignal): Promise<NearestBoundary> {
+  const { x, index } = askedOf(state);
+  const [search, point] = await Promise.all([models.search(), models.searched(x)]);
+  return search.nearestBoundary(point, { seed: state.seed, index, signal });
+}
+
+export async function askBoundaries(models: TableModels, state: Readonly<State>, signal: AbortSignal): Promise<Boundary[]> {
+  const x = rowsOf(tableOfState(state), state.tableModel);
+  const [search, points] = await Promise.all([models.search(), models.searched(x)]);
+  return boundaries(search, points, { seed: state.seed, signal });
+}
+
+/** p of every row next to its distance. */
+export async function askRows(
+  probust: Probust,
+  model: Model,
+  state: Readonly<State>,
+  near: Boundary[],
+  signal: AbortSignal,
+): Promise<Distances> {
+  const table = tableOfState(state);
+  const options = { ...noiseOf(state), seed: state.seed, signal };
+  const labels = state.tableModel === 'regression' ? undefined : table.rows.map(({ label }) => label);
+  const rows = await model.estimate(rowsOf(table, state.tableModel), { ...options, labels, estimators: countForm });
+  return (await distance(probust, rows, { boundaries: near }))[0]!;
+}
+
+/** From small noise to more than a table's own spread. */
+export const scales = [0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2.2, 3];
+
+/** The point's rows at all scales. */
+export async function askCurve(model: Model, state: Readonly<State>, signal: AbortSignal): Promise<Row[]> {
+  const { x, index } = askedOf(state);
+  return model.estimate(x, {
+    ...noisesOf(state, scales),
+    ...{ seed: state.seed, index, signal, estimators: countForm, perClass: true },
+  });
+}
+
+const ranked = 'mc:2000';
+
+/** The rank correlation of distance and p at all scales; null where all p are the same. */
+export async function askRanks(
+  probust: Probust,
+  model: Model,
+  state: Readonly<State>,
+  near: Boundary[],
+  signal: AbortSignal,
+): Promise<(number | null)[]> {
+  const x = rowsOf(tableOfState(state), state.tableModel);
+  const rows = await model.estimate(x, { ...noisesOf(state, scales), seed: state.seed, signal, estimators: ranked });
+  const groups = await distance(probust, rows, { boundaries: near });
+  return groups.map(({ spearmanOfBoundaryAndP }) => spearmanOfBoundaryAndP);
+}

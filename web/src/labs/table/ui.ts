@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// Transient state of the table lab's user interface.
+export interface Ui {
+  /** The row that the pointer is at in the scatter plot. */
+  row: number | undefined;
+  /** Indices of the scales that the pointer reads in the charts. */
+  readCurve: number | undefined;
+  readRanks: number | undefined;
+}

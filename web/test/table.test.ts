@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// The table lab in Chromium. Numbers are those of the command line, if it was built.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createProbust, type Probust } from 'probust';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { encoded, inputsOf, tables } from '../src/labs/table/tables.js';
+import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
+
+const program = process.env.PROBUST_BIN ?? join(root, 'build/release/bin/probust');
+const work = mkdtempSync(join(tmpdir(), 'probust-table-'));
+const { iris } = tables;
+/** The rows as the forest takes them, with their labels. */
+const csv = join(work, 'iris.csv');
+
+let browser: Browser;
+let server: Server;
+let page: Page;
+let problems: string[];
+let probust: Probust;
+
+beforeAll(async () => {
+  [browser, server, probust] = await Promise.all([launch(), serveStrictly(dist), createProbust()]);
+  const points = iris.rows.map(({ values, label }) => [...encoded(iris, inputsOf(iris, 'forest'), values), label].join(','));
+  writeFileSync(csv, points.join('\n') + '\n');
+});
+afterAll(async () => {
+  probust?.dispose();
+  await browser?.close();
+  server?.close();
+  rmSync(work, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
+  problems = problemsOf(page);
+});
+afterEach(async () => {
+  await page.close();
+  expect(problems).toEqual([]);
+});
+
+const open = async (hash = '') => {
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/index.html#lab=table&${hash}`);
+  await page.locator('[data-p]:not(.stale)').waitFor({ timeout: 30_000 });
+};
+const p = async () => Number(await page.locator('[data-p]').getAttribute('data-p'));
+const spearman = async () => {
+  const reading = page.locator('[data-spearman]:not([data-spearman=""])');
+  await reading.waitFor({ timeout: 30_000 });
+  return Number(await reading.getAttribute('data-spearman'));
+};
+/** Rows of the command line as JSON. */
+const command = (...more: string[]) => {
+  const options = ['--sigma', '0.3', '--estimator', 'mc:10000', '--seed', '0', ...more];
+  return execFileSync(program, [more[0] === '--json' ? 'distance' : 'estimate', join(root, 'web/models/iris-forest.onnx'), csv, ...options], { encoding: 'utf8' }); // prettier-ignore
+};
+
+it('has the numbers of the package', async () => {
+  await open('tableRow=70&tableSigma=0.3');
+  const model = await probust.loadModel(readFileSync(join(root, 'web/models/iris-forest.onnx')));
+  const x = Float32Array.from(encoded(iris, inputsOf(iris, 'forest'), iris.rows[70]!.values));
+  const [row] = await model.estimate(x, { noise: 'gaussian:0.3', estimators: 'mc:10000', index: 70, perClass: true });
+  expect(await p()).toBe(row!.p);
+  const shares = await page
+    .locator('[data-share]')
+    .evaluateAll((all) => all.map((each) => Number((each as HTMLElement).dataset.share)));
+  expect(shares).toEqual(row!.classes);
+});
+
+it.skipIf(!existsSync(program))('has the forest’s p and the rank correlation of the command line', async () => {
+  await open('tableRow=70&tableSigma=0.3');
+  const rows = command('--format', 'jsonl').trim().split('\n').map((line) => JSON.parse(line) as { index: number; p: number }); // prettier-ignore
+  expect(await p()).toBeCloseTo(rows.find(({ index }) => index === 70)!.p, 6);
+  const found = JSON.parse(command('--json')) as unknown;
+  const text = JSON.stringify(found);
+  const ranks = [.../"spearman[^"]*":(-?[\d.]+)/.exec(text)!][1];
+  expect(await spearman()).toBeCloseTo(Number(ranks), 6);
+});
+
+it('follows sliders by the keyboard, and goes back to the row', async () => {
+  await open();
+  const before = await p();
+  await page.getByRole('slider', { name: /petal width [0-9]/ }).focus();
+  for (let press = 0; press < 6; ++press) await page.keyboard.press('ArrowLeft');
+  await expect.poll(p).not.toBe(before);
+  await expect.poll(() => page.url()).toMatch(/tableX=/);
+  await page.getByRole('button', { name: 'as measured' }).click();
+  await expect.poll(p).toBe(before);
+  await page.getByLabel(/Noise, sigma/).focus();
+  await page.keyboard.press('Home');
+  await expect.poll(p).toBeGreaterThan(before);
+  await page.getByRole('button', { name: 'Next flower' }).click();
+  await expect.poll(() => page.locator('[data-row]').textContent()).toBe('71');
+});
+
+it('has noise for each column, categories, and a regression with a tolerance', async () => {
+  await open('table=days&tableSigma=0.3');
+  const same = await p();
+  await page.getByText('Noise of each column').click();
+  await page.getByLabel(/temperature, times/).focus();
+  await page.keyboard.press('End');
+  await expect.poll(p).toBeLessThan(same - 0.05);
+  await open('table=days&tableSigma=0.02&tableChange=0');
+  const still = await p();
+  await page.getByLabel(/A category changes/).focus();
+  await page.keyboard.press('End');
+  await expect.poll(p).toBeLessThan(still - 0.1);
+  await page.getByRole('button', { name: /^regression/ }).click();
+  const tolerance = page.getByLabel(/Tolerance/);
+  await tolerance.waitFor();
+  await page.waitForTimeout(500);
+  const narrow = await p();
+  await tolerance.focus();
+  await page.keyboard.press('End');
+  await expect.poll(p).toBeGreaterThan(narrow);
+  expect(await page.locator('probust-table-lab .lead').innerText()).toMatch(/keep the visitors of \d+, up to 300/);
+});
+
+it('chooses a row in the scatter plot', async () => {
+  await open();
+  expect(await spearman()).toBeGreaterThan(0.5);
+  const dots = page.locator('#scatter circle');
+  expect(await dots.count()).toBeGreaterThan(100);
+  const before = await page.locator('[data-row]').textContent();
+  await dots.nth(5).dispatchEvent('click');
+  await expect.poll(() => page.locator('[data-row]').textContent()).not.toBe(before);
+  await page.waitForSelector('#ranks svg path');
+});
+
+it.each([
+  ['light', 1280],
+  ['dark', 360],
+] as const)('axe finds no serious violation: %s, %i px', async (colorScheme, width) => {
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height: 800 });
+  await open('table=days&tableModel=regression');
+  await page.waitForSelector('#ranks svg path');
+  expect(await seriousViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+});
