@@ -43,6 +43,7 @@ export class ProbustExplorer extends LitElement {
       }
       [role='tablist'] {
         display: flex;
+        flex-wrap: wrap;
         gap: 0.25rem;
         flex: 1;
       }
@@ -51,6 +52,7 @@ export class ProbustExplorer extends LitElement {
         border-bottom: 3px solid transparent;
         border-radius: 0;
         background: none;
+        white-space: nowrap;
       }
       [role='tab'][aria-selected='true'] {
         border-bottom-color: var(--accent);

@@ -5,6 +5,9 @@ export const datasetStyles = css`
   .lab {
     --columns: minmax(0, 34rem) minmax(0, 1fr);
   }
+  probust-scatter {
+    max-width: 34rem;
+  }
   .working {
     display: flex;
     align-items: center;
