@@ -106,7 +106,7 @@ it('says which classes take over', async () => {
 it('opens a run, and says what is wrong with other files', async () => {
   await open();
   const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-  const input = page.locator('input[type=file]');
+  const input = page.locator('input[data-role=first]');
   await input.setInputFiles(file('rows.jsonl', writeRows(rows.filter(({ index }) => index < 50))));
   await page.locator('.lab[data-points="50"]').waitFor();
   expect(await page.getByText('rows.jsonl: auto').count()).toBe(1);
@@ -114,6 +114,34 @@ it('opens a run, and says what is wrong with other files', async () => {
   await expect.poll(selected).toBe(50);
   await input.setInputFiles(file('letter.csv', 'Dear reader'));
   await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/letter\.csv/);
+});
+
+it('takes points and networks of files, and compares a second network', async () => {
+  await open('guessed=3');
+  const bytes = readFileSync(join(root, 'demos/digits/digits.onnx'));
+  const network = { name: 'second.onnx', mimeType: 'application/octet-stream', buffer: bytes };
+  await page.locator('input[data-role=second]').setInputFiles(network);
+  await expect
+    .poll(() => page.locator('[role=alert]').textContent(), { timeout: 20_000 })
+    .toMatch(/numbers|shape|elements|784|256/);
+  await page
+    .locator('input[data-role=second]')
+    .setInputFiles({ ...network, buffer: readFileSync(join(root, 'web/models/digits.onnx')) });
+  await page.getByText('Dashed: second.onnx.').waitFor({ timeout: 20_000 });
+  expect(await page.locator('#distribution svg.chart path').count()).toBe(20);
+
+  // Eight digits of 16 x 16 pixels for the other network.
+  const line = (i: number) => [...Array.from({ length: 256 }, (_, k) => ((i * k) % 9) / 9), i % 3].join(',');
+  await page.getByRole('button', { name: 'digits again' }).click();
+  await page.locator('.lab[data-points="200"]').waitFor();
+  await page.locator('input[data-role=first]').setInputFiles({ ...network, name: 'mine.onnx' });
+  await page.locator('[role=alert]').waitFor();
+  const csv = Array.from({ length: 8 }, (_, i) => line(i)).join('\n') + '\n';
+  await page
+    .locator('input[data-role=first]')
+    .setInputFiles({ name: 'points.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+  await page.locator('.lab[data-points="8"]').waitFor({ timeout: 20_000 });
+  expect(await page.getByText('8 points, points.csv, auto, gaussian:0.3').count()).toBe(1);
 });
 
 it.each([

@@ -4,6 +4,7 @@ import { html, LitElement, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { Row } from 'probust';
 import { paletteOf } from '../../draw/palette.js';
+import { panelStyles } from '../../panels/panel.js';
 import { saveText } from '../../panels/save.js';
 import { percentOf } from '../../panels/words.js';
 import type { State } from '../../state/state.js';
@@ -12,7 +13,8 @@ import { sharedStyles } from '../../style/shared.js';
 import { pixelUnit, sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
-import { DatasetSession, type Item } from './session.js';
+import { distributionFigure, distributionKeys } from './distribution.js';
+import { DatasetSession, type Data, type Item } from './session.js';
 import { datasetStyles } from './styles.js';
 import './thumbnail.js';
 
@@ -27,7 +29,7 @@ class DatasetLab extends LitElement {
     embed: { type: Boolean },
     ...{ takeovers: { state: true }, tick: { state: true } },
   };
-  static override styles = [sharedStyles, labStyles, datasetStyles];
+  static override styles = [sharedStyles, panelStyles, labStyles, datasetStyles];
 
   declare store: Store;
   declare embed: boolean;
@@ -102,11 +104,24 @@ class DatasetLab extends LitElement {
     saveText(writeRows(rows, format), `probust-selection.${format}`, format === 'csv' ? 'text/csv' : 'application/x-ndjson');
   }
 
-  #open(event: Event): void {
+  /** Takes a file from its button: rows, points or a network, told from its name. */
+  #open(event: Event, role: 'first' | 'second'): void {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
     input.value = '';
-    if (file) this.#session!.open(file);
+    if (!file) return;
+    this.takeovers = new Map();
+    if (/\.onnx$/i.test(file.name)) this.#session!.openModel(file, this.store.state, role);
+    else if (/\.jsonl$/i.test(file.name)) this.#session!.open(file);
+    else if (/\.csv$/i.test(file.name)) void this.#openTable(file);
+    else this.#session!.openPoints(file, this.store.state);
+  }
+
+  /** A .csv file holds rows of a run, or points. */
+  async #openTable(file: File): Promise<void> {
+    const head = (await file.slice(0, 400).text()).split('\n')[0]!;
+    if (/(^|,)estimator(,|$)/.test(head)) this.#session!.open(file);
+    else this.#session!.openPoints(file, this.store.state);
   }
 
   #controls() {
@@ -121,14 +136,31 @@ class DatasetLab extends LitElement {
             </button>`,
         )}
         <button class="chip" @click=${() => this.store.set({ dataSeed: (dataSeed + 1) % 10_000 })}>other digits</button>
-        <label class="chip file"
-          >open a run …
-          <input class="visually-hidden" type="file" accept=".jsonl,.csv" @change=${(event: Event) => this.#open(event)}
-        /></label>
+        ${this.#opener('open points, a run or a network …', '.jsonl,.csv,.npy,.gz,.onnx', 'first')}
+        ${this.#opener('compare with a network …', '.onnx', 'second')}
+        ${this.#session!.own ? html`<button class="chip" @click=${() => this.#session!.reset(this.store.state)}>digits again</button>` : nothing}
       </div>
       <div class="sigma">
         ${sigmaSlider({ unit: pixelUnit, low: 0.05, high: 1, value: dataSigma, set: (value) => this.store.set({ dataSigma: value }) })}
       </div>`;
+  }
+
+  #opener(words: string, accept: string, role: 'first' | 'second') {
+    const open = (event: Event) => this.#open(event, role);
+    return html`<label class="chip file"
+      >${words} <input class="visually-hidden" type="file" accept=${accept} data-role=${role} @change=${open}
+    /></label>`;
+  }
+
+  #distribution({ rows, compared }: Data) {
+    return html`<section class="panel" id="distribution">
+      <h2>p by class</h2>
+      <p>
+        How many points of a class have at most this p.
+        ${compared ? `Dashed: ${compared.name}.` : 'A second network, opened above, is added as dashed lines.'}
+      </p>
+      ${distributionFigure(rows, compared?.rows)} ${distributionKeys(rows)}
+    </section>`;
   }
 
   #progress() {
@@ -210,7 +242,7 @@ class DatasetLab extends LitElement {
       [data, guessed],
       () =>
         html`<div class="panels">
-          ${this.#question(data.rows)}
+          ${this.#question(data.rows)} ${guessed < 0 ? nothing : this.#distribution(data)}
           <section class="panel">
             <h2>Galleries</h2>
             <probust-gallery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The data-set lab's points and rows: generated digits, estimated by the package in all free workers, or rows of a file.
-import type { Model, Probust, Row } from 'probust';
+import type { Labels, Model, Probust, Row } from 'probust';
 import { takeProbust, type Lease } from 'probust/page';
 import digitsUrl from '../../../models/digits.onnx?url';
 import { isAborted } from '../../engine/latest.js';
@@ -23,6 +23,16 @@ export interface Data {
   pointShape: number[];
   /** How p was estimated, and of what. */
   about: string;
+  /** Rows of the network that is compared, of the same points. */
+  compared: { name: string; rows: Row[] } | undefined;
+}
+
+/** Points of a file. */
+interface OwnPoints {
+  name: string;
+  x: Float32Array;
+  labels: Labels | undefined;
+  pointShape: number[];
 }
 
 export interface Progress {
@@ -59,14 +69,19 @@ export class DatasetSession {
   progress: Progress | undefined;
   #lease: Lease | undefined;
   #model: Promise<Model> | undefined;
+  #second: { name: string; model: Model } | undefined;
+  /** Points of a file; undefined for generated digits. */
+  #points: OwnPoints | undefined;
   #controller = new AbortController();
   #key = '';
+  /** Changes with the networks and points that the state does not name. */
+  #version = 0;
 
   constructor(private readonly callbacks: DatasetCallbacks) {}
 
   /** Generates and estimates, unless that is what is there already. */
   ask(asked: Asked): void {
-    const key = [asked.dataCount, asked.dataSigma, asked.dataSeed].join(' ');
+    const key = [asked.dataCount, asked.dataSigma, asked.dataSeed, this.#version].join(' ');
     if (key === this.#key) return;
     this.#key = key;
     this.#begin((signal) => this.#estimate(asked, signal));
@@ -80,8 +95,54 @@ export class DatasetSession {
       const all = await readRows(file);
       const { items, rows } = itemsOf(all);
       const { estimator, noise } = rows[0] ?? {};
-      this.data = { items, rows, x: undefined, pointShape: [], about: `${file.name}: ${estimator}, ${noise}` };
+      this.data = {
+        items,
+        rows,
+        x: undefined,
+        pointShape: [],
+        about: `${file.name}: ${estimator}, ${noise}`,
+        compared: undefined,
+      };
     });
+  }
+
+  /** Estimates the points of a data file. */
+  openPoints(file: File, asked: Asked): void {
+    this.#begin(async (signal) => {
+      const { readData } = await import('probust/data');
+      const { x, labels, pointShape } = await readData(file, { limit: asked.dataCount, signal });
+      const shape = pointShape.length > 1 ? pointShape : [...(await this.#loaded()).info.pointShape];
+      this.#points = { name: file.name, x, labels, pointShape: shape };
+      this.#version += 1;
+      this.#key = '';
+      await this.#estimate(asked, signal);
+    });
+  }
+
+  /** Uses another network, which takes the same points, or compares it. */
+  openModel(file: File, asked: Asked, role: 'first' | 'second'): void {
+    this.#begin(async (signal) => {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      const model = await (await this.#probust()).loadModel(bytes);
+      if (role === 'first') this.#model = Promise.resolve(model);
+      else this.#second = { name: file.name, model };
+      this.#version += 1;
+      await this.#estimate(asked, signal).catch((error: unknown) => {
+        this.#second = undefined; // one that does not fit must not stand in the way of everything else
+        throw error;
+      });
+    });
+  }
+
+  /** Shows generated digits and the built-in network again. */
+  reset(asked: Asked): void {
+    this.#points = this.#model = this.#second = undefined;
+    this.#version += 1;
+    this.ask(asked);
+  }
+
+  get own(): boolean {
+    return this.#version > 0 && (this.#points !== undefined || this.#second !== undefined || this.#model !== undefined);
   }
 
   cancel(): void {
@@ -127,25 +188,30 @@ export class DatasetSession {
     return this.#model;
   }
 
-  async #estimate(asked: Asked, signal: AbortSignal): Promise<void> {
+  async #given(asked: Asked, signal: AbortSignal): Promise<OwnPoints> {
+    if (this.#points) return this.#points;
     const probust = await this.#probust();
-    const model = await this.#loaded();
-    const { x, labels, pointShape } = await probust.data.digits({
-      count: asked.dataCount,
-      seed: digitSeed + asked.dataSeed,
-      signal,
-    });
+    const made = await probust.data.digits({ count: asked.dataCount, seed: digitSeed + asked.dataSeed, signal });
+    return { name: 'generated digits', x: made.x, labels: Array.from(made.labels), pointShape: made.pointShape };
+  }
+
+  async #estimate(asked: Asked, signal: AbortSignal): Promise<void> {
+    const [model, { name, x, labels, pointShape }] = await Promise.all([this.#loaded(), this.#given(asked, signal)]);
+    const options = { noise: noiseOf(asked), ...(labels && { labels }), seed: asked.dataSeed, signal };
     const all = await model.estimate(x, {
-      ...{ noise: noiseOf(asked), estimators: ['auto', 'softmax:1'], labels: Array.from(labels), seed: asked.dataSeed, signal },
+      ...options,
+      estimators: ['auto', 'softmax:1'],
       onProgress: ({ passes, planned }) => {
         if (signal.aborted) return;
         this.progress = { done: passes, planned };
         this.callbacks.changed();
       },
     });
+    const second = this.#second;
+    const compared = second && { name: second.name, rows: await second.model.estimate(x, options) };
     if (signal.aborted) return;
     const { items, rows } = itemsOf(all);
-    this.data = { items, rows, x, pointShape, about: `${rows.length} generated digits, auto, ${noiseOf(asked)}` };
+    this.data = { items, rows, x, pointShape, about: `${rows.length} points, ${name}, auto, ${noiseOf(asked)}`, compared };
   }
 
   #begin(work: (signal: AbortSignal) => Promise<void>): void {

@@ -8,6 +8,10 @@ export const datasetStyles = css`
   probust-scatter {
     max-width: 34rem;
   }
+  .key .line {
+    width: 1.25rem;
+    height: 3px;
+  }
   .working {
     display: flex;
     align-items: center;
