@@ -52,7 +52,7 @@ class DatasetLab extends LitElement {
     void import('probust/element');
     this.#session = new DatasetSession({
       changed: () => this.tick++,
-      failed: (error) => this.#report(error),
+      settled: (error) => this.#report(error),
     });
     this.updateComplete.then(() => {
       this.#unsubscribe = this.store.subscribe((state, before) => this.#changed(state, before));

@@ -42,7 +42,8 @@ export interface Progress {
 
 export interface DatasetCallbacks {
   changed(): void;
-  failed(error: unknown): void;
+  /** How work ended: with an error, or null. */
+  settled(error: unknown): void;
 }
 
 /** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
@@ -124,11 +125,13 @@ export class DatasetSession {
     this.#begin(async (signal) => {
       const bytes = new Uint8Array(await file.arrayBuffer());
       const model = await (await this.#probust()).loadModel(bytes);
+      if (signal.aborted) return model.dispose();
       if (role === 'first') this.#model = Promise.resolve(model);
       else this.#second = { name: file.name, model };
       this.#version += 1;
       await this.#estimate(asked, signal).catch((error: unknown) => {
-        this.#second = undefined; // one that does not fit must not stand in the way of everything else
+        // One that does not fit must not stand in the way of everything else.
+        if (this.#second?.model === model) this.#second = undefined;
         throw error;
       });
     });
@@ -220,12 +223,16 @@ export class DatasetSession {
     this.progress = { done: 0, planned: 0 };
     this.callbacks.changed();
     work(signal).then(
-      () => this.#end(signal),
+      () => {
+        if (signal.aborted) return;
+        this.#end(signal);
+        this.callbacks.settled(null);
+      },
       (error: unknown) => {
         if (isAborted(error) || signal.aborted) return;
         this.#key = '';
         this.#end(signal);
-        this.callbacks.failed(error);
+        this.callbacks.settled(error);
       },
     );
   }
