@@ -172,6 +172,7 @@ export interface DistanceOptions {
 }
 
 function copied(row: Row): Row {
+  if (typeof row !== 'object' || row === null) return row; // which is refused later
   const { classes } = row;
   return { ...row, ...(classes && { classes: [...classes] }) };
 }

@@ -15,24 +15,13 @@ import { LabElement } from '../lab-element.js';
 import type { SessionCallbacks } from '../lab-session.js';
 import { labStyles } from '../styles.js';
 import { controlStyles, dataBar, layerToggles, ownPoints, sigmaBar, trainingBar } from './controls.js';
-import {
-  boundaryLine,
-  convergencePanel,
-  correlationPanel,
-  countingPanel,
-  curvesPanel,
-  rivalTable,
-  shapePanel,
-  trainingPanel,
-  type FigureParts,
-} from './figures.js';
+import { boundaryLine, curvesPanel, shapePanel, trainingPanel, type FigureParts } from './figures.js';
 import { pretrained } from './models.js';
 import { numberStyles, numberView, spoken } from './number.js';
 import './picture.js';
 import { chosenPair, presetsPanel } from './presets-panel.js';
 import { sceneOf } from './scene.js';
 import { PlaneSession, truthOf } from './session.js';
-import { smoothingPanel } from './smoothing.js';
 import { layoutStyles } from './styles.js';
 import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
@@ -50,6 +39,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   /** Whether the truth is hidden. */
   declare secret: boolean;
   readonly #tint = new Cached<Tint>();
+  #advanced: typeof import('./advanced.js') | undefined;
   #trainer: Trainer | undefined;
 
   constructor() {
@@ -234,21 +224,37 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     );
   }
 
+  /** Loads the panels that a beginner does not see, once one of them is shown. */
+  #loadAdvanced(): void {
+    const shown = ['slopes', 'boundary', 'convergence', 'correlation', 'counting', 'smoothing'];
+    const wanted = this.state.more || shown.some((name) => this.state.panels.includes(name));
+    if (this.#advanced || !wanted) return;
+    import('./advanced.js').then(
+      (loaded) => {
+        this.#advanced = loaded;
+        this.requestUpdate();
+      },
+      (error: unknown) => this.settled('advanced', error),
+    );
+  }
+
   #side(mass: number | undefined, parts: FigureParts) {
     const { answers, key } = parts;
     const number = () => numberView({ truth: truthOf(answers), stale: answers.quick?.key !== key, mass });
     return html`<div class="side">
       ${this.ifVisible('number', () => html`<div part="number">${number()}</div>`)}
       ${this.ifVisible('estimators', () => this.#estimators(parts))}
-      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.isVisible('slopes') || this.state.panels.includes('boundary') ? rivalTable(parts) : nothing}`)}
+      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.isVisible('slopes') || this.state.panels.includes('boundary') ? this.#advanced?.rivalTable(parts) : nothing}`)}
     </div>`;
   }
 
   #panels(parts: FigureParts) {
     return html`<div class="panels">
-      ${this.ifVisible('curves', () => curvesPanel(parts))} ${this.ifVisible('convergence', () => convergencePanel(parts))}
-      ${this.ifVisible('correlation', () => correlationPanel(parts))} ${this.ifVisible('counting', () => countingPanel(parts))}
-      ${this.ifVisible('smoothing', () => smoothingPanel(parts))}
+      ${this.ifVisible('curves', () => curvesPanel(parts))}
+      ${this.ifVisible('convergence', () => this.#advanced?.convergencePanel(parts))}
+      ${this.ifVisible('correlation', () => this.#advanced?.correlationPanel(parts))}
+      ${this.ifVisible('counting', () => this.#advanced?.countingPanel(parts))}
+      ${this.ifVisible('smoothing', () => this.#advanced?.smoothingPanel(parts))}
       ${this.ifVisible('presets', () => presetsPanel({ ...parts, show: this.#show }))}
       ${this.ifVisible('shape', () => shapePanel(this.store))} ${this.ifVisible('training', () => trainingPanel(this.store))}
     </div>`;
@@ -262,6 +268,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
 
   protected override render() {
     if (!this.begun) return nothing;
+    this.#loadAdvanced();
     const { parts } = this;
     const { scene, picture } = this.#picture();
     const first = ['picture', 'sigma', 'number', 'estimators', 'boundary', 'training'].some((name) => this.isVisible(name));

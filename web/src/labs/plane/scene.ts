@@ -17,7 +17,6 @@ import { view } from './models.js';
 import { spreadOf } from './noise.js';
 import { presets } from './presets.js';
 import type { PlaneSession, PlaneValues } from './session.js';
-import { certifiedRadius } from './smoothing.js';
 import type { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
@@ -95,7 +94,8 @@ function arrowIn({ listed }: Answers<PlaneValues>, key: string): Scene['arrow'] 
 
 /** The radius within which the vote of noisy copies certainly stays the same. */
 function certifiedIn({ votes }: Answers<PlaneValues>, key: string): number | undefined {
-  return votes?.key === key ? certifiedRadius(votes.value) : undefined;
+  const radius = votes?.key === key ? votes.value.radius : null;
+  return radius !== null && radius > 0 ? radius : undefined;
 }
 
 export function sceneOf({ state, session, trainer, ui, palette, tint }: SceneParts): Scene | undefined {

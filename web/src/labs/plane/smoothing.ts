@@ -12,9 +12,6 @@ const rowHeight = 26;
 const left = 26;
 const right = 70;
 
-/** The radius to draw; undefined if there is none. */
-export const certifiedRadius = ({ radius }: Votes): number | undefined => (radius !== null && radius > 0 ? radius : undefined);
-
 function bars({ rows, winner }: Votes) {
   const long = (p: number | null) => (width - left - right) * (p ?? 0);
   const height = rows.length * rowHeight;
