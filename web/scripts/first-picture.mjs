@@ -8,7 +8,7 @@ import './link.mjs';
 const { createProbust } = await import('probust');
 
 // As in src/state/state.ts, src/labs/plane/models.ts and src/style/theme.ts.
-const [x, sigma, reach, size, grid] = [[-0.86, 0.06], 0.25, 1.6, 600, 40];
+const [x, sigma, reach, size, grid] = [[-0.86, 0.06], 0.25, 1.6, 600, 32];
 const colours = ['#0072b2', '#e69f00', '#009e73'];
 const pixel = ([a, b]) => [((a + reach) / (2 * reach)) * size, ((reach - b) / (2 * reach)) * size];
 
@@ -34,9 +34,9 @@ const regions = margins.map(
     `<path d="${path(contours().size([grid, grid]).contour(margin, 0))}" fill="${colours[of]}" fill-opacity="0.2" stroke="#808890" stroke-width="1.5"/>`,
 );
 const [row] = await model.estimate(x, { noise: `gaussian:${sigma}`, estimators: 'quadrature:256' });
-const [cx, cy] = pixel(x);
+const [cx, cy] = pixel(x).map(Math.round);
 const ring = (times) =>
-  `<circle cx="${cx}" cy="${cy}" r="${(times * sigma * size) / (2 * reach)}" fill="none" stroke="#808890" stroke-width="1.5"/>`;
+  `<circle cx="${cx}" cy="${cy}" r="${Math.round((times * sigma * size) / (2 * reach))}" fill="none" stroke="#808890" stroke-width="1.5"/>`;
 const point = `<circle cx="${cx}" cy="${cy}" r="8" fill="${colours[row.target]}" stroke="#808890" stroke-width="3"/>`;
 writeFileSync(
   new URL('../public/first.svg', import.meta.url),

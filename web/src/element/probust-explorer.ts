@@ -8,7 +8,7 @@ import { Store } from '../state/store.js';
 import { sharedStyles } from '../style/shared.js';
 import { themeStyles } from '../style/theme.js';
 import { attributesOf, stateOf } from './attributes.js';
-import { help, helpStyles } from './help.js';
+import { helpStyles } from './help.js';
 import { all } from './labs.js';
 import { messageOf } from './messages.js';
 import { PageAddress, urlOf } from './page-address.js';
@@ -16,7 +16,13 @@ import { PageAddress, urlOf } from './page-address.js';
 export class ProbustExplorer extends LitElement {
   static override properties = {
     ...attributesOf,
-    ...{ loaded: { state: true }, message: { state: true }, problem: { state: true }, refused: { state: true } },
+    ...{
+      loaded: { state: true },
+      message: { state: true },
+      problem: { state: true },
+      refused: { state: true },
+      card: { state: true },
+    },
   };
 
   static override styles = [
@@ -260,15 +266,24 @@ export class ProbustExplorer extends LitElement {
     </header>`;
   }
 
-  #help(): void {
-    this.renderRoot.querySelector('dialog')!.showModal();
+  /** The help card, once somebody has asked for it. */
+  declare card: unknown;
+
+  async #help(): Promise<void> {
+    try {
+      this.card ??= (await import('./help-card.js')).help;
+      await this.updateComplete;
+      this.renderRoot.querySelector('dialog')!.showModal();
+    } catch (error) {
+      this.problem = messageOf(error);
+    }
   }
 
   protected override render() {
     const { store, embed, secret } = this;
     const brief = this.brief || this.state.projector;
     return html`
-      ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : help}
+      ${this.embed ? nothing : this.#header()} ${this.embed ? nothing : this.card}
       <p role="status">${this.message}</p>
       ${this.refused || this.problem ? html`<p role="alert">${this.refused || this.problem}</p>` : nothing}
       <div
