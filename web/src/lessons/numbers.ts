@@ -12,7 +12,7 @@ async function using<Result>({ model: name }: Readonly<State>, compute: (model: 
   const lease = takeProbust('patient');
   try {
     const probust = await lease.probust;
-    const model = await probust.loadModel(pretrained[name]!.bytes);
+    const model = await probust.loadModel(await pretrained[name]!.read(new AbortController().signal));
     try {
       return await compute(model, probust);
     } finally {

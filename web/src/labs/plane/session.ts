@@ -82,7 +82,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
     this.#failed = false;
     this.loading.run(async (signal) => {
       try {
-        const bytes = pretrained[name]?.bytes ?? (await bytesOf(name, signal));
+        const bytes = await (pretrained[name]?.read(signal) ?? bytesOf(name, signal));
         if (!signal.aborted) await this.use(bytes);
       } catch (error) {
         this.#failed = !signal.aborted;
