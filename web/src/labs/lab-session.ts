@@ -2,7 +2,7 @@
 // A lab without its user interface: what the sessions of both labs share. They hold the network, send requests and keep answers.
 import type { EstimatorInfo, Model } from 'probust';
 import type { Engine } from '../engine/engine.js';
-import { isAborted, Newest, pause, Replacing } from '../engine/latest.js';
+import { Newest, pause, Replacing } from '../engine/latest.js';
 import { isVisible, type State } from '../state/state.js';
 
 /** An answer, and the key of its request. */
@@ -38,19 +38,6 @@ export class Network {
     this.quick.dispose();
     void this.#patient?.then((model) => model.dispose()).catch(() => undefined);
   }
-}
-
-/** The browser does not say why it cannot fetch something. */
-function unfetched(url: string, cause: unknown): never {
-  if (isAborted(cause)) throw cause;
-  const advice = 'Check the address and your connection. Its server must allow other sites to read it.';
-  throw new Error(`The model at ${url} cannot be fetched. ${advice}`, { cause });
-}
-
-export async function bytesOf(url: string, signal: AbortSignal): Promise<Uint8Array> {
-  const response = await fetch(url, { signal }).catch((error: unknown) => unfetched(url, error));
-  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
-  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** `Values` names the answers and their types. */

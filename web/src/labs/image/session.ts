@@ -2,7 +2,8 @@
 // The image lab's network and picture, its requests and their answers.
 import type { Curves } from '../../panels/curves.js';
 import { listedOf, type State } from '../../state/state.js';
-import { bytesOf, LabSession, Network, type SessionCallbacks } from '../lab-session.js';
+import { bytesOf } from '../files.js';
+import { LabSession, Network, type SessionCallbacks } from '../lab-session.js';
 import {
   askCurves,
   askedOf,

@@ -6,7 +6,8 @@ import type { Convergence } from '../../panels/convergence.js';
 import type { Counted } from '../../panels/counting.js';
 import type { Curves } from '../../panels/curves.js';
 import { listedOf, type State } from '../../state/state.js';
-import { bytesOf, LabSession, Network, type Answers } from '../lab-session.js';
+import { bytesOf } from '../files.js';
+import { LabSession, Network, type Answers } from '../lab-session.js';
 import {
   askConvergence,
   askCounted,

@@ -12,6 +12,7 @@ import irisNetwork from '../../../models/iris-network.onnx?inline';
 import irisRegression from '../../../models/iris-regression.onnx?inline';
 import irisText from '../../../models/iris.csv?raw';
 import about from '../../../models/tables.json';
+import { inlinedBytes } from '../files.js';
 import type { State, TableModel, TableName } from '../../state/state.js';
 
 export interface NumberColumn {
@@ -67,9 +68,6 @@ export interface Table {
   models: Record<TableModel | 'change', Uint8Array>;
 }
 
-/** The bytes of a data URL, which strict policies do not let a page fetch. */
-const bytesOf = (url: string): Uint8Array => Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (each) => each.charCodeAt(0));
-
 type Plain = Omit<Table, 'columns' | 'rows' | 'models'> & { columns: (CategoryColumn | Omit<NumberColumn, 'low' | 'high'>)[] };
 
 function rowsOf({ columns, classes }: Plain, text: string): TableRow[] {
@@ -101,7 +99,10 @@ function tableOf(plain: Plain, text: string, models: Record<keyof Table['models'
     ),
   );
   const { forest, network, regression, change } = models;
-  const bytes = { forest: bytesOf(forest), network: bytesOf(network), regression: bytesOf(regression), change: bytesOf(change) };
+  const bytes = {
+    ...{ forest: inlinedBytes(forest), network: inlinedBytes(network) },
+    ...{ regression: inlinedBytes(regression), change: inlinedBytes(change) },
+  };
   return { ...plain, columns, rows, models: bytes };
 }
 

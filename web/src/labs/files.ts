@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Bytes behind URLs, inlined ones included.
+import { isAborted } from '../engine/latest.js';
+
+/** The browser does not say why it cannot fetch something. */
+function unfetched(url: string, cause: unknown): never {
+  if (isAborted(cause)) throw cause;
+  const advice = 'Check the address and your connection. Its server must allow other sites to read it.';
+  throw new Error(`The model at ${url} cannot be fetched. ${advice}`, { cause });
+}
+
+/** The bytes of a data URL. Bundlers make such URLs of small files, and strict policies do not let a page fetch them. */
+export const inlinedBytes = (url: string): Uint8Array =>
+  Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (each) => each.charCodeAt(0));
+
+export async function bytesOf(url: string, signal: AbortSignal): Promise<Uint8Array> {
+  if (/^data:[^,]*;base64,/.test(url)) return inlinedBytes(url);
+  const response = await fetch(url, { signal }).catch((error: unknown) => unfetched(url, error));
+  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
+  return new Uint8Array(await response.arrayBuffer());
+}
