@@ -6,6 +6,7 @@ import { createProbust, type Probust, type Row } from 'probust';
 import { writeRows } from 'probust/data';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
+import { encoded, inputsOf, tables } from '../src/labs/table/tables.js';
 import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
 
 let browser: Browser;
@@ -103,6 +104,30 @@ it('says which classes take over', async () => {
   await expect.poll(() => marks.count(), { timeout: 20_000 }).toBe(Math.min(24, await selected()));
 });
 
+it('has the numbers of the package for Iris, and names its classes', async () => {
+  const { iris } = tables;
+  const model = await probust.loadModel(readFileSync(join(root, 'web/models/iris-network.onnx')));
+  const x = Float32Array.from(iris.rows.flatMap(({ values }) => encoded(iris, inputsOf(iris, 'network'), values)));
+  const wanted = await model.estimate(x, { noise: 'gaussian:0.3', estimators: 'auto', seed: 0 });
+  await open('dataSource=iris&brush=0,1,0,1&guessed=1', 150);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSONL' }).click()]);
+  const written = readFileSync((await download.path())!, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Row); // prettier-ignore
+  expect(written.length).toBe(150);
+  written.forEach(({ p }, i) => expect(p).toBeCloseTo(wanted[i]!.p!, 6));
+  const least = wanted.reduce((a, b) => (a.p! < b.p! ? a : b));
+  const first = page.locator('.thumbnails li').first();
+  expect(await first.innerText()).toContain(iris.rows[least.index]!.values.join(' · '));
+  expect(await first.innerText()).toContain(iris.classes[least.predicted]!);
+  expect(await page.getByText('You said versicolor.').count()).toBe(1);
+  await expect.poll(() => page.locator('probust-bias tbody').innerText()).toMatch(/virginica/);
+  await page.getByRole('button', { name: 'which classes take over?' }).click();
+  await expect
+    .poll(() => page.locator('.thumbnails li', { hasText: /→ (setosa|versicolor|virginica)/ }).count())
+    .toBeGreaterThan(3);
+  await page.getByRole('button', { name: 'generated digits' }).click();
+  await page.locator('.lab[data-points="150"]').waitFor({ state: 'detached', timeout: 60_000 });
+});
+
 it('opens a run, and says what is wrong with other files', async () => {
   await open();
   const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
@@ -133,7 +158,7 @@ it('takes points and networks of files, and compares a second network', async ()
 
   // Eight digits of 16 x 16 pixels for the other network.
   const line = (i: number) => [...Array.from({ length: 256 }, (_, k) => ((i * k) % 9) / 9), i % 3].join(',');
-  await page.getByRole('button', { name: 'digits again' }).click();
+  await page.getByRole('button', { name: 'close the files' }).click();
   await page.getByText('Dashed: second.onnx.').waitFor({ state: 'detached', timeout: 20_000 });
   await page.locator('input[data-role=first]').setInputFiles({ ...network, name: 'mine.onnx' });
   await page.locator('[role=alert]').waitFor();

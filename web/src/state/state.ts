@@ -7,6 +7,7 @@ export const themes = ['auto', 'light', 'dark'] as const;
 const dataSets = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'own'] as const;
 export const activations = ['relu', 'tanh', 'gelu'] as const;
 export const layouts = ['auto', 'nchw', 'nhwc', 'whcn'] as const;
+export const dataSources = ['digits', 'iris'] as const;
 export const tableNames = ['iris', 'days'] as const;
 export const tableModels = ['forest', 'network', 'regression'] as const;
 /** Distributions of the noise in the 2-D lab. */
@@ -19,6 +20,7 @@ export type DataSet = (typeof dataSets)[number];
 export type NoiseKind = (typeof noiseKinds)[number];
 export type Layer = (typeof layers)[number];
 export type Layout = (typeof layouts)[number];
+export type DataSource = (typeof dataSources)[number];
 export type TableName = (typeof tableNames)[number];
 export type TableModel = (typeof tableModels)[number];
 export type Activation = (typeof activations)[number];
@@ -92,7 +94,9 @@ export interface State {
   imageClip: boolean;
   /** Estimators listed next to the count. */
   imageEstimators: string[];
-  /** The number of points of the data-set lab. */
+  /** What the data-set lab shows, unless a file is open. */
+  dataSource: DataSource;
+  /** The number of its points, where they are generated. */
   dataCount: number;
   dataSigma: number;
   /** The seed of its points and of their noise. */
@@ -158,6 +162,7 @@ export const initial: Readonly<State> = {
   imageCopies: 1000,
   imageClip: false,
   imageEstimators: ['regression:50', 'probit:50', 'mmse:20', 'adf', 'taylor', 'taylor_mvs', 'softmax:1'],
+  dataSource: 'digits',
   dataCount: 500,
   dataSigma: 0.3,
   dataSeed: 0,
@@ -212,6 +217,7 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   imageCopies: number({ digits: 0, low: 2, high: 100_000 }),
   imageClip: bool,
   imageEstimators: list,
+  dataSource: choice(dataSources),
   dataCount: number({ digits: 0, low: 50, high: 5000 }),
   dataSigma: number({ digits: 3, low: 0.01, high: 4 }),
   dataSeed: number({ digits: 0, low: 0, high: 9999 }),

@@ -7,21 +7,29 @@ import { paletteOf } from '../../draw/palette.js';
 import { panelStyles } from '../../panels/panel.js';
 import { saveText } from '../../panels/save.js';
 import { percentOf } from '../../panels/words.js';
-import type { State } from '../../state/state.js';
+import { dataSources, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
 import { sharedStyles } from '../../style/shared.js';
-import { pixelUnit, sigmaSlider } from '../controls.js';
+import { sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
 import { distributionFigure, distributionKeys } from './distribution.js';
 import { DatasetSession, type Data, type Item } from './session.js';
+import { sources } from './sources.js';
 import { datasetStyles } from './styles.js';
 import './thumbnail.js';
 
 const fragile: Brush = [0, 0.6, 0.9, 1];
 const everything: Brush = [0, 1, 0, 1];
 const mostShown = 24;
+/** Numbers of a point that are listed. */
+const mostNumbers = 6;
 const restMilliseconds = 300;
+
+function numbersOf(point: Float32Array): string {
+  const shown = Array.from(point.subarray(0, mostNumbers), (value) => String(Number(value.toPrecision(3))));
+  return [...shown, ...(point.length > mostNumbers ? ['…'] : [])].join(' · ');
+}
 
 class DatasetLab extends LitElement {
   static override properties = {
@@ -72,7 +80,9 @@ class DatasetLab extends LitElement {
   }
 
   #changed(state: Readonly<State>, before: Readonly<State>): void {
-    if (['dataCount', 'dataSigma', 'dataSeed'].some((key) => state[key as keyof State] !== before[key as keyof State])) {
+    if (
+      ['dataSource', 'dataCount', 'dataSigma', 'dataSeed'].some((key) => state[key as keyof State] !== before[key as keyof State])
+    ) {
       this.takeovers = new Map();
       clearTimeout(this.#resting);
       this.#resting = window.setTimeout(() => this.#session?.ask(this.store.state), restMilliseconds);
@@ -125,23 +135,41 @@ class DatasetLab extends LitElement {
   }
 
   #controls() {
-    const { dataCount, dataSigma, dataSeed } = this.store.state;
+    const { dataSource, dataCount, dataSigma, dataSeed } = this.store.state;
+    const { unit, generated } = sources[dataSource];
     const counts = [200, 500, 1000, 2000];
     return html`<div class="bar">
-        <span class="small muted">generated digits</span>
-        ${counts.map(
-          (count) =>
-            html`<button class="chip" aria-pressed=${dataCount === count} @click=${() => this.store.set({ dataCount: count })}>
-              ${count}
+        ${dataSources.map(
+          (each) =>
+            html`<button
+              class="chip"
+              aria-pressed=${dataSource === each}
+              @click=${() => this.store.set({ dataSource: each, guessed: -1 })}
+            >
+              ${sources[each].title}
             </button>`,
         )}
-        <button class="chip" @click=${() => this.store.set({ dataSeed: (dataSeed + 1) % 10_000 })}>other digits</button>
+        ${
+          generated
+            ? html`${counts.map(
+                  (count) =>
+                    html`<button
+                      class="chip"
+                      aria-pressed=${dataCount === count}
+                      @click=${() => this.store.set({ dataCount: count })}
+                    >
+                      ${count}
+                    </button>`,
+                )}
+                <button class="chip" @click=${() => this.store.set({ dataSeed: (dataSeed + 1) % 10_000 })}>other digits</button>`
+            : nothing
+        }
         ${this.#opener('open points, a run or a network …', '.jsonl,.csv,.npy,.gz,.onnx', 'first')}
         ${this.#opener('compare with a network …', '.onnx', 'second')}
-        ${this.#session!.own ? html`<button class="chip" @click=${() => this.#session!.reset(this.store.state)}>digits again</button>` : nothing}
+        ${this.#session!.own ? html`<button class="chip" @click=${() => this.#session!.reset(this.store.state)}>close the files</button>` : nothing}
       </div>
       <div class="sigma">
-        ${sigmaSlider({ unit: pixelUnit, low: 0.05, high: 1, value: dataSigma, set: (value) => this.store.set({ dataSigma: value }) })}
+        ${sigmaSlider({ unit, low: 0.05, high: 1, value: dataSigma, set: (value) => this.store.set({ dataSigma: value }) })}
       </div>`;
   }
 
@@ -152,14 +180,14 @@ class DatasetLab extends LitElement {
     /></label>`;
   }
 
-  #distribution({ rows, compared }: Data) {
+  #distribution({ rows, compared, classNames }: Data) {
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
       <p>
         How many points of a class have at most this p.
         ${compared ? `Dashed: ${compared.name}.` : 'A second network, opened above, is added as dashed lines.'}
       </p>
-      ${distributionFigure(rows, compared?.rows)} ${distributionKeys(rows)}
+      ${distributionFigure(rows, compared?.rows)} ${distributionKeys(rows, classNames)}
     </section>`;
   }
 
@@ -173,27 +201,32 @@ class DatasetLab extends LitElement {
     </p>`;
   }
 
-  #thumbnail({ row }: Item) {
-    const { x, pointShape } = this.#session!.data!;
+  #name(of: number): string {
+    return this.#session!.data?.classNames?.[of] ?? String(of);
+  }
+
+  /** An image, or the point's numbers. */
+  #point(index: number) {
+    const { points } = this.#session!.data!;
+    if (!points) return nothing;
+    const { x, pointShape, words } = points;
     const size = pointShape.reduce((all, each) => all * each, 1);
+    const point = x.subarray(index * size, (index + 1) * size);
+    return pointShape.length > 1
+      ? html`<probust-thumbnail .x=${point} .shape=${pointShape}></probust-thumbnail>`
+      : html`<span class="small">${words?.[index] ?? numbersOf(point)}</span>`;
+  }
+
+  #thumbnail({ row }: Item) {
     const wrong = row.label !== null && row.label !== row.predicted;
     const rival = this.takeovers.get(row.index);
     return html`<li>
-      ${
-        x
-          ? guard(
-              [x, row.index],
-              () =>
-                html`<probust-thumbnail
-                  .x=${x.subarray(row.index * size, (row.index + 1) * size)}
-                  .shape=${pointShape}
-                ></probust-thumbnail>`,
-            )
-          : nothing
-      }
+      ${guard([this.#session!.data, row.index], () => this.#point(row.index))}
       <b>${percentOf(row)}</b>
-      <span class="small ${wrong ? 'wrong' : 'muted'}">${row.predicted}${wrong ? `, should be ${row.label}` : ''}</span>
-      ${rival === undefined ? nothing : html`<span class="small muted">${rival === null ? 'none takes over' : `→ ${rival}`}</span>`}
+      <span class="small ${wrong ? 'wrong' : 'muted'}"
+        >${this.#name(row.predicted)}${wrong ? `, should be ${this.#name(row.label!)}` : ''}</span
+      >
+      ${rival === undefined ? nothing : html`<span class="small muted">${rival === null ? 'none takes over' : `→ ${this.#name(rival)}`}</span>`}
     </li>`;
   }
 
@@ -208,7 +241,7 @@ class DatasetLab extends LitElement {
         <button class="chip" @click=${() => this.store.set({ brush: [...everything] })}>everything</button>
         <button class="chip" ?disabled=${selected.length === 0} @click=${() => this.#export('csv')}>CSV</button>
         <button class="chip" ?disabled=${selected.length === 0} @click=${() => this.#export('jsonl')}>JSONL</button>
-        ${this.#session!.data?.x ? html`<button class="chip" ?disabled=${shown.length === 0} @click=${() => this.#look(shown)}>which classes take over?</button>` : nothing}
+        ${this.#session!.data?.points ? html`<button class="chip" ?disabled=${shown.length === 0} @click=${() => this.#look(shown)}>which classes take over?</button>` : nothing}
       </div>
       <ol class="thumbnails">
         ${shown.map((item) => this.#thumbnail(item))}
@@ -216,7 +249,7 @@ class DatasetLab extends LitElement {
       ${selected.length > shown.length ? html`<p class="small muted">The ${shown.length} with the smallest p.</p>` : nothing}`;
   }
 
-  #question(rows: Row[]) {
+  #question({ rows, classNames }: Data) {
     const classes = [...new Set(rows.map(({ label, predicted }) => label ?? predicted))].sort((a, b) => a - b);
     const { guessed } = this.store.state;
     return html`<section class="panel">
@@ -225,10 +258,10 @@ class DatasetLab extends LitElement {
         guessed < 0
           ? html`<p>Say what you expect. The answer comes after that.</p>
               <div class="bar" role="group" aria-label="Which class is most fragile?">
-                ${classes.map((of) => html`<button @click=${() => this.store.set({ guessed: of })}>${of}</button>`)}
+                ${classes.map((of) => html`<button @click=${() => this.store.set({ guessed: of })}>${this.#name(of)}</button>`)}
               </div>`
-          : html`<p>You said ${guessed}.</p>
-              <probust-bias .rows=${rows}></probust-bias>
+          : html`<p>You said ${this.#name(guessed)}.</p>
+              <probust-bias .rows=${rows} .classNames=${classNames}></probust-bias>
               <button class="quiet" @click=${() => this.store.set({ guessed: -1 })}>Ask again</button>`
       }
     </section>`;
@@ -242,18 +275,14 @@ class DatasetLab extends LitElement {
       [data, guessed],
       () =>
         html`<div class="panels">
-          ${this.#question(data.rows)} ${guessed < 0 ? nothing : this.#distribution(data)}
+          ${this.#question(data)} ${guessed < 0 ? nothing : this.#distribution(data)}
           <section class="panel">
             <h2>Galleries</h2>
-            <probust-gallery
-              count="6"
-              .rows=${data.rows}
-              .points=${data.x ? { x: data.x, pointShape: data.pointShape } : undefined}
-            ></probust-gallery>
+            <probust-gallery count="6" .rows=${data.rows} .points=${data.points} .classNames=${data.classNames}></probust-gallery>
           </section>
           <section class="panel">
             <h2>On average</h2>
-            <probust-number .rows=${data.rows}></probust-number>
+            <probust-number .rows=${data.rows} .classNames=${data.classNames}></probust-number>
             <p class="source">
               p by class: section 4.4 of
               <cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>. A run

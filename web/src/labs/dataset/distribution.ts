@@ -41,7 +41,7 @@ export function distributionFigure(rows: readonly Row[], compared: readonly Row[
   return chart(share(x, 'p'), share(y, 'share of the class'), 'p by class', content);
 }
 
-export const distributionKeys = (rows: readonly Row[]) =>
+export const distributionKeys = (rows: readonly Row[], names: readonly string[] = []) =>
   html`<p class="keys">
-    ${[...byClass(rows).keys()].map((of) => html`<span class="key"><i class="line" .style="background: ${classColour(of)}; opacity: ${strength(of)}"></i> ${of}</span>`)}
+    ${[...byClass(rows).keys()].map((of) => html`<span class="key"><i class="line" .style="background: ${classColour(of)}; opacity: ${strength(of)}"></i> ${names[of] ?? of}</span>`)}
   </p>`;

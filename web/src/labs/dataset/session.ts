@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The data-set lab's points and rows: generated digits, estimated by the package in all free workers, or rows of a file.
-import type { Labels, Model, Probust, Row } from 'probust';
+// The data-set lab's rows: points, estimated by the package in all free workers, or rows of a file.
+import type { Model, Probust, Row } from 'probust';
 import { takeProbust, type Lease } from 'probust/page';
-import digitsUrl from '../../../models/digits.onnx?url';
 import { isAborted } from '../../engine/latest.js';
-import type { State } from '../../state/state.js';
-import { bytesOf } from '../lab-session.js';
+import { sources, type Asked, type Points } from './sources.js';
 
 /** A point of the scatter plot. */
 export interface Item {
@@ -18,21 +16,14 @@ export interface Data {
   items: Item[];
   /** The rows of p, for summaries. */
   rows: Row[];
-  /** Pixels of all points, one after another, and the shape of one; undefined for rows of a file. */
-  x: Float32Array | undefined;
-  pointShape: number[];
+  /** The points; undefined for rows of a file. */
+  points: Points | undefined;
+  /** Names of the classes, if they have any. */
+  classNames: string[] | undefined;
   /** How p was estimated, and of what. */
   about: string;
   /** Rows of the network that is compared, of the same points. */
   compared: { name: string; rows: Row[] } | undefined;
-}
-
-/** Points of a file. */
-interface OwnPoints {
-  name: string;
-  x: Float32Array;
-  labels: Labels | undefined;
-  pointShape: number[];
 }
 
 export interface Progress {
@@ -46,13 +37,9 @@ export interface DatasetCallbacks {
   settled(error: unknown): void;
 }
 
-/** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
-const digitSeed = 500;
 const mostWorkers = 8;
 /** Copies of each selected point, to see which classes take over. */
 const takeoverCopies = 'mc:200';
-
-type Asked = Readonly<Pick<State, 'dataCount' | 'dataSigma' | 'dataSeed'>>;
 
 export const noiseOf = ({ dataSigma }: Asked): string => `gaussian:${dataSigma}`;
 
@@ -69,10 +56,11 @@ export class DatasetSession {
   data: Data | undefined;
   progress: Progress | undefined;
   #lease: Lease | undefined;
-  #model: Promise<Model> | undefined;
+  /** The networks of sources that were used, and one of a file. */
+  readonly #models = new Map<string, Promise<Model>>();
   #second: { name: string; model: Model } | undefined;
-  /** Points of a file; undefined for generated digits. */
-  #points: OwnPoints | undefined;
+  /** Points of a file, in place of the source's. */
+  #points: Points | undefined;
   #controller = new AbortController();
   #key = '';
   /** Changes with the networks and points that the state does not name. */
@@ -82,7 +70,7 @@ export class DatasetSession {
 
   /** Generates and estimates, unless that is what is there already. */
   ask(asked: Asked): void {
-    const key = [asked.dataCount, asked.dataSigma, asked.dataSeed, this.#version].join(' ');
+    const key = [asked.dataSource, asked.dataCount, asked.dataSigma, asked.dataSeed, this.#version].join(' ');
     if (key === this.#key) return;
     this.#key = key;
     this.#begin((signal) => this.#estimate(asked, signal));
@@ -99,8 +87,8 @@ export class DatasetSession {
       this.data = {
         items,
         rows,
-        x: undefined,
-        pointShape: [],
+        points: undefined,
+        classNames: undefined,
         about: `${file.name}: ${estimator}, ${noise}`,
         compared: undefined,
       };
@@ -112,7 +100,7 @@ export class DatasetSession {
     this.#begin(async (signal) => {
       const { readData } = await import('probust/data');
       const { x, labels, pointShape } = await readData(file, { limit: asked.dataCount, signal });
-      const shape = pointShape.length > 1 ? pointShape : [...(await this.#loaded()).info.pointShape];
+      const shape = pointShape.length > 1 ? pointShape : [...(await this.#loaded(asked)).info.pointShape];
       this.#points = { name: file.name, x, labels, pointShape: shape };
       this.#version += 1;
       this.#key = '';
@@ -126,7 +114,7 @@ export class DatasetSession {
       const bytes = new Uint8Array(await file.arrayBuffer());
       const model = await (await this.#probust()).loadModel(bytes);
       if (signal.aborted) return model.dispose();
-      if (role === 'first') this.#model = Promise.resolve(model);
+      if (role === 'first') this.#models.set('own', Promise.resolve(model));
       else this.#second = { name: file.name, model };
       this.#version += 1;
       await this.#estimate(asked, signal).catch((error: unknown) => {
@@ -137,15 +125,16 @@ export class DatasetSession {
     });
   }
 
-  /** Shows generated digits and the built-in network again. */
+  /** Shows the source's points and network again. */
   reset(asked: Asked): void {
-    this.#points = this.#model = this.#second = undefined;
+    this.#points = this.#second = undefined;
+    this.#models.delete('own');
     this.#version += 1;
     this.ask(asked);
   }
 
   get own(): boolean {
-    return this.#version > 0 && (this.#points !== undefined || this.#second !== undefined || this.#model !== undefined);
+    return this.#points !== undefined || this.#second !== undefined || this.#models.has('own');
   }
 
   cancel(): void {
@@ -158,15 +147,17 @@ export class DatasetSession {
   dispose(): void {
     this.#controller.abort();
     this.#lease?.release();
-    this.#lease = this.#model = undefined;
+    this.#lease = undefined;
+    this.#models.clear();
   }
 
   /** For each row of the points: the class that most noisy copies get instead; null if none does. */
   async takeovers(rows: readonly Row[], asked: Asked): Promise<Map<number, number | null>> {
-    const { x, pointShape } = this.data!;
-    if (!x || rows.length === 0) return new Map();
+    const { points } = this.data!;
+    if (!points || rows.length === 0) return new Map();
+    const { x, pointShape } = points;
     const size = pointShape.reduce((all, each) => all * each, 1);
-    const model = await this.#loaded();
+    const model = await this.#loaded(asked);
     const found = new Map<number, number | null>();
     for (const row of rows) {
       const point = x.slice(row.index * size, (row.index + 1) * size);
@@ -183,23 +174,25 @@ export class DatasetSession {
     return (this.#lease ??= takeProbust('patient', mostWorkers)).probust;
   }
 
-  async #loaded(): Promise<Model> {
-    this.#model ??= (async () => {
-      const [probust, bytes] = await Promise.all([this.#probust(), bytesOf(digitsUrl, new AbortController().signal)]);
+  async #loaded({ dataSource }: Asked): Promise<Model> {
+    const own = this.#models.get('own');
+    if (own) return own;
+    const load = async () => {
+      const [probust, bytes] = await Promise.all([this.#probust(), sources[dataSource].network(new AbortController().signal)]);
       return probust.loadModel(bytes);
-    })();
-    return this.#model;
-  }
-
-  async #given(asked: Asked, signal: AbortSignal): Promise<OwnPoints> {
-    if (this.#points) return this.#points;
-    const probust = await this.#probust();
-    const made = await probust.data.digits({ count: asked.dataCount, seed: digitSeed + asked.dataSeed, signal });
-    return { name: 'generated digits', x: made.x, labels: Array.from(made.labels), pointShape: made.pointShape };
+    };
+    const model = this.#models.get(dataSource) ?? load();
+    this.#models.set(dataSource, model);
+    // The next request tries again.
+    model.catch(() => this.#models.delete(dataSource));
+    return model;
   }
 
   async #estimate(asked: Asked, signal: AbortSignal): Promise<void> {
-    const [model, { name, x, labels, pointShape }] = await Promise.all([this.#loaded(), this.#given(asked, signal)]);
+    const source = sources[asked.dataSource];
+    const given = async () => this.#points ?? source.points(asked, await this.#probust(), signal);
+    const [model, points] = await Promise.all([this.#loaded(asked), given()]);
+    const { name, x, labels } = points;
     const options = { noise: noiseOf(asked), ...(labels && { labels }), seed: asked.dataSeed, signal };
     const all = await model.estimate(x, {
       ...options,
@@ -214,7 +207,8 @@ export class DatasetSession {
     const compared = second && { name: second.name, rows: await second.model.estimate(x, options) };
     if (signal.aborted) return;
     const { items, rows } = itemsOf(all);
-    this.data = { items, rows, x, pointShape, about: `${rows.length} points, ${name}, auto, ${noiseOf(asked)}`, compared };
+    const classNames = this.#models.has('own') ? undefined : source.classNames;
+    this.data = { items, rows, points, classNames, about: `${rows.length} points, ${name}, auto, ${noiseOf(asked)}`, compared };
   }
 
   #begin(work: (signal: AbortSignal) => Promise<void>): void {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The points and networks that come with the data-set lab.
+import type { Labels, Probust } from 'probust';
+import digitsUrl from '../../../models/digits.onnx?url';
+import type { DataSource, State } from '../../state/state.js';
+import { pixelUnit } from '../controls.js';
+import { bytesOf } from '../files.js';
+
+/** Points to estimate. */
+export interface Points {
+  name: string;
+  x: Float32Array;
+  labels: Labels | undefined;
+  pointShape: number[];
+  /** Each point as a reader would write it; without them, its numbers are shown. */
+  words?: string[];
+}
+
+export type Asked = Readonly<Pick<State, 'dataSource' | 'dataCount' | 'dataSigma' | 'dataSeed'>>;
+
+interface Source {
+  title: string;
+  /** The unit of sigma. */
+  unit: string;
+  /** Names of the classes; without them, numbers. */
+  classNames: string[] | undefined;
+  /** Whether there are as many points as one asks for. */
+  generated: boolean;
+  points(asked: Asked, probust: Probust, signal: AbortSignal): Promise<Points>;
+  network(signal: AbortSignal): Promise<Uint8Array>;
+}
+
+/** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
+const digitSeed = 500;
+
+/** The table lab's module has the tables and their models, which the other sources do not need. */
+const tableLab = () => import('../table/tables.js');
+
+export const sources: Record<DataSource, Source> = {
+  digits: {
+    title: 'generated digits',
+    unit: pixelUnit,
+    classNames: undefined,
+    generated: true,
+    async points({ dataCount, dataSeed }, probust, signal) {
+      const made = await probust.data.digits({ count: dataCount, seed: digitSeed + dataSeed, signal });
+      return { name: 'generated digits', x: made.x, labels: Array.from(made.labels), pointShape: made.pointShape };
+    },
+    network: (signal) => bytesOf(digitsUrl, signal),
+  },
+  iris: {
+    title: 'Iris',
+    unit: 'standard deviations of each column',
+    classNames: ['setosa', 'versicolor', 'virginica'],
+    generated: false,
+    async points() {
+      const { encoded, inputsOf, tables } = await tableLab();
+      const { columns, rows } = tables.iris;
+      const inputs = inputsOf(tables.iris, 'network');
+      return {
+        name: 'Iris',
+        x: Float32Array.from(rows.flatMap(({ values }) => encoded(tables.iris, inputs, values))),
+        labels: rows.map(({ label }) => label),
+        pointShape: [columns.length],
+        words: rows.map(({ values }) => `${values.join(' · ')} cm`),
+      };
+    },
+    network: async () => (await tableLab()).tables.iris.models.network,
+  },
+};
