@@ -2,7 +2,6 @@
 // The data-set lab: many labelled points, p against softmax, and which classes are fragile.
 import { html, LitElement, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import type { Row } from 'probust';
 import { paletteOf } from '../../draw/palette.js';
 import { panelStyles } from '../../panels/panel.js';
 import { saveText } from '../../panels/save.js';
