@@ -125,7 +125,7 @@ it('has the numbers of the package for Iris, and names its classes', async () =>
     .poll(() => page.locator('.thumbnails li', { hasText: /→ (setosa|versicolor|virginica)/ }).count())
     .toBeGreaterThan(3);
   await page.getByRole('button', { name: 'generated digits' }).click();
-  await page.locator('.lab[data-points="150"]').waitFor({ state: 'detached', timeout: 60_000 });
+  await page.locator('probust-thumbnail').first().waitFor({ timeout: 60_000 });
 });
 
 it('opens a run, and says what is wrong with other files', async () => {
@@ -182,9 +182,25 @@ it.each([
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
 });
 
+/** Milliseconds between frames while estimation runs, from the first report of progress to the result. */
+const framesOfWork = () =>
+  page.evaluate(async () => {
+    const root = document.querySelector('probust-explorer')!.shadowRoot!;
+    const seen = (selector: string) => root.querySelector('probust-dataset-lab')?.shadowRoot?.querySelector(selector);
+    const times: number[] = [];
+    let last = 0;
+    while (!seen('.lab[data-points="1000"]')) {
+      const now = await new Promise(requestAnimationFrame);
+      if (seen('progress') && last > 0) times.push(now - last);
+      last = now;
+    }
+    return times.sort((a, b) => a - b);
+  });
+
 it('estimates 1,000 digits in the background, and brushes them at the rate of frames', async () => {
   const begun = Date.now();
-  await open('', 1000);
+  await page.goto(`${server.url}/index.html#lab=dataset&dataCount=1000`);
+  const working = await framesOfWork();
   const seconds = (Date.now() - begun) / 1000;
   const frames = await page.evaluate(async () => {
     const explorer = document.querySelector('probust-explorer') as unknown as { state: object };
@@ -198,7 +214,9 @@ it('estimates 1,000 digits in the background, and brushes them at the rate of fr
     }
     return times.sort((a, b) => a - b);
   });
-  console.log(`1,000 digits in ${seconds.toFixed(1)} s; frames while brushing: median ${frames[30]!.toFixed(1)} ms, longest ${frames.at(-1)!.toFixed(1)} ms`); // prettier-ignore
+  const said = (times: number[]) => `median ${times[times.length >> 1]!.toFixed(1)} ms, longest ${times.at(-1)!.toFixed(1)} ms`;
+  console.log(`1,000 digits in ${seconds.toFixed(1)} s; frames meanwhile: ${said(working)}; while brushing: ${said(frames)}`);
   expect(seconds).toBeLessThan(40);
+  expect(working[working.length >> 1]).toBeLessThan(50);
   expect(frames[30]).toBeLessThan(50);
 });
