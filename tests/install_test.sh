@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # install_test.sh CMAKE BUILD FOLDER MODULE...: installs BUILD into an empty folder under FOLDER, moves it, and runs the installed
-# program, which must find its modules (those of MODULE... that this build has). As a subproject, probust must install nothing.
+# program, which must find its modules (those of MODULE... that this build has). Builds programs in C and C++ with what is installed,
+# by find_package and pkg-config. As a subproject, probust must install nothing.
 set -euo pipefail
 cmake=$1 build=$2 folder=$3
 shift 3
@@ -25,11 +26,17 @@ mkdir -p "$folder"
 cd "$folder"
 "$cmake" --install "$build" --prefix "$PWD/here" >install.txt
 mv here there  # an installation can be moved
-printf '%s\n' bin/probust share/doc/probust/LICENSE "${@/#/lib/probust/}" | sort >expected.txt
-(cd there && find . -type f -printf '%P\n') | sort >installed.txt
+printf '%s\n' bin/probust share/doc/probust/LICENSE "${@/#/lib/probust/}" share/man/man1/probust.1 \
+  share/bash-completion/completions/probust share/fish/vendor_completions.d/probust.fish share/zsh/site-functions/_probust \
+  include/probust.h lib/libprobust-core.a lib/libprobust.so.X lib/pkgconfig/probust.pc \
+  lib/cmake/probust/probust-{config,config-version,targets,targets-release}.cmake | sort >expected.txt
+(cd there && find . -path ./include/probust -prune -o -type f -printf '%P\n') | sed 's/\.so\.[0-9.]*$/.so.X/' | sort >installed.txt
 diff expected.txt installed.txt || fail "these files are missing (<) or too many (>)"
 
 there/bin/probust version >version.txt
+if nm -D --defined-only there/lib/libprobust.so | awk '{ print $3 }' | grep -v '^probust_' >exported.txt; then
+  fail "the C library also exports $(head -n 3 exported.txt)"
+fi
 ln -s there/bin/probust linked
 digits=("$source/demos/digits/digits.onnx" "$source/demos/digits/points.npz" --sigma 0.2 --estimator mc:100 --limit 1 --quiet)
 ./linked estimate "${digits[@]}" --format csv >rows.csv
@@ -55,6 +62,20 @@ if [ -e there/lib/probust/probust_mpi.so ]; then
   # A process alone, as mpirun would start it.
   OMPI_COMM_WORLD_SIZE=1 ./linked estimate "${digits[@]}" >rows.csv 2>err.txt || fail "the MPI module cannot be used: $(cat err.txt)"
 fi
+
+# The same table from the program, from C, and p at one point from C++.
+table() { awk -F, 'NR > 1 { printf "%d %d %.4f\n", $1, $3, $8 }' "$1"; }
+digits=("$source/demos/digits/digits.onnx" "$source/demos/digits/points.npz")
+./linked estimate "${digits[@]}" --sigma 0.1,0.2,0.4 --estimator auto,taylor,mc:10000 --limit 20 --format csv --quiet >rows.csv
+"$cmake" -S "$source/tests/consumer" -B installed -DSOURCES=OFF -DPROBUST="$source" -DCMAKE_PREFIX_PATH="$PWD/there" >consumer.txt
+"$cmake" --build installed >>consumer.txt || fail "a project that finds the installed package cannot be built: $(tail -n 20 consumer.txt)"
+cc -std=c99 "$source/demos/c/digits.c" -o digits \
+  $(PKG_CONFIG_PATH="$PWD/there/lib/pkgconfig" pkg-config --cflags --libs probust) -Wl,-rpath,"$PWD/there/lib"
+for program in ./digits installed/consumer_in_c; do
+  "$program" "${digits[@]}" | awk 'NR > 1 { printf "%d %d %.4f\n", $1, $3, $6 }' | diff - <(table rows.csv) >/dev/null ||
+    fail "the table of $program is not the program's"
+done
+installed/consumer "${digits[0]}" 0.1 | grep -q '^mc:10000 *p = ' || fail "the C++ program prints no p"
 
 "$cmake" -S "$source/tests/consumer" -B consumer -DPROBUST="$source" >consumer.txt
 "$cmake" --install consumer --prefix "$PWD/nothing" >>consumer.txt

@@ -9,12 +9,14 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "cli/reproduce/experiment.h"
 #include "cli/results.h"
 #include "datasets/dataset.h"
 #include "probust/base/error.h"
+#include "probust/base/text.h"
 
 namespace probust::cli {
 namespace {
@@ -265,6 +267,17 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   version->add_flag("--json", arguments.json, "one JSON object");
 }
 
+// All commands and options: what man pages, completions and the documentation are made of.
+void describe_manual(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* command = app.add_subcommand("manual", "this manual in one piece, or completions for a shell");
+  command->add_option("--format", arguments.format, join(manual_formats(), ", ") + " (default: man)")
+      ->check(CLI::IsMember(manual_formats()));
+  command->callback([&app, &arguments, &chosen] {
+    std::fputs(manual(app, arguments.format).c_str(), stdout);
+    chosen = [](const Arguments&) { return 0; };
+  });
+}
+
 constexpr const char* kExitStatuses =
     "Exit status:\n"
     "  0    done\n"
@@ -320,6 +333,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", PROBUST_VERSION);
   app.require_subcommand(1);
   describe_commands(app, arguments, chosen);
+  describe_manual(app, arguments, chosen);
   arguments.command = typed(argc, argv);
   try {
     app.parse(argc, argv);

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/files_beside.h"
 #include "cli/json_text.h"
 #include "cli/load.h"
 #include "cli/options.h"
+#include "datasets/files_beside.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
 #include "probust/ops/print.h"
@@ -104,7 +104,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
 
 int run_inspect(const Arguments& arguments) {
   const std::vector<std::byte> bytes = read_file(arguments.model);
-  FilesBeside files(arguments.model);
+  datasets::FilesBeside files(arguments.model);
   ImportOptions options = import_options(arguments);
   options.external = std::ref(files);
   auto summary = summarize_onnx(bytes, options.external);

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "cli/devices.h"
-#include "cli/files_beside.h"
 #include "cli/messages.h"
+#include "datasets/files_beside.h"
 #include "probust/base/text.h"
 #include "probust/onnx/preprocess.h"
 
@@ -29,7 +29,7 @@ T named(Result<T> result, const std::string& file) {
 
 // The channels of images that a model takes: 1 or 3, or 0 if its input does not say.
 std::int64_t image_channels(const Arguments& arguments) {
-  FilesBeside files(arguments.model);
+  datasets::FilesBeside files(arguments.model);
   Shape shape = arguments.input_shape;
   if (shape.empty()) {
     const ModelSummary summary = named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
@@ -70,7 +70,7 @@ Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_
   ImportOptions options = import_options(arguments);
   options.data_shape = point_shape;
   options.two_classes_of_one = two_classes_of_one;
-  FilesBeside files(arguments.model);
+  datasets::FilesBeside files(arguments.model);
   options.external = std::ref(files);
   return named(import_onnx(read_file(arguments.model), options), arguments.model);
 }

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <set>
 
-#include "cli/files_beside.h"
 #include "cli/load.h"
 #include "cli/noise_files.h"
+#include "datasets/files_beside.h"
 #include "probust/base/text.h"
 
 namespace probust::cli {
@@ -62,7 +62,7 @@ std::string checksums(const std::vector<std::string>& paths) {
 std::vector<std::string> files_of_models(const Arguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& model : models_of(arguments)) {
-    FilesBeside weights(model);
+    datasets::FilesBeside weights(model);
     (void)summarize_onnx(read_file(model), std::ref(weights)).value();
     files.push_back(model);
     for (std::string& path : weights.paths()) files.push_back(std::move(path));

@@ -5,8 +5,9 @@
 
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
+#include "cli/program.h"
 
-int main(int argc, char** argv) {
+int probust_program(int argc, char** argv) {
 #ifdef M_MMAP_THRESHOLD
   // Otherwise, after one large block is freed, glibc keeps later freed blocks of that size: the copies of weights made at import.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);

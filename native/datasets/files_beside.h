@@ -10,7 +10,7 @@
 
 #include "datasets/bytes.h"
 
-namespace probust::cli {
+namespace probust::datasets {
 
 /// Files in a model's folder, memory-mapped on request and released with this object.
 class FilesBeside {
@@ -25,7 +25,7 @@ class FilesBeside {
 
  private:
   std::filesystem::path folder_;
-  std::map<std::string, datasets::Buffer> files_;
+  std::map<std::string, Buffer> files_;
 };
 
-}  // namespace probust::cli
+}  // namespace probust::datasets

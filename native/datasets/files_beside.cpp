@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/files_beside.h"
+#include "datasets/files_beside.h"
 
 #include <algorithm>
 
-namespace probust::cli {
+namespace probust::datasets {
 
 FilesBeside::FilesBeside(const std::string& model) : folder_(std::filesystem::path(model).parent_path()) {}
 
@@ -16,7 +16,7 @@ std::span<const std::byte> FilesBeside::operator()(const std::string& location) 
       throw Error{ErrorCode::unreadable, "'" + location + "'",
                   "is named by the model for its weights, but lies outside its folder", ""};
     const std::string hint = "the model keeps weights there; put it next to the model";
-    found = files_.emplace(location, datasets::map_regular_file((folder_ / path).string(), hint, hint)).first;
+    found = files_.emplace(location, map_regular_file((folder_ / path).string(), hint, hint)).first;
   }
   return std::as_bytes(found->second.bytes);
 }
@@ -27,4 +27,4 @@ std::vector<std::string> FilesBeside::paths() const {
   return paths;
 }
 
-}  // namespace probust::cli
+}  // namespace probust::datasets

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "c/probust.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "datasets/files_beside.h"
+#include "probust/estimators/request.h"
+#include "probust/model.h"
+
+struct probust_model {
+  probust::LoadedModel loaded;
+};
+
+struct probust_data {
+  probust::Dataset read;
+};
+
+struct probust_rows {
+  std::vector<probust::Row> rows;
+  std::vector<std::string> methods;  // a row's is made on request, but a C text must stay
+};
+
+namespace {
+
+using probust::Error;
+using probust::ErrorCode;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMillisecondsBetweenCalls = 50;
+
+// Error messages end up here. A fixed array, because memory may be what is missing.
+thread_local char last_error[2048] = "no call has failed";
+
+probust_status keep(const Error& error) {
+  const std::string line = error.message();
+  const std::size_t length = std::min(line.size(), sizeof last_error - 1);
+  std::memcpy(last_error, line.data(), length);
+  last_error[length] = '\0';
+  return error.code == ErrorCode::conflict ? PROBUST_INTERNAL : static_cast<probust_status>(error.code);
+}
+
+// No exception leaves the library.
+template <class Body>
+probust_status door(const char* function, Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return PROBUST_OK;
+  } catch (...) {
+    try {
+      return keep(probust::handled_error(function));
+    } catch (...) {
+      std::strcpy(last_error, "not enough memory");
+      return PROBUST_RESOURCES;
+    }
+  }
+}
+
+void require(bool condition, const char* argument, const char* mistake, const char* remedy) {
+  if (!condition) throw Error{ErrorCode::usage, argument, mistake, remedy};
+}
+
+void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
+
+// The caller's struct as this version knows it: members that the caller's version did not have are zero.
+template <class Options>
+Options options_of(const Options* given, const char* name) {
+  Options options{};
+  if (given == nullptr) return options;
+  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an impossible size", "set its size to sizeof");
+  std::memcpy(&options, given, std::min(given->size, sizeof options));
+  return options;
+}
+
+// Writes as much of `value` as the caller's version of the struct has.
+template <class Struct>
+void give(Struct value, Struct* to, const char* name) {
+  require_argument(to, name);
+  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an impossible size", "set its size to sizeof");
+  value.size = to->size;
+  std::memcpy(to, &value, std::min(to->size, sizeof value));
+}
+
+std::string text(const char* given, const char* otherwise = "") { return given == nullptr ? otherwise : given; }
+
+template <class T>
+std::vector<T> list(const T* values, std::size_t count, const char* name) {
+  if (count == 0) return {};
+  require_argument(values, name);
+  return {values, values + count};
+}
+
+std::vector<std::string> texts(const char* const* values, std::size_t count, const char* name) {
+  std::vector<std::string> result;
+  for (const char* value : list(values, count, name)) {
+    require_argument(value, name);
+    result.emplace_back(value);
+  }
+  return result;
+}
+
+probust::LoadOptions load_options(const probust_load_options* given) {
+  const probust_load_options from = options_of(given, "options");
+  probust::LoadOptions options;
+  options.preprocessing.mean = list(from.mean, from.mean_count, "mean");
+  options.preprocessing.std = list(from.std, from.std_count, "std");
+  options.preprocessing.layout = probust::parse_layout(text(from.layout, "auto"), probust::option("layout"));
+  options.point_shape = list(from.point_shape, from.point_rank, "point_shape");
+  options.input_shape = list(from.input_shape, from.input_rank, "input_shape");
+  options.output_name = text(from.output_name);
+  options.backend = text(from.backend, "cpu");
+  require(from.threads >= 0, "threads", "is negative", "give the number of threads, or 0 for one");
+  require(from.memory >= 0, "memory", "is negative", "give bytes, or 0 for 2 GiB");
+  if (from.threads > 0) options.execution.threads = from.threads;
+  if (from.memory > 0) options.execution.memory = from.memory;
+  return options;
+}
+
+// x [count, ...] of a model.
+probust::Tensor points(const probust_model& model, const float* x, std::int64_t count) {
+  require_argument(x, "x");
+  require(count > 0, "count", "is not positive", "give at least one point");
+  probust::Shape shape = model.loaded.point_shape();
+  shape.insert(shape.begin(), count);
+  probust::Tensor tensor(shape);
+  std::copy_n(x, tensor.data.size(), tensor.data.begin());
+  return tensor;
+}
+
+probust::EstimateRequest request(probust_model& model, const float* x, std::int64_t count, const probust_estimate_options& from) {
+  probust::EstimateRequest request;
+  request.x = points(model, x, count);
+  if (from.labels != nullptr) request.labels.assign(from.labels, from.labels + count);
+  request.target = text(from.target, "predicted");
+  require(from.top >= 0, "top", "is negative", "give how many classes the target may be among, or 0 for one");
+  request.event = probust::event_of(probust::split_groups(text(from.groups)), from.per_class != 0,
+                                    std::max<std::int64_t>(from.top, 1), model.loaded.classes(), {});
+  request.offset = from.first_index;
+  request.seed = from.seed;
+  require(from.noise_count > 0, "noises", "has none", "give at least one, such as \"gaussian:0.1\"");
+  for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
+    request.noises.push_back(probust::parse_noise(noise, {}));
+  request.estimators = probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {});
+  return request;
+}
+
+void run(probust::EstimateRun& job, const probust_estimate_options& options) {
+  if (options.progress == nullptr) return job.finish();
+  while (!job.step(kMillisecondsBetweenCalls)) {
+    if (options.progress(options.context, job.done(), job.planned()) != 0) throw probust::interruption();
+  }
+}
+
+probust_row row_of(const probust::Row& row, const std::string& method) {
+  const probust::Estimate& estimate = row.estimate;
+  probust_row result{};
+  result.index = row.index;
+  result.label = row.label.value_or(-1);
+  result.predicted = row.predicted;
+  result.target = row.target;
+  result.noise = row.noise.c_str();
+  result.sigma = row.sigma.value_or(kNone);
+  result.estimator = row.estimator.c_str();
+  result.p = estimate.p;
+  result.p_fail = estimate.p_fail;
+  result.std_error = estimate.std_error.value_or(kNone);
+  result.ci_low = estimate.ci_low.value_or(kNone);
+  result.ci_high = estimate.ci_high.value_or(kNone);
+  result.forwards = estimate.forwards;
+  result.backwards = estimate.backwards;
+  result.status = probust::word(estimate.status).data();  // of a literal
+  result.method = method.c_str();
+  result.note = estimate.note.c_str();
+  result.classes = estimate.classes.empty() ? nullptr : estimate.classes.data();
+  result.class_count = estimate.classes.size();
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* probust_version(void) { return PROBUST_VERSION; }
+
+const char* probust_error(void) { return last_error; }
+
+probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model) {
+  return door("probust_load_model", [&] {
+    require_argument(path, "path");
+    require_argument(model, "model");
+    const probust::datasets::Buffer file =
+        probust::datasets::map_regular_file(path, "give the path of a file that exists", "give an ONNX file");
+    probust::datasets::FilesBeside beside(path);
+    probust::LoadOptions wanted = load_options(options);
+    wanted.external_files = std::ref(beside);
+    *model = new probust_model{probust::load_model(std::as_bytes(file.bytes), wanted)};
+  });
+}
+
+probust_status probust_load_model_bytes(const void* bytes, size_t count, const probust_load_options* options,
+                                        probust_model** model) {
+  return door("probust_load_model_bytes", [&] {
+    require_argument(bytes, "bytes");
+    require_argument(model, "model");
+    const std::span all(static_cast<const std::byte*>(bytes), count);
+    *model = new probust_model{probust::load_model(all, load_options(options))};
+  });
+}
+
+void probust_free_model(probust_model* model) { delete model; }
+
+int64_t probust_classes(const probust_model* model) { return model == nullptr ? 0 : model->loaded.classes(); }
+
+size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t capacity) {
+  if (model == nullptr) return 0;
+  const probust::Shape& point = model->loaded.point_shape();
+  if (shape != nullptr) std::copy_n(point.begin(), std::min(point.size(), capacity), shape);
+  return point.size();
+}
+
+probust_status probust_logits(probust_model* model, const float* x, int64_t count, float* logits) {
+  return door("probust_logits", [&] {
+    require_argument(model, "model");
+    require_argument(logits, "logits");
+    const probust::Tensor all = model->loaded.logits(points(*model, x, count));
+    std::copy(all.data.begin(), all.data.end(), logits);
+  });
+}
+
+probust_status probust_estimate(probust_model* model, const float* x, int64_t count, const probust_estimate_options* options,
+                                probust_rows** rows) {
+  return door("probust_estimate", [&] {
+    require_argument(model, "model");
+    require_argument(rows, "rows");
+    const probust_estimate_options wanted = options_of(options, "options");
+    probust::EstimateRun job(model->loaded.executor(), request(*model, x, count, wanted));
+    run(job, wanted);
+    auto result = std::make_unique<probust_rows>();
+    result->rows = job.rows();
+    for (const probust::Row& row : result->rows) result->methods.push_back(row.method());
+    *rows = result.release();
+  });
+}
+
+size_t probust_row_count(const probust_rows* rows) { return rows == nullptr ? 0 : rows->rows.size(); }
+
+probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* row) {
+  return door("probust_get_row", [&] {
+    require_argument(rows, "rows");
+    require(i < rows->rows.size(), "i", "is beyond the last row", "give a number below probust_row_count");
+    give(row_of(rows->rows[i], rows->methods[i]), row, "row");
+  });
+}
+
+void probust_free_rows(probust_rows* rows) { delete rows; }
+
+probust_status probust_read_data(const char* path, const probust_data_options* options, probust_data** data) {
+  return door("probust_read_data", [&] {
+    require_argument(path, "path");
+    require_argument(data, "data");
+    const probust_data_options from = options_of(options, "options");
+    probust::DatasetOptions wanted;
+    wanted.offset = from.offset;
+    if (from.limit != 0) wanted.limit = from.limit;
+    if (from.scale != 0) wanted.scale = from.scale;
+    wanted.labels_path = text(from.labels_path);
+    *data = new probust_data{probust::read_dataset(path, wanted).value()};
+  });
+}
+
+probust_status probust_get_points(const probust_data* data, probust_points* points) {
+  return door("probust_get_points", [&] {
+    require_argument(data, "data");
+    const probust::Tensor& x = data->read.x;
+    probust_points result{};
+    result.x = x.data.data();
+    result.count = x.shape[0];
+    result.shape = x.shape.data() + 1;
+    result.rank = x.shape.size() - 1;
+    result.labels = data->read.labels.empty() ? nullptr : data->read.labels.data();
+    give(result, points, "points");
+  });
+}
+
+void probust_free_data(probust_data* data) { delete data; }
+
+}  // extern "C"

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probust in C: the probability that a classifier's answer survives noise, P[argmax f(x + eps) = argmax f(x)].
+ *
+ *   probust_model* model;
+ *   probust_rows* rows;
+ *   const char* noises[] = {"gaussian:0.1"};
+ *   probust_estimate_options options = {.size = sizeof options};
+ *   options.noises = noises;
+ *   options.noise_count = 1;
+ *   if (probust_load_model("model.onnx", NULL, &model) || probust_estimate(model, x, count, &options, &rows))
+ * puts(probust_error());
+ *
+ * Every function that can fail returns a status, and probust_error() says in one line what was wrong. Structs begin with their
+ * size, which the caller sets (sizeof): later versions add members at the end. Members that are zero, or NULL, mean the default.
+ * Texts are UTF-8. A model's calls must not overlap; different models may be used by different threads.
+ */
+#ifndef PROBUST_H
+#define PROBUST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PROBUST_API __attribute__((visibility("default")))
+#else
+#define PROBUST_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The numbers are the command line's exit statuses. */
+typedef enum probust_status {
+  PROBUST_OK = 0,
+  PROBUST_USAGE = 2,        /* an option or argument is wrong */
+  PROBUST_UNREADABLE = 3,   /* a model or data file is missing, truncated, of the wrong kind, width or content */
+  PROBUST_UNSUPPORTED = 4,  /* the model uses something that probust does not do */
+  PROBUST_RESOURCES = 5,    /* not enough memory, or no such device */
+  PROBUST_NUMERICAL = 6,    /* no number could be computed */
+  PROBUST_INTERNAL = 70,    /* an error in probust */
+  PROBUST_INTERRUPTED = 130 /* a progress callback asked for a stop */
+} probust_status;
+
+typedef struct probust_model probust_model; /* a classifier, ready to be asked */
+typedef struct probust_data probust_data;   /* points of a file */
+typedef struct probust_rows probust_rows;   /* estimates */
+
+/* The version of the library: "0.1.0". */
+PROBUST_API const char* probust_version(void);
+
+/* What was wrong with the last call of this thread that failed: "where: problem; hint", on one line. Never NULL. */
+PROBUST_API const char* probust_error(void);
+
+/* ---- Models ---- */
+
+typedef struct probust_load_options {
+  size_t size;        /* sizeof(probust_load_options) */
+  const double* mean; /* [mean_count] subtracted from the data first: one number, or one per channel */
+  size_t mean_count;
+  const double* std; /* [std_count] divided by after that */
+  size_t std_count;
+  const char* layout;         /* how the model takes images: "auto", "nchw", "nhwc" or "whcn" */
+  const int64_t* point_shape; /* [point_rank] of one point of the data, if it differs from the model's input */
+  size_t point_rank;
+  const int64_t* input_shape; /* [input_rank] of the model's input for one example, if it leaves extents open */
+  size_t input_rank;
+  const char* output_name; /* the output to take as logits; NULL: the first that is [1, C] */
+  const char* backend;     /* NULL: "cpu" */
+  int threads;             /* 0: one */
+  int64_t memory;          /* bytes for activations and gradients; 0: 2 GiB */
+} probust_load_options;
+
+/* Loads an ONNX model from a file, with the weights that it keeps in its folder. */
+PROBUST_API probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model);
+
+/* Loads an ONNX model from memory. The bytes are not needed afterwards. */
+PROBUST_API probust_status probust_load_model_bytes(const void* bytes, size_t count, const probust_load_options* options,
+                                                    probust_model** model);
+
+PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, as in all functions that free */
+
+PROBUST_API int64_t probust_classes(const probust_model* model);
+
+/* The number of dimensions of a point. Writes its shape to shape[0 .. capacity - 1], as far as there is room. */
+PROBUST_API size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t capacity);
+
+/* x is [count, ...], row-major; logits is [count, classes]. */
+PROBUST_API probust_status probust_logits(probust_model* model, const float* x, int64_t count, float* logits);
+
+/* ---- Estimates ---- */
+
+/* Called now and then by the thread that estimates, with the work done so far and the expected total, in passes through the
+ * network. Anything but 0 ends the call with PROBUST_INTERRUPTED. */
+typedef int (*probust_progress)(void* context, int64_t done, int64_t planned);
+
+typedef struct probust_estimate_options {
+  size_t size;               /* sizeof(probust_estimate_options) */
+  const char* const* noises; /* [noise_count] such as "gaussian:0.1"; required */
+  size_t noise_count;
+  const char* const* estimators; /* [estimator_count] such as "auto:100"; NULL: "auto" */
+  size_t estimator_count;
+  const int64_t* labels;     /* [count] of the points, or NULL */
+  const char* target;        /* the class that has to survive: "predicted" (the default), "label", or a number */
+  const char* groups;        /* "0,1/2,3": any class of the target's group will do */
+  int per_class;             /* also the probability of each class */
+  int64_t top;               /* the target need only be among so many; 0: 1 */
+  uint64_t seed;             /* of the noise */
+  int64_t first_index;       /* position of the first point in its data, which the noise depends on */
+  probust_progress progress; /* or NULL */
+  void* context;             /* for progress */
+} probust_estimate_options;
+
+/* One estimate. Texts and `classes` belong to the rows that it was taken from. Numbers that do not exist are NaN. */
+typedef struct probust_row {
+  size_t size;       /* sizeof(probust_row) */
+  int64_t index;     /* position of the point in its data */
+  int64_t label;     /* -1: none was given */
+  int64_t predicted; /* the class of the largest logit */
+  int64_t target;    /* the class that has to survive */
+  const char* noise; /* "gaussian" */
+  double sigma;
+  const char* estimator; /* the one that was asked */
+  double p;              /* probability that the target survives; NaN if it could not be computed: `note` says why */
+  double p_fail;         /* 1 - p, computed directly */
+  double std_error;      /* of p */
+  double ci_low;         /* 95% interval of p */
+  double ci_high;
+  int64_t forwards; /* passes used */
+  int64_t backwards;
+  const char* status;    /* "ok", or a word that docs/estimators.md explains */
+  const char* method;    /* the estimator that answered: what "auto" chose */
+  const char* note;      /* a sentence for people; may be empty */
+  const double* classes; /* [class_count] the probability of each class, with per_class; else NULL */
+  size_t class_count;
+} probust_row;
+
+/* Estimates at each of `count` points: one row for each point, noise and estimator, in that order. x is [count, ...], row-major,
+ * in the units of the data. */
+PROBUST_API probust_status probust_estimate(probust_model* model, const float* x, int64_t count,
+                                            const probust_estimate_options* options, probust_rows** rows);
+
+PROBUST_API size_t probust_row_count(const probust_rows* rows);
+
+/* Sets row->size first: probust_row row = {.size = sizeof row}. */
+PROBUST_API probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* row);
+
+PROBUST_API void probust_free_rows(probust_rows* rows);
+
+/* ---- Data ---- */
+
+typedef struct probust_data_options {
+  size_t size;             /* sizeof(probust_data_options) */
+  int64_t offset;          /* the first point to read */
+  int64_t limit;           /* how many; 0: all */
+  double scale;            /* stored values times this; 0: 1/255 for bytes, else 1 */
+  const char* labels_path; /* a file of labels, or NULL */
+} probust_data_options;
+
+/* Points of a file, valid as long as the data. */
+typedef struct probust_points {
+  size_t size;    /* sizeof(probust_points) */
+  const float* x; /* [count, ...] */
+  int64_t count;
+  const int64_t* shape; /* [rank] of one point */
+  size_t rank;
+  const int64_t* labels; /* [count], or NULL */
+} probust_points;
+
+/* Reads .npy, .npz, IDX, CIFAR .bin, CSV files and folders of images (docs/data.md). */
+PROBUST_API probust_status probust_read_data(const char* path, const probust_data_options* options, probust_data** data);
+
+/* Set points->size first. */
+PROBUST_API probust_status probust_get_points(const probust_data* data, probust_points* points);
+
+PROBUST_API void probust_free_data(probust_data* data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
