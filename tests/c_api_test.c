@@ -116,7 +116,7 @@ static void test_progress(probust_model* model, const probust_points* points) {
   options.estimator_count = options.noise_count = 1;
   options.context = &calls;
   options.progress = stop_at_once;
-  REFUSED(probust_estimate(model, points->x, points->count, &options, &rows), PROBUST_INTERRUPTED, "stopped");
+  REFUSED(probust_estimate(model, points->x, points->count, &options, &rows), PROBUST_INTERRUPTED, "interrupted");
   EXPECT(calls == 1 && rows == NULL);
   options.progress = count_calls;
   calls = 0;

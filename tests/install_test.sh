@@ -34,6 +34,12 @@ printf '%s\n' bin/probust share/doc/probust/LICENSE "${@/#/lib/probust/}" share/
 diff expected.txt installed.txt || fail "these files are missing (<) or too many (>)"
 
 there/bin/probust version >version.txt
+(
+  . there/share/bash-completion/completions/probust
+  COMP_WORDS=(probust estimate --sig) COMP_CWORD=2
+  _probust
+  [ "${COMPREPLY[*]}" = --sigma ] || fail "--sig is completed as '${COMPREPLY[*]}'"
+)
 if nm -D --defined-only there/lib/libprobust.so | awk '{ print $3 }' | grep -v '^probust_' >exported.txt; then
   fail "the C library also exports $(head -n 3 exported.txt)"
 fi

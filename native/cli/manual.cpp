@@ -26,8 +26,11 @@ struct CommandText {
 std::vector<Option> options_of(const CLI::App& command) {
   std::vector<Option> options;
   for (const CLI::Option* each : command.get_options()) {
-    Option option{
-        .names = {}, .positional = each->get_positional(), .value = each->get_type_size() > 0, .text = each->get_description()};
+    if (each == command.get_help_ptr()) continue;
+    Option option{.names = {},
+                  .positional = each->get_positional(),
+                  .value = !each->get_type_name().empty(),
+                  .text = each->get_description()};
     if (option.positional) {
       option.names = {each->get_name(true)};
     } else {
@@ -43,7 +46,8 @@ std::vector<Option> options_of(const CLI::App& command) {
 std::vector<CommandText> commands_of(const CLI::App& app) {
   std::vector<CommandText> commands;
   for (const CLI::App* each : app.get_subcommands({}))
-    commands.push_back({each->get_name(), each->get_description(), each->get_footer(), options_of(*each)});
+    commands.push_back({each->get_name(), each->get_description(),
+                        each->get_footer() == app.get_footer() ? "" : each->get_footer(), options_of(*each)});
   return commands;
 }
 
@@ -98,8 +102,8 @@ std::string markdown(const CLI::App& app) {
     page += fmt::format("## {}\n\n{}.\n\n```text\n{}\n```\n\n| option | meaning |\n|---|---|\n", command.name, cell(command.text),
                         synopsis(command));
     for (const Option& option : command.options)
-      page += fmt::format("| `{}{}` | {} |\n", join(option.names, "`, `"), option.value && !option.positional ? " VALUE" : "",
-                          cell(option.text));
+      page += fmt::format("| `{}{}` | {} |\n", fmt::join(option.names, "`, `"),
+                          option.value && !option.positional ? " VALUE" : "", cell(option.text));
     page += "\n" + block(command.footer);
   }
   return page + "## Exit statuses\n\n" + block(app.get_footer());
@@ -117,7 +121,7 @@ std::string bash(const CLI::App& app) {
   std::string names, cases;
   for (const CommandText& command : commands_of(app)) {
     names += (names.empty() ? "" : " ") + command.name;
-    cases += fmt::format("    {}) options='{}' ;;\n", command.name, join(flags_of(command), " "));
+    cases += fmt::format("    {}) options='{}' ;;\n", command.name, fmt::join(flags_of(command), " "));
   }
   return fmt::format(R"(# Completion of probust for bash.
 _probust() {{
