@@ -10,7 +10,7 @@ COPY . .
 ARG ARCH=x86-64-v3
 RUN cmake --preset release -DPROBUST_TESTS=OFF -DPROBUST_CUDA=OFF -DPROBUST_ARCH="$ARCH"
 RUN cmake --build --preset release --target probust_program
-RUN cmake --install build/release --prefix /opt/probust --strip
+RUN cmake --install build/release --prefix /opt/probust --strip --component program
 
 FROM debian:12-slim
 RUN apt-get update && \

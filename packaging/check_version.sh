@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# check_version.sh TAG: fails unless TAG is "v" and the project's version, which CMakeLists.txt alone states.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(sed -nE 's/^project\(probust VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
+[ "$1" = "v$version" ] || { echo "check_version.sh: the tag is $1, but CMakeLists.txt says $version" >&2; exit 1; }
