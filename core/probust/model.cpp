@@ -68,4 +68,22 @@ LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& opti
   return {std::move(model), std::move(executor)};
 }
 
+LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
+                                const ExecutorOptions& execution) {
+  constexpr std::int64_t kMostPoints = 256, kMostElements = std::int64_t{1} << 22;
+  const std::int64_t d = element_count(point_shape);
+  if (d < 1) throw Error{ErrorCode::usage, option("point_shape"), "has no elements", "give the shape of one point"};
+  if (classes < 2) throw Error{ErrorCode::usage, option("classes"), "are fewer than two", "give the number of logits"};
+  if (!functions.logits) throw Error{ErrorCode::usage, "logits", "is not a function", ""};
+  ExecutorOptions options = execution;
+  if (options.batch == 0) options.batch = std::clamp(kMostElements / d, std::int64_t{1}, kMostPoints);
+  Model model;
+  model.classes = classes;
+  model.input_shape = point_shape;
+  auto gradient = functions.vjp ? function_gradient_program(functions, point_shape, classes) : nullptr;
+  auto forward = function_program(std::move(functions), point_shape, classes);
+  return {std::move(model), make_forward_executor("the function", std::move(forward), std::move(point_shape), classes, options,
+                                                  std::move(gradient))};
+}
+
 }  // namespace probust

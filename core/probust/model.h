@@ -14,6 +14,7 @@
 #include "probust/estimators/estimate_run.h"
 #include "probust/estimators/row.h"
 #include "probust/exec/executor.h"
+#include "probust/exec/function_program.h"
 #include "probust/noise/noise.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
@@ -46,7 +47,7 @@ class LoadedModel {
   std::int64_t classes() const { return executor_->classes(); }
   /// The shape of one point of the data.
   const Shape& point_shape() const { return executor_->point_shape(); }
-  /// What import found: inputs, outputs, operators, notes.
+  /// What import found: inputs, outputs, operators, notes. Empty for functions.
   const Model& imported() const { return model_; }
 
   /// [N, C].
@@ -83,5 +84,10 @@ class LoadedModel {
 /// Imports an ONNX model and compiles it. Throws Error: unreadable (not a model, or damaged), unsupported (names the operator and
 /// node), usage (options that do not fit the model), resources (one example does not fit the memory).
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
+
+/// A classifier that is a function, of points of this shape. `execution.batch` is the most points per call of a function; by
+/// default up to 256, fewer if they are large. Throws Error{usage} for a shape without elements or fewer than two classes.
+LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
+                                const ExecutorOptions& execution = {});
 
 }  // namespace probust
