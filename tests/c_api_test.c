@@ -151,6 +151,55 @@ static void test_mistakes(probust_model* model, const probust_points* points, co
   probust_free_data(NULL);
 }
 
+/* Logits x, 1 - x of points [1]; the context counts points and says when to fail. */
+static int two_logits(void* context, const float* x, int64_t count, float* logits) {
+  int64_t i, *left = context;
+  for (i = 0; i < count; ++i) {
+    logits[2 * i] = x[i];
+    logits[2 * i + 1] = 1 - x[i];
+  }
+  *left -= count;
+  return *left < 0 ? 9 : 0;
+}
+
+static int two_gradients(void* context, const float* x, const float* cotangents, int64_t count, float* gradients) {
+  int64_t i;
+  (void)context;
+  (void)x;
+  for (i = 0; i < count; ++i) gradients[i] = cotangents[2 * i] - cotangents[2 * i + 1];
+  return 0;
+}
+
+static void test_functions(void) {
+  static const int64_t shape[] = {1};
+  int64_t left = 100000;
+  probust_functions functions = {.size = sizeof functions, .logits = two_logits, .context = &left, .classes = 2};
+  probust_model* model = NULL;
+  probust_rows* rows = NULL;
+  probust_row row = {.size = sizeof row};
+  probust_estimate_options options = plain();
+  const float x = 0.75F;
+  REFUSED(probust_model_from_function(&functions, &model), PROBUST_USAGE, "point_shape");
+  functions.point_shape = shape;
+  functions.point_rank = 1;
+  EXPECT(probust_model_from_function(&functions, &model) == PROBUST_OK);
+  REFUSED(probust_estimate(model, &x, 1, &options, &rows), PROBUST_UNSUPPORTED, "gradients");
+  left = 150;
+  options.estimator_count = 1;
+  REFUSED(probust_estimate(model, &x, 1, &options, &rows), PROBUST_INTERNAL, "logits: returned 9");
+  probust_free_model(model);
+
+  left = 100000;
+  functions.vjp = two_gradients;
+  EXPECT(probust_model_from_function(&functions, &model) == PROBUST_OK);
+  options.estimator_count = 2;
+  EXPECT(probust_estimate(model, &x, 1, &options, &rows) == PROBUST_OK);
+  EXPECT(probust_get_row(rows, 1, &row) == PROBUST_OK);
+  EXPECT(fabs(row.p - 0.89435) < 1e-4); /* Phi(0.25 / 0.2) */
+  probust_free_rows(rows);
+  probust_free_model(model);
+}
+
 static void test_logits(probust_model* model, const probust_points* points) {
   float logits[20];
   int64_t shape[4] = {0, 0, 0, 0};
@@ -192,6 +241,7 @@ int main(int argc, char** argv) {
   test_events(model, &points);
   test_sizes(model, &points);
   test_progress(model, &points);
+  test_functions();
   test_mistakes(model, &points, argv[2]);
   probust_free_data(data);
   probust_free_model(model);

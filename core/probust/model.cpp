@@ -72,7 +72,8 @@ LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape
                                 const ExecutorOptions& execution) {
   constexpr std::int64_t kMostPoints = 256, kMostElements = std::int64_t{1} << 22;
   const std::int64_t d = element_count(point_shape);
-  if (d < 1) throw Error{ErrorCode::usage, option("point_shape"), "has no elements", "give the shape of one point"};
+  if (point_shape.empty() || d < 1)
+    throw Error{ErrorCode::usage, option("point_shape"), "has no elements", "give the shape of one point"};
   if (classes < 2) throw Error{ErrorCode::usage, option("classes"), "are fewer than two", "give the number of logits"};
   if (!functions.logits) throw Error{ErrorCode::usage, "logits", "is not a function", ""};
   ExecutorOptions options = execution;

@@ -124,6 +124,27 @@ probust::LoadOptions load_options(const probust_load_options* given) {
   return options;
 }
 
+void require_success(int status, const char* function) {
+  if (status != 0)
+    throw Error{ErrorCode::internal, function, "returned " + std::to_string(status), "a function returns 0 if it succeeds"};
+}
+
+probust::ClassifierFunctions functions_of(const probust_functions& from) {
+  probust::ClassifierFunctions functions;
+  functions.logits = [from](const probust::Tensor& x) {
+    probust::Tensor logits({x.shape[0], from.classes});
+    require_success(from.logits(from.context, x.data.data(), x.shape[0], logits.data.data()), "logits");
+    return logits;
+  };
+  if (from.vjp == nullptr) return functions;
+  functions.vjp = [from](const probust::Tensor& x, const probust::Tensor& cotangents) {
+    probust::Tensor gradients(x.shape);
+    require_success(from.vjp(from.context, x.data.data(), cotangents.data.data(), x.shape[0], gradients.data.data()), "vjp");
+    return gradients;
+  };
+  return functions;
+}
+
 // x [count, ...] of a model.
 probust::Tensor points(const probust_model& model, const float* x, std::int64_t count) {
   require_argument(x, "x");
@@ -212,6 +233,20 @@ probust_status probust_load_model_bytes(const void* bytes, size_t count, const p
     require_argument(model, "model");
     const std::span all(static_cast<const std::byte*>(bytes), count);
     *model = new probust_model{probust::load_model(all, load_options(options))};
+  });
+}
+
+probust_status probust_model_from_function(const probust_functions* functions, probust_model** model) {
+  return door("probust_model_from_function", [&] {
+    require_argument(functions, "functions");
+    require_argument(model, "model");
+    const probust_functions from = options_of(functions, "functions");
+    require(from.logits != nullptr, "logits", "is NULL", "");
+    probust::ExecutorOptions execution;
+    require(from.batch >= 0, "batch", "is negative", "give the most points per call, or 0");
+    execution.batch = from.batch;
+    *model = new probust_model{probust::model_from_function(
+        functions_of(from), list(from.point_shape, from.point_rank, "point_shape"), from.classes, execution)};
   });
 }
 

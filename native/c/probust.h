@@ -79,6 +79,24 @@ PROBUST_API probust_status probust_load_model(const char* path, const probust_lo
 PROBUST_API probust_status probust_load_model_bytes(const void* bytes, size_t count, const probust_load_options* options,
                                                     probust_model** model);
 
+/* A classifier as functions, such as a remote service or a model of another library. They return 0, or anything else if they
+ * failed, which ends the call with PROBUST_INTERNAL. A point's logits must not depend on the others. */
+typedef struct probust_functions {
+  size_t size; /* sizeof(probust_functions) */
+  /* Writes logits [count, classes] of the points x [count, ...]. */
+  int (*logits)(void* context, const float* x, int64_t count, float* logits);
+  /* Writes gradients [count, ...], with respect to x, of the sum of cotangents [count, classes] times logits. NULL: estimators
+   * that need gradients are refused. */
+  int (*vjp)(void* context, const float* x, const float* cotangents, int64_t count, float* gradients);
+  void* context;
+  int64_t classes;
+  const int64_t* point_shape; /* [point_rank] */
+  size_t point_rank;
+  int64_t batch; /* the most points per call; 0: 256, fewer if they are large */
+} probust_functions;
+
+PROBUST_API probust_status probust_model_from_function(const probust_functions* functions, probust_model** model);
+
 PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, as in all functions that free */
 
 PROBUST_API int64_t probust_classes(const probust_model* model);
