@@ -28,8 +28,10 @@ for variant in "${variants[@]}"; do
     # shellcheck disable=SC2086
     projects+=$(entries "$folder" ${components//;/ })
   else
-    cmake --build "$folder" --target probust_house probust_c
-    projects+=$(entries "$folder" program_library library)
+    targets=(probust_house probust_c) further=(program_library library)
+    case $components in *python*) targets+=(probust_python) further+=(python_library) ;; esac
+    cmake --build "$folder" --target "${targets[@]}"
+    projects+=$(entries "$folder" "${further[@]}")
   fi
 done
 cpack --config "build/package/${variants[0]:-own}/CPackConfig.cmake" -B "$packages" -D CPACK_INSTALL_CMAKE_PROJECTS="${projects%;}"

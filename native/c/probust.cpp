@@ -13,6 +13,7 @@
 
 #include "datasets/dataset.h"
 #include "datasets/files_beside.h"
+#include "datasets/noise_files.h"
 #include "probust/estimators/request.h"
 #include "probust/model.h"
 
@@ -168,7 +169,7 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   request.seed = from.seed;
   require(from.noise_count > 0, "noises", "has none", "give at least one, such as \"gaussian:0.1\"");
   for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
-    request.noises.push_back(probust::parse_noise(noise, {}));
+    request.noises.push_back(probust::parse_noise(noise, probust::datasets::noise_files()));
   request.estimators = probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {});
   return request;
 }

@@ -12,10 +12,10 @@
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/load.h"
-#include "cli/noise_files.h"
 #include "cli/problem.h"
 #include "cli/progress_line.h"
 #include "cli/text_table.h"
+#include "datasets/noise_files.h"
 #include "probust/analysis/curvature.h"
 #include "probust/analysis/smoothed_curvature.h"
 #include "probust/analysis/summary.h"
@@ -227,7 +227,7 @@ report::Chart curvature_chart() {
 
 int run_curvature(const Arguments& arguments) {
   check_plot(arguments);
-  const std::vector<Noise> noises = parse_noises(arguments, noise_files());
+  const std::vector<Noise> noises = parse_noises(arguments, datasets::noise_files());
   const CurvatureProblem loaded = load_curvature_problem(arguments, noises);
   std::vector<NoiseCurvature> results;
   std::atomic<std::int64_t> done{0};

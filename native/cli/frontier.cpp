@@ -19,10 +19,10 @@
 #include "cli/json_text.h"
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/noise_files.h"
 #include "cli/options.h"
 #include "cli/references.h"
 #include "cli/timed_executor.h"
+#include "datasets/noise_files.h"
 #include "probust/estimators/estimate_run.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/pooling.h"
@@ -203,7 +203,7 @@ void compare_on(const Arguments& problem, References& references, std::size_t ne
   one_thread.device.threads = 1;
   TimedExecutor executor(load_executor(model, point_shape(data.x), one_thread));
   const Tensor logits = executor.logits(data.x).value();
-  const std::vector<Noise> noises = parse_noises(problem, noise_files());
+  const std::vector<Noise> noises = parse_noises(problem, datasets::noise_files());
   const Points points = points_of(data.x, predicted_classes(logits), problem.data.offset, 0);
   warm_up(executor, slice(points, 0, 1), noises.front(), frontier);
   Comparison comparison(problem, executor, data, logits);

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "cli/load.h"
-#include "cli/noise_files.h"
 #include "datasets/files_beside.h"
+#include "datasets/noise_files.h"
 #include "probust/base/text.h"
 
 namespace probust::cli {
@@ -88,7 +88,7 @@ std::int64_t Plan::passes(std::int64_t points, std::int64_t classes) const {
 
 Plan parse_plan(const Arguments& arguments) {
   Plan plan;
-  plan.noises = parse_noises(arguments, noise_files(plan.noise_paths));
+  plan.noises = parse_noises(arguments, datasets::noise_files(plan.noise_paths));
   plan.total = static_cast<std::int64_t>(arguments.total_budget.value_or(0));
   plan.estimators =
       parse_estimators(estimator_texts(arguments), {arguments.budget, arguments.total_budget, arguments.independent});

@@ -6,7 +6,7 @@
 
 #include "probust/noise/noise.h"
 
-namespace probust::cli {
+namespace probust::datasets {
 
 /// Reads the files named in noise texts: arrays from .npy, .npz (x) or .csv, categories from JSON,
 /// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}. Both throw Error{unreadable} naming the file.
@@ -15,4 +15,4 @@ NoiseSource noise_files();
 /// The same, and adds the paths of files that are read to `paths`, which must outlive the source.
 NoiseSource noise_files(std::vector<std::string>& paths);
 
-}  // namespace probust::cli
+}  // namespace probust::datasets

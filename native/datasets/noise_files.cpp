@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "cli/noise_files.h"
+#include "datasets/noise_files.h"
 
 #include <nlohmann/json.hpp>
 
-#include "cli/load.h"
+#include "datasets/bytes.h"
 #include "datasets/dataset.h"
 #include "probust/base/error.h"
 
-namespace probust::cli {
+namespace probust::datasets {
 namespace {
 
 NoiseArray read_array(const std::string& path) {
@@ -25,10 +25,10 @@ Category category_of(const nlohmann::json& group) {
 }
 
 std::vector<Category> read_categories(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
+  const Buffer file_bytes = map_regular_file(path, "give the path of a file that exists", "give a JSON file");
+  const auto text = file_bytes.bytes;
   try {
-    const auto* text = reinterpret_cast<const char*>(bytes.data());
-    const auto file = nlohmann::json::parse(text, text + bytes.size());
+    const auto file = nlohmann::json::parse(text.begin(), text.end());
     std::vector<Category> categories;
     for (const auto& group : file.at("groups")) categories.push_back(category_of(group));
     return categories;
@@ -52,4 +52,4 @@ NoiseSource noise_files(std::vector<std::string>& paths) {
   return {noting(read_array), noting(read_categories)};
 }
 
-}  // namespace probust::cli
+}  // namespace probust::datasets

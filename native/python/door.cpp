@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// The extension module where the library behind it is installed for several instruction sets (packaging/).
+#include <pybind11/pybind11.h>
+
+extern "C" void probust_bind(PyObject* module);
+
+PYBIND11_MODULE(_probust, module) { probust_bind(module.ptr()); }

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""The probability that a classifier's answer survives noise, P[argmax f(x + eps) = argmax f(x)].
+
+    >>> import probust
+    >>> model = probust.load_model("digits.onnx")
+    >>> x, labels = probust.read_data("points.npz", limit=20)
+    >>> rows = model.estimate(x, sigma=0.1, labels=labels)
+    >>> rows["p"].mean()
+
+`rows` is a NumPy structured array, which pandas.DataFrame accepts.
+"""
+
+from ._errors import Error, InternalError, NumericalError, ResourcesError, UnreadableError, UnsupportedError, UsageError
+from ._model import Model, load_model, made_data, model_from_function, read_data
+from ._probust import version as __version__
+from ._torch import model_from_torch
+
+__all__ = [
+    "Error",
+    "InternalError",
+    "Model",
+    "NumericalError",
+    "ResourcesError",
+    "UnreadableError",
+    "UnsupportedError",
+    "UsageError",
+    "__version__",
+    "load_model",
+    "made_data",
+    "model_from_function",
+    "model_from_torch",
+    "read_data",
+]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Exceptions. Their text is one line: where it happened, what is wrong, what would be right."""
+
+
+class Error(Exception):
+    """Any error of probust."""
+
+
+class UsageError(Error, ValueError):
+    """An option or argument is wrong."""
+
+
+class UnreadableError(Error, ValueError):
+    """A model or data file is missing, truncated, of the wrong kind, width or content."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """The model uses something that probust does not do, or the estimator needs what the model does not have."""
+
+
+class ResourcesError(Error, MemoryError):
+    """Not enough memory, or no such device."""
+
+
+class NumericalError(Error, ArithmeticError):
+    """No number could be computed."""
+
+
+class InternalError(Error, RuntimeError):
+    """An error in probust, or in a classifier that is a function."""
+
+
+_BY_CODE = {2: UsageError, 3: UnreadableError, 4: UnsupportedError, 5: ResourcesError, 6: NumericalError, 130: KeyboardInterrupt}
+
+
+def exception(code, message):
+    """The exception of an error with this code (core/probust/base/error.h)."""
+    return _BY_CODE.get(code, InternalError)(message)

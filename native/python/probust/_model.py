@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Models and their estimates."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Iterable, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _probust
+from ._errors import UsageError
+from ._progress import reporter
+
+Texts = Union[str, Iterable[str]]
+Numbers = Union[float, Iterable[float]]
+Function = Callable[[np.ndarray], np.ndarray]
+Vjp = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Progress = Union[bool, Callable[[int, int], None]]
+
+_TWO_GIB = 2 << 30
+_COLUMNS = [
+    ("index", np.int64),
+    ("label", np.int64),
+    ("predicted", np.int64),
+    ("target", np.int64),
+    ("noise", str),
+    ("sigma", np.float64),
+    ("estimator", str),
+    ("p", np.float64),
+    ("p_fail", np.float64),
+    ("std_error", np.float64),
+    ("ci_low", np.float64),
+    ("ci_high", np.float64),
+    ("forwards", np.int64),
+    ("backwards", np.int64),
+    ("status", str),
+    ("method", str),
+    ("note", str),
+]
+
+
+def _texts(given: Texts) -> list:
+    return [given] if isinstance(given, str) else [str(each) for each in given]
+
+
+def _numbers(given: Optional[Numbers]) -> list:
+    if given is None:
+        return []
+    return [float(given)] if np.isscalar(given) else [float(each) for each in given]
+
+
+def _shape(given: Optional[Sequence[int]]) -> list:
+    return [] if given is None else [int(each) for each in given]
+
+
+def _noises(sigma: Optional[Numbers], noise: Optional[Texts]) -> list:
+    if (sigma is None) == (noise is None):
+        raise UsageError('sigma: give either sigma=0.1 or noise="laplace:0.1"')
+    return _texts(noise) if sigma is None else [f"gaussian:{each:.17g}" for each in _numbers(sigma)]
+
+
+def _rows(columns: dict) -> np.ndarray:
+    """Columns as one structured array. `classes`, if it was asked for, is a column of vectors."""
+    arrays = {name: np.array(columns[name], dtype=kind) for name, kind in _COLUMNS}
+    if "classes" in columns:
+        arrays["classes"] = np.array(columns["classes"], dtype=np.float64)
+    rows = np.empty(len(columns["p"]), dtype=[(name, each.dtype, each.shape[1:]) for name, each in arrays.items()])
+    for name, each in arrays.items():
+        rows[name] = each
+    return rows
+
+
+class Model:
+    """A classifier. `load_model`, `model_from_function` and `model_from_torch` make it.
+
+    Calls from several threads wait for each other. Work releases the interpreter's lock; Ctrl-C ends it.
+    """
+
+    def __init__(self, handle: _probust.Model):
+        self._handle = handle
+
+    @property
+    def classes(self) -> int:
+        """The number of logits, C."""
+        return self._handle.classes
+
+    @property
+    def point_shape(self) -> Tuple[int, ...]:
+        """The shape of one point, such as (3, 32, 32)."""
+        return self._handle.point_shape
+
+    @property
+    def notes(self) -> list:
+        """Decisions made during import, one sentence each."""
+        return self._handle.notes
+
+    def __repr__(self) -> str:
+        return f"<probust.Model: {self.classes} classes, points {list(self.point_shape)}>"
+
+    def logits(self, x) -> np.ndarray:
+        """Logits [N, C] of the points x [N, ...], float32."""
+        return self._handle.logits(x)
+
+    def margins(self, x, targets=None) -> np.ndarray:
+        """Margins [N, C - 1] of the targets [N] (by default the predicted classes) over their rivals, in order."""
+        return self._handle.margins(x, targets)
+
+    def estimate(
+        self,
+        x,
+        sigma: Optional[Numbers] = None,
+        estimators: Texts = "auto",
+        *,
+        noise: Optional[Texts] = None,
+        labels=None,
+        target: Union[str, int] = "predicted",
+        groups: str = "",
+        top: int = 1,
+        per_class: bool = False,
+        seed: int = 0,
+        first_index: int = 0,
+        progress: Progress = False,
+    ) -> np.ndarray:
+        """Estimates the probability that each point keeps its target under noise.
+
+        x            [N, ...], or one point, in the units of the data; float32 and contiguous arrays are not converted
+        sigma        standard deviations of Gaussian noise, in the same units
+        estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
+        noise        in place of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
+        labels       [N] true classes, which rows repeat and target="label" uses
+        target       what has to survive: "predicted", "label", or a class
+        groups       "0,1/2,3": any class of the target's group will do
+        top          the target need only be among so many largest logits
+        per_class    adds a column `classes`, [C] the probability of each class to win
+        seed         of the noise, which depends on it and on the position of a point, first_index + i
+        progress     True shows a bar; a function is called with the passes done and planned
+
+        Returns one row for each point, noise and estimator, in this order: a structured array with the columns index, label (-1:
+        none), predicted, target, noise, sigma, estimator, p, p_fail (1 - p, computed directly), std_error, ci_low, ci_high (95%
+        interval of p; NaN if there is none), forwards, backwards, status ("ok" or a word), method (what "auto" chose) and note.
+
+        Raises Error; KeyboardInterrupt on Ctrl-C. If only one of several estimators cannot answer, its rows say why.
+        """
+        with reporter(progress) as report:
+            columns = self._handle.estimate(
+                x, _noises(sigma, noise), _texts(estimators), labels, str(target), groups, per_class, top, seed, first_index, report
+            )
+        return _rows(columns)
+
+
+def load_model(
+    model: Union[str, os.PathLike, bytes],
+    *,
+    mean: Optional[Numbers] = None,
+    std: Optional[Numbers] = None,
+    layout: str = "auto",
+    point_shape: Optional[Sequence[int]] = None,
+    input_shape: Optional[Sequence[int]] = None,
+    output_name: str = "",
+    threads: int = 0,
+    memory: int = _TWO_GIB,
+) -> Model:
+    """Loads an ONNX classifier from a path, with weights that it keeps in its folder, or from bytes.
+
+    mean, std     subtracted from the data, then divided by: one number, or one per channel. Noise is added before that.
+    layout        how the model takes images: "auto", "nchw", "nhwc" or "whcn"
+    point_shape   of one point of the data, if it differs from the model's input
+    input_shape   of the model's input for one example, if the model leaves extents open
+    output_name   the output to take as logits, if there are several
+    threads       0: all processors that this process may use
+    memory        bytes for activations and gradients
+    """
+    if threads == 0:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    options = (_numbers(mean), _numbers(std), layout, _shape(point_shape), _shape(input_shape), output_name, threads, memory)
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Model(_probust.model_of_bytes(bytes(model), *options))
+    return Model(_probust.model_of_file(os.fspath(model), *options))
+
+
+def model_from_function(
+    f: Function, classes: int, point_shape: Sequence[int], vjp: Optional[Vjp] = None, *, batch: int = 0
+) -> Model:
+    """Makes a model of a function, such as a remote service, or a method of scikit-learn.
+
+    f            logits [n, C] of points x [n, ...] (float32, read-only); for example forest.predict_proba, with counting ("mc:N"): other
+                 estimators need unbounded scores whose differences are nearly normal, such as decision_function's
+    point_shape  of one point, such as (4,)
+    vjp          gradients [n, ...] with respect to x of sum_c cotangents[i, c] logits[i, c], from x and cotangents [n, C]; without it,
+                 estimators that need gradients are refused
+    batch        the most points per call; 0: 256, fewer if they are large
+
+    A point's logits must not depend on the other points of the call. An exception in f ends the estimate and reaches the caller.
+    """
+    return Model(_probust.model_of_functions(f, vjp, _shape(point_shape), classes, batch))
+
+
+def read_data(path: Union[str, os.PathLike], *, offset: int = 0, limit: Optional[int] = None):
+    """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images."""
+    return _probust.read(os.fspath(path), offset, -1 if limit is None else limit)
+
+
+def made_data(kind: str, count: int, *, seed: int = 0):
+    """Generated points and labels: "digits" [N, 1, 28, 28], or "moons", "blobs", "spirals", "xor", "rings" [N, 2]."""
+    return _probust.make(kind, count, seed)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Progress: tqdm's bar, if it is installed, else a line on stderr."""
+
+import contextlib
+import sys
+
+
+class _Line:
+    def __init__(self):
+        self.total, self.n = 0, 0
+
+    def refresh(self):
+        share = self.n / self.total if self.total else 0
+        print(f"\rprobust: {share:4.0%} of {self.total:,} passes", end="", file=sys.stderr, flush=True)
+
+    def close(self):
+        print(file=sys.stderr)
+
+
+def _bar():
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _Line()
+    return tqdm(desc="probust", unit=" passes", unit_scale=True)
+
+
+@contextlib.contextmanager
+def reporter(progress):
+    """What an estimate calls with the passes done and planned, or None."""
+    if progress is False or progress is None:
+        yield None
+        return
+    if callable(progress):
+        yield progress
+        return
+    bar = _bar()
+
+    def report(done, planned):
+        bar.total, bar.n = max(done, planned), done
+        bar.refresh()
+
+    try:
+        yield report
+        bar.n = bar.total
+        bar.refresh()
+    finally:
+        bar.close()

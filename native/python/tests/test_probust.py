@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""The Python package, compared with the command line (PROBUST_PROGRAM)."""
+
+import csv
+import io
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import probust
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DIGITS = ROOT / "demos/digits/digits.onnx"
+POINTS = ROOT / "demos/digits/points.npz"
+PROGRAM = os.environ["PROBUST_PROGRAM"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return probust.load_model(DIGITS)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return probust.read_data(POINTS, limit=20)
+
+
+def command(*arguments):
+    text = subprocess.run(
+        [PROGRAM, "estimate", DIGITS, POINTS, *arguments, "--format", "csv", "--quiet"], check=True, capture_output=True, text=True
+    ).stdout
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def assert_equal(rows, wanted):
+    assert len(rows) == len(wanted)
+    for row, other in zip(rows, wanted):
+        for name, text in other.items():
+            value = row[name]
+            if isinstance(value, str):
+                assert value == text
+            elif text == "":
+                assert np.isnan(value) or value == -1
+            else:
+                assert value == pytest.approx(float(text), rel=1e-6, abs=1e-300), name
+
+
+def test_rows_are_those_of_the_command_line(model, data):
+    x, labels = data
+    estimators = "auto,taylor,mmse:5,mc:300"
+    rows = model.estimate(x, sigma=[0.1, 0.4], estimators=estimators.split(","), labels=labels, seed=3)
+    assert_equal(rows, command("--sigma", "0.1,0.4", "--estimator", estimators, "--limit", "20", "--seed", "3"))
+
+
+def test_options(model, data):
+    x, labels = data
+    rows = model.estimate(x, noise="laplace:0.2", estimators="mc:200", target="label", labels=labels, per_class=True)
+    wanted = command("--noise", "laplace:0.2", "--estimator", "mc:200", "--target", "label", "--limit", "20")
+    assert_equal(rows, wanted)
+    assert rows["classes"].shape == (20, 10)
+    assert np.allclose(rows["classes"].sum(axis=1), 1)
+    assert np.array_equal(rows["classes"][np.arange(20), rows["target"]], rows["p"])
+    assert (model.estimate(x, 0.4, "mc:200", top=3)["p"] >= model.estimate(x, 0.4, "mc:200")["p"]).all()
+    moved = model.estimate(x[5:], 0.4, "mc:200", first_index=5)
+    assert np.array_equal(moved["p"], model.estimate(x, 0.4, "mc:200")["p"][5:])
+
+
+def test_arrays(model, data):
+    x, _ = data
+    assert model.classes == 10 and model.point_shape == (1, 16, 16)
+    logits = model.logits(x)
+    assert logits.dtype == np.float32 and logits.shape == (20, 10)
+    assert np.array_equal(model.logits(x.astype(np.float64)), logits)
+    assert np.array_equal(model.logits(np.asfortranarray(x)), logits)
+    margins = model.margins(x)
+    predicted = logits.argmax(axis=1)
+    assert margins[3, 0] == logits[3, predicted[3]] - logits[3, 1 if predicted[3] == 0 else 0]
+    assert len(model.estimate(x[0], 0.1, "taylor")) == 1
+
+
+def test_bytes_and_preprocessing(data):
+    x, _ = data
+    half = probust.load_model(DIGITS.read_bytes(), std=0.5, threads=1)
+    whole = probust.load_model(str(DIGITS))
+    assert np.allclose(half.logits(x / 2), whole.logits(x), atol=1e-4)
+    assert "1, 16, 16" in repr(half)
+
+
+def test_pandas(model, data):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(model.estimate(data[0], [0.1, 0.2], ["taylor", "mc:50"]))
+    assert list(frame.groupby("estimator").p.count()) == [40, 40]
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "call"),
+    [
+        (probust.UsageError, "gaussian:-1", lambda model, x: model.estimate(x, sigma=-1)),
+        (probust.UsageError, "sigma", lambda model, x: model.estimate(x)),
+        (probust.UsageError, "nothing:3", lambda model, x: model.estimate(x, 0.1, "nothing:3")),
+        (probust.UnreadableError, "no-such.onnx", lambda model, x: probust.load_model("no-such.onnx")),
+        (probust.UnreadableError, "model", lambda model, x: probust.load_model(b"nonsense")),
+        (probust.UnreadableError, "", lambda model, x: model.logits(np.zeros((2, 3), np.float32))),
+        (probust.UsageError, "layout", lambda model, x: probust.load_model(DIGITS, layout="sideways")),
+        (probust.UnreadableError, "missing.npz", lambda model, x: probust.read_data("missing.npz")),
+    ],
+)
+def test_errors(model, data, error, text, call):
+    with pytest.raises(error, match=re.escape(text)) as caught:
+        call(model, data[0])
+    assert "\n" not in str(caught.value) and isinstance(caught.value, probust.Error)
+
+
+def test_made_data():
+    x, labels = probust.made_data("digits", 30, seed=2)
+    assert x.shape == (30, 1, 28, 28) and list(labels[:11]) == [*range(10), 0]
+    assert np.array_equal(probust.made_data("digits", 10, seed=2)[0], x[:10])
+
+
+# f(x) = W x + b
+W = np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, -2.0]], np.float32)
+
+
+def linear(x):
+    assert x.dtype == np.float32 and not x.flags.writeable
+    return x @ W.T
+
+
+def test_functions():
+    x = np.array([[0.3, 0.1], [-0.5, 0.2], [1.0, 1.0]], np.float32)
+    counted = probust.model_from_function(linear, 3, (2,)).estimate(x, 0.5, "mc:4000")
+    exact = probust.model_from_function(linear, 3, (2,), vjp=lambda x, c: c @ W).estimate(x, 0.5, "taylor")
+    assert np.abs(counted["p"] - exact["p"]).max() < 0.04
+    assert np.array_equal(
+        counted["p"], probust.model_from_function(linear, 3, (2,), batch=7).estimate(x, 0.5, "mc:4000")["p"]
+    )
+    with pytest.raises(probust.UnsupportedError, match="gradients"):
+        probust.model_from_function(linear, 3, (2,)).estimate(x, 0.5, "taylor")
+
+
+def test_exceptions_of_functions_reach_the_caller():
+    class Lost(Exception):
+        pass
+
+    calls = []
+
+    def f(x):
+        calls.append(len(x))
+        if len(calls) == 3:
+            raise Lost("the connection")
+        return linear(x)
+
+    model = probust.model_from_function(f, 3, (2,))
+    with pytest.raises(Lost, match="the connection"):
+        model.estimate(np.zeros((1, 2)), 1, "mc:5000")
+    assert len(model.estimate(np.zeros((1, 2)), 1, "mc:100")) == 1
+    wrong = probust.model_from_function(lambda x: x, 3, (2,))
+    with pytest.raises(probust.UsageError, match=r"returned \[1, 2\]; return \[1, 3\]"):
+        wrong.estimate(np.zeros((1, 2)), 1, "mc:10")
+    with pytest.raises(ValueError, match="'no'"):
+        probust.model_from_function(lambda x: "no", 3, (2,)).logits(np.zeros((1, 2)))
+
+
+def test_progress(model, data, capsys):
+    seen = []
+    model.estimate(data[0], 0.3, "mc:20000", progress=lambda done, planned: seen.append((done, planned)))
+    assert seen and all(0 <= done <= planned for done, planned in seen)
+    model.estimate(data[0][:2], 0.3, "mc:100", progress=True)
+    assert "probust" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_an_estimate_and_leaves_the_model(model, data):
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        model.estimate(data[0], 0.3, "mc:50000000")
+    assert time.monotonic() - begun < 5
+    assert len(model.estimate(data[0], 0.3, "taylor")) == 20
+
+
+def test_threads_take_turns_and_the_interpreter_runs(model, data):
+    wanted = model.estimate(data[0], 0.3, "mc:3000")["p"]
+    found, ticks = [], 0
+    workers = [threading.Thread(target=lambda: found.append(model.estimate(data[0], 0.3, "mc:3000")["p"])) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    while any(worker.is_alive() for worker in workers):
+        ticks += 1
+        time.sleep(0.001)
+    assert ticks > 1
+    assert len(found) == 3 and all(np.array_equal(each, wanted) for each in found)
+
+
+def test_scikit_learn_forest():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    x, labels = probust.made_data("moons", 400)
+    forest = ensemble.RandomForestClassifier(20, random_state=0).fit(x, labels)
+    model = probust.model_from_function(forest.predict_proba, 2, (2,))
+    rows = model.estimate(x[:5], 0.2, "mc:1000")
+    assert np.array_equal(rows["predicted"], forest.predict_proba(x[:5]).argmax(axis=1))
+    noisy = x[:5, None] + np.random.default_rng(0).normal(0, 0.2, (5, 1000, 2)).astype(np.float32)
+    own = [(forest.predict_proba(copies).argmax(axis=1) == row["predicted"]).mean() for copies, row in zip(noisy, rows)]
+    assert np.abs(rows["p"] - own).max() < 0.08
+
+
+def test_torch_network():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(1)
+    nn = torch.nn
+    network = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5)
+    )
+    example = torch.randn(3, 1, 8, 8)
+    network(example)  # moves the running statistics
+    model = probust.model_from_torch(network, example)
+    with torch.no_grad():
+        assert np.allclose(model.logits(example.numpy()), network.eval()(example).numpy(), atol=1e-5)
+    assert network.training is False and model.point_shape == (1, 8, 8)
+    rows = model.estimate(example.numpy(), 0.3, ["auto", "mc:2000"])
+    assert np.abs(rows["p"][::2] - rows["p"][1::2]).max() < 0.08
+
+
+def test_the_readme(tmp_path, monkeypatch):
+    """The examples of the README, in its order, share their names."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("digits.onnx", "points.npz"):
+        (tmp_path / name).symlink_to(ROOT / "demos/digits" / name)
+    text = (ROOT / "native/python/README.md").read_text()
+    scope = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+        if "torch" in block or "sklearn" in block:
+            continue  # tested above
+        exec(compile(block, "README.md", "exec"), scope)
+    assert 0 < scope["mean"] < 1
