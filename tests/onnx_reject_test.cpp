@@ -51,6 +51,18 @@ TEST(OnnxReject, EveryTruncation) {
   EXPECT_FALSE(import_bytes(whole.substr(0, whole.size() / 2)));
 }
 
+// A length of 2 GB or more is negative where pointers have 32 bits.
+TEST(OnnxReject, FieldsLongerThanHalfOfTheAddresses) {
+  const std::string length = "\xf0\xff\xff\xff\x0f";         // 2^32 - 16
+  for (const char tag : {'\x3a', '\x12', '\x42', '\x0a'}) {  // the graph, the producer, opsets, an unknown field
+    for (const std::string& before : {std::string(), small_model()}) {
+      const auto result = import_bytes(before + tag + length + std::string(64, 'a'));
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code, ErrorCode::unreadable);
+    }
+  }
+}
+
 TEST(OnnxReject, RandomlyFlippedBytes) {
   const std::string whole = small_model();
   std::mt19937 random(11);

@@ -2,7 +2,7 @@
 //
 // entry_points.mjs [SEED [SECONDS]]: feeds the npm package's functions random and mutated values. Each call gives a value or a
 // ProbustError within a minute; afterwards the model answers as before. Needs the built package (build/wasm/npm, or PROBUST_PACKAGE).
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -57,8 +57,9 @@ function options() {
   return random() < 0.1 ? oneOf(odd) : chosen;
 }
 
+let last; // a model that was a finding is kept
 const calls = [
-  async () => (await probust.loadModel(mutated(digits))).dispose(),
+  async () => (await probust.loadModel((last = mutated(digits)))).dispose(),
   () => probust.loadModel(oneOf(odd)),
   () => model.estimate(random() < 0.3 ? oneOf(odd) : x, options()),
   () => model.logits(random() < 0.7 ? oneOf(odd) : x, oneOf(odd)),
@@ -85,6 +86,7 @@ while (Date.now() < end) {
   } catch (error) {
     if (!(error instanceof ProbustError) || error.code === 'internal') {
       console.error(`seed ${at}: ${call}`, error);
+      if (last) writeFileSync('finding.onnx', last);
       process.exit(1);
     }
   }

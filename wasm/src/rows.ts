@@ -171,8 +171,8 @@ function table(rows: readonly Row[]): string {
 
 /** Rows as a .jsonl or .csv file with the command line's columns. */
 export function writeRows(rows: readonly Row[], format: 'jsonl' | 'csv' = 'jsonl'): string {
-  if (!Array.isArray(rows)) throw usage('rows: are no list', 'give the result of estimate');
-  if (format === 'csv') return table(rows);
-  if (format !== 'jsonl') throw usage(`format: '${String(format)}' is not known`, 'use jsonl or csv');
-  return rows.map((row) => JSON.stringify(fieldsOf(row)) + '\n').join('');
+  if (format !== 'csv' && format !== 'jsonl') throw usage(`format: '${String(format)}' is not known`, 'use jsonl or csv');
+  const checked = checkedRows(rows, 'rows');
+  if (format === 'csv') return table(checked);
+  return checked.map((row) => JSON.stringify(fieldsOf(row)) + '\n').join('');
 }
