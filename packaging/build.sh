@@ -11,28 +11,19 @@ case $(uname -m) in
   *) variants=("") ;;
 esac
 
-# entries FOLDER COMPONENT...: what CPack installs from a build.
-entries() {
-  for component in "${@:2}"; do printf '%s;probust;%s;/;' "$PWD/$1" "$component"; done
-}
-
 projects=
 for variant in "${variants[@]}"; do
   folder=build/package/${variant:-own}
   # shellcheck disable=SC2086  # arguments are words
   cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_INSTALL_PREFIX=/usr -DPROBUST_TESTS=OFF \
     -DPROBUST_DISPATCH=ON -DPROBUST_ARCH="$variant" -DPROBUST_CUDA=OFF ${CMAKE_ARGUMENTS:-} >/dev/null
-  if [ "$variant" = "${variants[0]}" ]; then
-    cmake --build "$folder"
-    components=$(sed -n 's/^set(CPACK_COMPONENTS_ALL "\(.*\)")/\1/p' "$folder/CPackConfig.cmake")
-    # shellcheck disable=SC2086
-    projects+=$(entries "$folder" ${components//;/ })
-  else
-    targets=(probust_house probust_c) further=(program_library library)
-    case $components in *python*) targets+=(probust_python) further+=(python_library) ;; esac
-    cmake --build "$folder" --target "${targets[@]}"
-    projects+=$(entries "$folder" "${further[@]}")
+  targets=(all)
+  if [ "$variant" != "${variants[0]}" ]; then
+    targets=(probust_house probust_c)
+    ! cmake --build "$folder" --target help | grep -q '^probust_python:' || targets+=(probust_python)
   fi
+  cmake --build "$folder" --target "${targets[@]}"
+  projects+="$PWD/$folder;probust;ALL;/;"
 done
 cpack --config "build/package/${variants[0]:-own}/CPackConfig.cmake" -B "$packages" -D CPACK_INSTALL_CMAKE_PROJECTS="${projects%;}"
 rm -rf "$packages/_CPack_Packages"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test.sh [FOLDER]: installs the Debian packages of FOLDER (default build/packages) in an empty Debian 12, as root, and makes the table
-# of digits there: with the program, from C and from C++. Needs mmdebstrap.
+# of digits there: with the program, and from C, C++ and Python. Needs mmdebstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath "${1:-build/packages}")
@@ -12,7 +12,7 @@ mmdebstrap --quiet --variant=apt bookworm "$root" "$root.sources"
 rm "$root.sources"
 cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
 mkdir "$root/work"
-cp "$packages"/*.deb demos/digits/* demos/c/digits.c "$root/work"
+cp "$packages"/*.deb demos/digits/* demos/c/digits.c demos/python/digits.py "$root/work"
 cp -r tests/consumer demos "$root/work"
 
 chroot "$root" /bin/bash -euo pipefail -s <<'END'
@@ -34,5 +34,9 @@ for program in ./from_c build/consumer_in_c; do
   $program $digits | awk 'NR > 1 { printf "%d %d %.4f\n", $1, $3, $6 }' | cmp - program.txt
   echo "$program: the same table"
 done
-build/consumer digits.onnx 0.1 | grep '^mc:10000'
+build/digits $digits | awk 'NR > 1 { print $1, $2, $5 }' | cmp - program.txt
+echo "build/digits: the same table"
+apt-get install -y -qq ./python3-probust_*.deb >/dev/null
+python3 digits.py $digits | awk 'NR > 1 { printf "%d %d %.4f\n", $1, $3, $6 }' | cmp - program.txt
+echo "from Python: the same table"
 END

@@ -17,8 +17,9 @@ status=0
 for target in "${targets[@]}"; do
   corpus=build/fuzz/corpus/$target log=build/fuzz/$target.log
   mkdir -p "$corpus"
-  # Standard output and error of what is tested do not matter.
-  if build/fuzz/bin/probust-fuzz-"$target" -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=1500 \
+  longest=8192
+  [ "$target" != run ] || longest=65536  # pages of SQLite
+  if build/fuzz/bin/probust-fuzz-"$target" -max_total_time="$seconds" -max_len=$longest -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=1500 \
     -print_final_stats=1 -artifact_prefix="build/fuzz/findings/$target-" "$corpus" "build/fuzz/seeds/$target" >"$log" 2>&1; then
     echo "$target: no finding; $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, $(grep -oE 'cov: [0-9]+' "$log" | tail -n 1)"
   else
