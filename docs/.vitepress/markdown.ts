@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What the site does to Markdown that a repository does not: links to files outside of docs/, figures in the page's colours.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import type MarkdownIt from 'markdown-it';
+import { docs, pageOf, root, sourceOf } from '../scripts/pages.mjs';
+
+interface Environment {
+  path: string;
+  frontmatter?: { source?: string };
+}
+
+const repository = process.env.PROBUST_REPOSITORY; // such as https://github.com/NAME/probust
+
+/** Links to files become links to their pages, or to the repository if its address is known; else the text alone is left. */
+export function links(md: MarkdownIt): void {
+  md.core.ruler.push('repository-links', (state) => {
+    const env = state.env as Environment;
+    const from = dirname(sourceOf(env.path, env.frontmatter));
+    for (const { children } of state.tokens) {
+      let dropped = 0;
+      for (const token of children ?? []) {
+        if (token.type === 'link_close' && dropped > 0) {
+          --dropped;
+          [token.type, token.tag, token.hidden] = ['text', '', true];
+        }
+        if (token.type !== 'link_open') continue;
+        const href = String(token.attrGet('href'));
+        if (/^([a-z]+:|\/|#)/.test(href)) continue;
+        const [path, part] = href.split('#');
+        const file = resolve(from, path);
+        const page = pageOf(file);
+        if (page !== undefined) token.attrSet('href', page + (part ? `#${part}` : ''));
+        else if (repository) token.attrSet('href', `${repository}/blob/main/${relative(root, file)}`);
+        else {
+          ++dropped;
+          [token.type, token.tag, token.hidden] = ['text', '', true];
+        }
+        if (page === undefined && !existsSync(file)) throw new Error(`${env.path}: the link to ${href} leads nowhere`);
+      }
+    }
+  });
+}
+
+/** Figures that are SVG files of docs/figures become part of the page, so that they follow its theme. */
+export function figures(md: MarkdownIt): void {
+  const image = md.renderer.rules.image!;
+  md.renderer.rules.image = (tokens, i, options, env, self) => {
+    const source = String(tokens[i]!.attrGet('src'));
+    if (!/(^|\/)figures\/[^/]+\.svg$/.test(source)) return image(tokens, i, options, env, self);
+    const svg = readFileSync(resolve(dirname((env as Environment).path), source), 'utf8');
+    const label = md.utils.escapeHtml(tokens[i]!.content);
+    return `<span class="figure-box" v-pre>${svg.replace('<svg ', `<svg role="img" aria-label="${label}" `).trim()}</span>`;
+  };
+}
+
+/** Whether the explorer and the C++ reference are part of this build. */
+export const built = (name: string): boolean => existsSync(join(docs, 'public', name));
