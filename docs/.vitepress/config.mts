@@ -31,7 +31,7 @@ const reference = [
   page('Operators', '/operators'),
   page('JavaScript', '/javascript'),
   page('Components', '/components'),
-  page('TypeScript', '/typescript/'),
+  page('TypeScript', '/typescript'),
   page('C and C++', '/cpp'),
 ];
 
@@ -66,7 +66,7 @@ export default defineConfig({
   base: process.env.PROBUST_DOCS_BASE ?? '/',
   outDir: process.env.PROBUST_DOCS_OUT ?? '../build/site',
   cacheDir: '../build/site-cache',
-  srcExclude: ['node_modules/**', '.vitepress/**'],
+  srcExclude: ['node_modules/**', 'generated/partials/**'],
   rewrites: { 'generated/:page*': ':page*' },
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${process.env.PROBUST_DOCS_BASE ?? '/'}icon.svg` }]],
   markdown: {

@@ -3,7 +3,7 @@
 // pages that other folders keep (pages.mjs), the TypeScript and C++ reference, and the explorer. What is not built is left
 // out, and the page says so. PROBUST_PROGRAM, PROBUST_EXPLORER: the built program, and the folder of the built explorer.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { docs, foreignPages, root } from './pages.mjs';
 
@@ -18,20 +18,18 @@ function write(name, text) {
   writeFileSync(path, text);
 }
 
-/** Runs `make`; if that fails, a page says what is missing. */
-function optionally(what, page, make) {
+/** Runs `make`; if that fails, the page that includes `partial` says what is missing. */
+function optionally(what, partial, make) {
   try {
     make();
   } catch (error) {
     console.warn(`docs: without ${what}: ${String(error.message).split('\n')[0]}`);
-    if (page) write(page.name, `# ${page.title}\n\nThis build of the site has no ${what}.\n`);
+    if (partial) write(`partials/${partial}.md`, `This build of the site has no ${what}.\n`);
   }
 }
 
 function commandLine() {
-  const text = execFileSync(program, ['manual', '--format', 'markdown'], { encoding: 'utf8' });
-  const intro = 'The program wrote this page: `probust manual --format markdown`. `probust COMMAND --help` prints the same.';
-  write('command-line.md', `# The command line\n\n${intro}\n\n${text}`);
+  write('partials/command-line.md', execFileSync(program, ['manual', '--format', 'markdown'], { encoding: 'utf8' }));
 }
 
 /** A page that another folder keeps: the same text, and where links start from. */
@@ -42,6 +40,7 @@ function copyForeignPages() {
   }
 }
 
+/** Entries of the npm package, and their sources in wasm/src. */
 const entries = ['index', 'data', 'analysis', 'function', 'ort', 'threads', 'element', 'page'];
 
 function typeScript() {
@@ -53,7 +52,7 @@ function typeScript() {
     '--entryFileName', 'index',
     '--readme', 'none',
     '--name', 'TypeScript',
-    '--excludePrivate', '--excludeInternal', '--disableSources', '--hidePageHeader', '--hideBreadcrumbs',
+    '--excludePrivate', '--excludeInternal', '--excludeExternals', '--disableSources', '--hidePageHeader', '--hideBreadcrumbs',
     '--useCodeBlocks', '--expandObjects', '--skipErrorChecking', '--sanitizeComments',
     '--parametersFormat', 'table', '--propertyMembersFormat', 'table', '--enumMembersFormat', 'table',
     '--logLevel', 'Error',
@@ -62,6 +61,22 @@ function typeScript() {
     cwd: join(root, 'wasm'),
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  nameMainEntry();
+  const names = entries.map((name) => (name === 'index' ? 'probust' : `probust/${name}`));
+  const links = names.map((name) => `- [${name}](typescript/${name.split('/').pop()}.md)`);
+  write('partials/typescript.md', links.join('\n') + '\n');
+}
+
+/** TypeDoc calls the entry `probust` after its source, index, and writes a list of entries in its place. */
+function nameMainEntry() {
+  const folder = join(generated, 'typescript');
+  rmSync(join(folder, 'index.md'));
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const text = readFileSync(path, 'utf8').replaceAll('index-1.md', 'probust.md');
+    writeFileSync(path, name === 'index-1.md' ? text.replace('# index', '# probust') : text.replace(/^# (\w+)/, '# probust/$1'));
+  }
+  renameSync(join(folder, 'index-1.md'), join(folder, 'probust.md'));
 }
 
 function cpp() {
@@ -81,6 +96,6 @@ mkdirSync(files, { recursive: true });
 cpSync(join(root, 'web/public/icon.svg'), join(files, 'icon.svg'));
 copyForeignPages();
 optionally('explorer', null, copyExplorer);
-optionally('description of the command line', { name: 'command-line.md', title: 'The command line' }, commandLine);
-optionally('TypeScript reference', { name: 'typescript/index.md', title: 'TypeScript' }, typeScript);
+optionally('description of the command line', 'command-line', commandLine);
+optionally('TypeScript reference', 'typescript', typeScript);
 optionally('C++ reference', null, cpp);

@@ -3,6 +3,7 @@ import 'katex/dist/katex.min.css';
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import type { Theme } from 'vitepress';
 import CppReference from './CppReference.vue';
+import ExplorerLink from './ExplorerLink.vue';
 import LiveExplorer from './LiveExplorer.vue';
 import './style.css';
 
@@ -10,6 +11,7 @@ export default {
   extends: DefaultTheme,
   enhanceApp({ app }) {
     app.component('LiveExplorer', LiveExplorer);
+    app.component('ExplorerLink', ExplorerLink);
     app.component('CppReference', CppReference);
   },
 } satisfies Theme;
