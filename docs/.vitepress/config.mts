@@ -71,6 +71,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${process.env.PROBUST_DOCS_BASE ?? '/'}icon.svg` }]],
   markdown: {
     theme: { light: 'github-light', dark: 'github-dark' },
+    languageAlias: { 'main.js': 'js', 'index.html': 'html', explorer: 'html', observable: 'js' },
     config(md) {
       md.use(links);
       md.use(figures);

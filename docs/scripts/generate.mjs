@@ -53,7 +53,7 @@ function typeScript() {
     '--readme', 'none',
     '--name', 'TypeScript',
     '--excludePrivate', '--excludeInternal', '--excludeExternals', '--disableSources', '--hidePageHeader', '--hideBreadcrumbs',
-    '--useCodeBlocks', '--expandObjects', '--skipErrorChecking', '--sanitizeComments',
+    '--useCodeBlocks', '--useHTMLAnchors', '--expandObjects', '--skipErrorChecking', '--sanitizeComments',
     '--parametersFormat', 'table', '--propertyMembersFormat', 'table', '--enumMembersFormat', 'table',
     '--logLevel', 'Error',
   ];
@@ -82,7 +82,7 @@ function nameMainEntry() {
 function cpp() {
   execFileSync('doxygen', ['-v'], { stdio: 'ignore' });
   const settings = readFileSync(join(docs, 'Doxyfile'), 'utf8') + `\nOUTPUT_DIRECTORY = ${files}\n`;
-  execFileSync('doxygen', ['-'], { cwd: root, input: settings, stdio: ['pipe', 'ignore', 'inherit'] });
+  execFileSync('doxygen', ['-'], { cwd: root, input: settings, stdio: ['pipe', 'ignore', 'ignore'] });
 }
 
 function copyExplorer() {
