@@ -3,7 +3,7 @@
 // server that it is for, such as /probust/. PROBUST_REPOSITORY: the address of the repository, for links to sources.
 import { katex } from '@mdit/plugin-katex';
 import { defineConfig } from 'vitepress';
-import { built, figures, links } from './markdown';
+import { blocks, built, figures, links } from './markdown';
 
 const page = (text: string, link: string) => ({ text, link });
 
@@ -74,6 +74,7 @@ export default defineConfig({
     languageAlias: { 'main.js': 'js', 'index.html': 'html', explorer: 'html', observable: 'js' },
     config(md) {
       md.use(links);
+      md.use(blocks);
       md.use(figures);
       md.use(katex, { output: 'htmlAndMathml', transformer: (html) => html.replace('<span', '<span v-pre') });
     },

@@ -42,6 +42,15 @@ export function links(md: MarkdownIt): void {
   });
 }
 
+/** Indented blocks look like those between fences, and what a program prints has no colours. */
+export function blocks(md: MarkdownIt): void {
+  md.core.ruler.push('indented-blocks', ({ tokens }) => {
+    for (const token of tokens) {
+      if (token.type === 'code_block' || token.info === 'console') [token.type, token.info] = ['fence', 'text'];
+    }
+  });
+}
+
 /** Figures that are SVG files of docs/figures become part of the page, so that they follow its theme. */
 export function figures(md: MarkdownIt): void {
   const image = md.renderer.rules.image!;
