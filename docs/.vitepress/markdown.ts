@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // What the site does to Markdown that a repository does not: links to files outside of docs/, figures in the page's colours.
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type MarkdownIt from 'markdown-it';
-import { docs, pageOf, root, sourceOf } from '../scripts/pages.mjs';
+import { docs, downloads, pageOf, root, sourceOf } from '../scripts/pages.mjs';
 
 interface Environment {
   path: string;
   frontmatter?: { source?: string };
 }
 
+const base = process.env.PROBUST_DOCS_BASE ?? '/';
 const repository = process.env.PROBUST_REPOSITORY; // such as https://github.com/NAME/probust
 
-/** Links to files become links to their pages, or to the repository if its address is known; else the text alone is left. */
+/** Links to files become links to their pages, to downloads, or to the repository if its address is known; else only text. */
 export function links(md: MarkdownIt): void {
   md.core.ruler.push('repository-links', (state) => {
     const env = state.env as Environment;
@@ -31,7 +32,10 @@ export function links(md: MarkdownIt): void {
         const file = resolve(from, path);
         const page = pageOf(file);
         if (page !== undefined) token.attrSet('href', page + (part ? `#${part}` : ''));
-        else if (repository) token.attrSet('href', `${repository}/blob/main/${relative(root, file)}`);
+        else if (downloads.includes(relative(root, file))) {
+          token.attrSet('href', `${base}files/${basename(file)}`);
+          token.attrSet('download', '');
+        } else if (repository) token.attrSet('href', `${repository}/blob/main/${relative(root, file)}`);
         else {
           ++dropped;
           [token.type, token.tag, token.hidden] = ['text', '', true];

@@ -4,8 +4,8 @@
 // out, and the page says so. PROBUST_PROGRAM, PROBUST_EXPLORER: the built program, and the folder of the built explorer.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { docs, foreignPages, root } from './pages.mjs';
+import { basename, dirname, join } from 'node:path';
+import { docs, downloads, foreignPages, root } from './pages.mjs';
 
 const generated = join(docs, 'generated'),
   files = join(docs, 'public');
@@ -94,6 +94,7 @@ function copyExplorer() {
 for (const folder of [generated, files]) rmSync(folder, { recursive: true, force: true });
 mkdirSync(files, { recursive: true });
 cpSync(join(root, 'web/public/icon.svg'), join(files, 'icon.svg'));
+for (const file of downloads) cpSync(join(root, file), join(files, 'files', basename(file)));
 copyForeignPages();
 optionally('explorer', null, copyExplorer);
 optionally('description of the command line', 'command-line', commandLine);

@@ -17,6 +17,9 @@ export const foreignPages = {
   'CHANGELOG.md': 'changelog',
 };
 
+/** Files that the site offers for download, in its folder files/. */
+export const downloads = ['demos/digits/digits.onnx', 'demos/digits/points.npz', 'docs/rows.schema.json'];
+
 /** The page at which a link of a page leads, as /name#part; undefined if it leads to a file that is not a page. */
 export function pageOf(path) {
   const inside = path.startsWith(docs + '/') ? path.slice(docs.length + 1) : undefined;
