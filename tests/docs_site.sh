@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds the documentation site for a folder of a server and checks its links and figures: docs_site.sh PROGRAM FOLDER.
-# Ends with 77, skipped, if node or the npm packages of docs/ are missing.
+# Builds the documentation site for a folder of a server, checks its links and figures, and opens its pages in Chromium:
+# docs_site.sh PROGRAM FOLDER. Ends with 77, skipped, if node or the npm packages of docs/ are missing.
 set -euo pipefail
 program=$1 site=$2
 cd "$(dirname "$0")/../docs"
@@ -12,3 +12,4 @@ node scripts/figures.mjs --check
 export PROBUST_PROGRAM=$program PROBUST_DOCS_BASE=/probust/ PROBUST_DOCS_OUT=$site
 npm run --silent build
 node scripts/check-links.mjs "$site" /probust/
+node scripts/check-pages.mjs "$site" /probust/

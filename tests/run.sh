@@ -75,7 +75,7 @@ finish() {
 
 mkdir -p build
 # Not "npm ci", which would first remove what is installed.
-for folder in wasm web; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
+for folder in wasm web docs; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
 rm -rf build/steps
 mkdir build/steps
 setsid tests/tools/build_all.sh $quick &
