@@ -12,8 +12,10 @@ Blocks of a page run in order in one empty folder, with PROGRAM in PATH as `prob
 In the lines between the dashes at the top of a page, `files: PAGE` runs the first sh block of another page first, and
 `files: repository` is for pages that begin in a checkout: demos/ is there. A command outside of such blocks is an error.
 """
+import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PYTHON = os.environ.get("PROBUST_PYTHON", sys.executable)
+ALL = tempfile.TemporaryDirectory()
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
 
@@ -109,6 +112,16 @@ def check_block(session, info, text):
     return "run"
 
 
+@functools.cache
+def files_of(page, program):
+    """A folder with what the first sh block of a page makes."""
+    folder = Path(ALL.name) / page.replace("/", "-") / "made"
+    folder.mkdir(parents=True)
+    first = next(block for _, info, block in blocks_of((DOCS / page).read_text()) if info == "sh")
+    Session(folder, program).run("bash", "-euo", "pipefail", "-c", first)
+    return folder
+
+
 def check_page(path, program):
     """Returns how many blocks ran, and why others did not."""
     text = path.read_text()
@@ -121,8 +134,7 @@ def check_page(path, program):
         if settings.get("files") == "repository":
             (folder / "demos").symlink_to(ROOT / "demos")
         elif "files" in settings:
-            first = next(block for _, info, block in blocks_of((DOCS / settings["files"]).read_text()) if info == "sh")
-            session.run("bash", "-euo", "pipefail", "-c", first)
+            shutil.copytree(files_of(settings["files"], program), folder, dirs_exist_ok=True)
         for line, info, block in blocks_of(text):
             try:
                 outcomes.append(check_block(session, info, block))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compiles or runs every code block of the README: TypeScript with a strict compiler, scripts in node, pages and bundlers' recipes
-// in a browser under a strict policy.
+// in a browser under a strict policy; and the pages and scripts of docs/start/browser.md and docs/dashboard.md.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ interface Block {
 function blocksOf(markdown: string): Block[] {
   const blocks: Block[] = [];
   let heading = '';
-  for (const [, title, language, text] of markdown.matchAll(/^#+ (.+)$|^```(\S+)\n([\s\S]*?)^```$/gm)) {
+  for (const [, title, language, text] of markdown.matchAll(/^#+ (.+)$|^```(\S+)[^\n]*\n([\s\S]*?)^```$/gm)) {
     if (title) heading = title;
     else blocks.push({ language: language!, text: text!, heading });
   }
@@ -182,4 +182,44 @@ it('builds its first example with the default target of Vite', () => {
   writeFileSync(join(folder, 'index.html'), only('index.html').replace('./main.js', './main.ts'));
   const vite = join(root, 'wasm/node_modules/.bin/vite');
   execFileSync(vite, ['build', '--logLevel', 'error'], { cwd: folder, stdio: 'pipe', encoding: 'utf8' });
+});
+
+const pageBlocks = (page: string, language: string) =>
+  blocksOf(readFileSync(join(root, 'docs', page), 'utf8')).filter((block) => block.language === language);
+
+it('runs the page of the quick start', async () => {
+  const [page, ...others] = pageBlocks('start/browser.md', 'html');
+  expect(others).toEqual([]);
+  const folder = project('quick-start');
+  writeFileSync(join(folder, 'index.html'), page!.text);
+  expectRows(await rowsOf(folder, `${strictPolicy} 'unsafe-inline'`), 1);
+});
+
+it.each(pageBlocks('start/browser.md', 'js'))('runs the script of the quick start', ({ text }) => {
+  const folder = project('quick-start-script');
+  writeFileSync(join(folder, 'main.js'), text);
+  expect(execFileSync(process.execPath, ['main.js'], { cwd: folder, encoding: 'utf8' })).toContain("'ok'");
+});
+
+it('shows the rows of a run as the guide to dashboards does', async () => {
+  const folder = project('dashboard');
+  const model = await (await (await load()).createProbust()).loadModel(digits);
+  const { writeRows } = (await load('data.mjs')) as unknown as typeof import('../src/data.js');
+  const rows = await model.estimate(new Float32Array(4 * 256), { noise: 'gaussian:0.1', labels: [0, 0, 1, 1] });
+  writeFileSync(join(folder, 'run.jsonl'), writeRows(rows));
+  writeFileSync(
+    join(folder, 'index.html'),
+    pageBlocks('dashboard.md', 'html').find(({ text }) => text.includes('run.jsonl'))!.text,
+  );
+  const server = await serve([folder], {});
+  const page = await browser.context.newPage();
+  try {
+    await page.goto(`${server.url}/index.html`);
+    const mean = rows.reduce((sum, { p }) => sum + p!, 0) / rows.length;
+    const value = await page.locator('probust-number [part~="value"]').textContent();
+    expect(parseFloat(value!.replace('%', '')) / 100).toBeCloseTo(mean, 2);
+  } finally {
+    await page.close();
+    server.close();
+  }
 });
