@@ -32,6 +32,7 @@ const reference = [
   page('JavaScript', '/javascript'),
   page('Components', '/components'),
   page('TypeScript', '/typescript'),
+  page('Python', '/python'),
   page('C and C++', '/cpp'),
 ];
 
@@ -52,6 +53,8 @@ const project = [
   page('Benchmarks', '/benchmarks'),
   page('Speed', '/performance'),
   page('Experiments of the papers', '/reproduce'),
+  page('Platforms and packages', '/platforms'),
+  page('Security', '/security'),
   page('Architecture', '/architecture'),
   page('Contributing', '/contributing'),
   page('Changes', '/changelog'),

@@ -13,6 +13,7 @@ export const foreignPages = {
   'web/README.md': 'explorer-development',
   'demos/ci/README.md': 'ci',
   'native/python/README.md': 'python',
+  'SECURITY.md': 'security',
   'CONTRIBUTING.md': 'contributing',
   'CHANGELOG.md': 'changelog',
 };
