@@ -43,4 +43,4 @@ await browser.close();
 server.close();
 for (const each of problems) console.error(each);
 console.log(`${pages.length} pages opened, ${problems.length} problems`);
-process.exit(problems.length > 0 ? 1 : 0);
+process.exit(problems.length > 0 || pages.length < 10 ? 1 : 0);
