@@ -6,7 +6,7 @@ import { createProbust, type Probust, type Row } from 'probust';
 import { writeRows } from 'probust/data';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
-import { encoded, inputsOf, tables } from '../src/labs/table/tables.js';
+import { encoded, inputsOf, tables } from '../src/tables/tables.js';
 import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
 
 let browser: Browser;

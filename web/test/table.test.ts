@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createProbust, type Probust } from 'probust';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
-import { encoded, inputsOf, tables } from '../src/labs/table/tables.js';
+import { encoded, inputsOf, tables } from '../src/tables/tables.js';
 import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
 
 const program = process.env.PROBUST_BIN ?? join(root, 'build/release/bin/probust');

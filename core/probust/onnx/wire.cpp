@@ -4,24 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <limits>
-#include <protozero/exception.hpp>
-
-// Damaged files violate what protozero only asserts, e.g. a field whose wire type does not match its number; throw instead.
-#define protozero_assert(condition) ((condition) ? static_cast<void>(0) : throw protozero::unknown_pbf_wire_type_exception{})
-// It compares the length of a field with what is left as ptrdiff_t, in which lengths of 2 GB and more are negative if pointers have 32
-// bits, as in WebAssembly: then it would read anywhere.
-#define ptrdiff_t int64_t
-#include <protozero/pbf_reader.hpp>
-#undef ptrdiff_t
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 #include "probust/onnx/elements.h"
+#include "probust/onnx/protozero_reader.h"
 
 namespace probust::onnx {
 namespace {

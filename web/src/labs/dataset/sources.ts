@@ -4,7 +4,7 @@ import type { Labels, Probust } from 'probust';
 import digitsUrl from '../../../models/digits.onnx?url';
 import type { DataSource, State } from '../../state/state.js';
 import { pixelUnit } from '../controls.js';
-import { bytesOf } from '../files.js';
+import { bytesOf } from '../../engine/files.js';
 
 /** Points to estimate. */
 export interface Points {
@@ -34,7 +34,7 @@ interface Source {
 const digitSeed = 500;
 
 /** The table lab's module has the tables and their models, which the other sources do not need. */
-const tableLab = () => import('../table/tables.js');
+const tableLab = () => import('../../tables/tables.js');
 
 export const sources: Record<DataSource, Source> = {
   digits: {

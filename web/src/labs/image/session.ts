@@ -2,7 +2,7 @@
 // The image lab's network and picture, its requests and their answers.
 import type { Curves } from '../../panels/curves.js';
 import { listedOf, type State } from '../../state/state.js';
-import { bytesOf } from '../files.js';
+import { bytesOf } from '../../engine/files.js';
 import { LabSession, Network, type SessionCallbacks } from '../lab-session.js';
 import {
   askCurves,

@@ -5,7 +5,7 @@ import sixUrl from '../../../models/six.onnx?url';
 import three from '../../../models/three.onnx?inline';
 import type { View } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
-import { bytesOf } from '../files.js';
+import { bytesOf } from '../../engine/files.js';
 
 /** Shows all data sets completely. */
 export const view: View = { cx: 0, cy: 0, reach: 1.6 };

@@ -6,7 +6,7 @@ import type { Convergence } from '../../panels/convergence.js';
 import type { Counted } from '../../panels/counting.js';
 import type { Curves } from '../../panels/curves.js';
 import { listedOf, type State } from '../../state/state.js';
-import { bytesOf } from '../files.js';
+import { bytesOf } from '../../engine/files.js';
 import { LabSession, Network, type Answers } from '../lab-session.js';
 import {
   askConvergence,

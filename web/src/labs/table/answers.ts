@@ -5,7 +5,7 @@ import { boundaries, distance, type Boundary, type Distances } from 'probust/ana
 import type { State } from '../../state/state.js';
 import { rowsOf, type TableModels } from './models.js';
 import { noiseOf, noisesOf } from './noise.js';
-import { encoded, inputsOf, pointOf, rowOf, tableOfState } from './tables.js';
+import { encoded, inputsOf, pointOf, rowOf, tableOfState } from '../../tables/tables.js';
 
 /** As many copies as Scher and Trügler draw for each point. */
 export const copies = 10_000;

@@ -5,7 +5,7 @@ import { tidy } from '../../panels/words.js';
 import { tableModels, tableNames, type State, type TableModel } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
 import { newNoise, slider, sliderFromZero } from '../controls.js';
-import { factorsOf, isCategory, pointOf, rowOf, tableOfState, tables, toleranceOf, type Column } from './tables.js';
+import { factorsOf, isCategory, pointOf, rowOf, tableOfState, tables, toleranceOf, type Column } from '../../tables/tables.js';
 
 const modelNames: Record<TableModel, string> = { forest: 'random forest', network: 'neural network', regression: 'regression' };
 

@@ -13,7 +13,7 @@ import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
 import { scales } from './answers.js';
 import type { Keys, TableValues } from './session.js';
-import { rowOf, tableOfState } from './tables.js';
+import { rowOf, tableOfState } from '../../tables/tables.js';
 import type { Ui } from './ui.js';
 
 export type FigureParts = Parts<Answers<TableValues>, Ui> & { keys: Keys };

@@ -2,7 +2,7 @@
 // The models of a table in the page's workers, and the points as they take them.
 import type { Model, ModelOptions } from 'probust';
 import type { Engine, Side } from '../../engine/engine.js';
-import { toleranceOf, encoded, inputsOf, isCategory, placesOf, tableOfState, type Table } from './tables.js';
+import { toleranceOf, encoded, inputsOf, isCategory, placesOf, tableOfState, type Table } from '../../tables/tables.js';
 import type { State } from '../../state/state.js';
 
 /** A unit of such a column moves the model's input so little that no search for the nearest change leaves its value. */

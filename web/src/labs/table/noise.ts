@@ -2,7 +2,7 @@
 // The noise of a table: normal on numbers, and transitions between the values of a category.
 import type { CategoryGroup, NoiseOptions } from 'probust';
 import type { State, TableModel } from '../../state/state.js';
-import { factorsOf, inputsOf, isCategory, placesOf, tableOfState, type CategoryColumn } from './tables.js';
+import { factorsOf, inputsOf, isCategory, placesOf, tableOfState, type CategoryColumn } from '../../tables/tables.js';
 
 /** [k, k]: the probability of each value, given the current one. */
 export const transitionsOf = ({ moves }: CategoryColumn, change: number): number[][] =>

@@ -6,7 +6,7 @@ import type { State } from '../../state/state.js';
 import { LabSession } from '../lab-session.js';
 import { askBoundaries, askCurve, askNear, askQuick, askRanks, askRows, type Quick } from './answers.js';
 import { TableModels } from './models.js';
-import { pointOf, toleranceOf } from './tables.js';
+import { pointOf, toleranceOf } from '../../tables/tables.js';
 
 export interface TableValues {
   quick: Quick;

@@ -13,7 +13,7 @@ import { copies, type Quick } from './answers.js';
 import { choices, noiseSliders, pointSliders, rowChooser } from './controls.js';
 import { curvePanel, ranksPanel, scatterPanel, type FigureParts } from './figures.js';
 import { TableSession } from './session.js';
-import { inputsOf, isCategory, tableOfState, toleranceOf, type Table } from './tables.js';
+import { inputsOf, isCategory, tableOfState, toleranceOf, type Table } from '../../tables/tables.js';
 import type { Ui } from './ui.js';
 
 const ownStyles = css`

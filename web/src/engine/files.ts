@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bytes behind URLs, inlined ones included.
-import { isAborted } from '../engine/latest.js';
+import { isAborted } from './latest.js';
 
 /** The browser does not say why it cannot fetch something. */
 function unfetched(url: string, cause: unknown): never {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The tables and their models, made by scripts/make-table-models.mjs. Models take numbers less their column's mean, divided by its
 // standard deviation, and categories as one-hot columns. So the unit of noise and distances is one standard deviation.
-import daysChange from '../../../models/days-change.onnx?inline';
-import daysForest from '../../../models/days-forest.onnx?inline';
-import daysNetwork from '../../../models/days-network.onnx?inline';
-import daysRegression from '../../../models/days-regression.onnx?inline';
-import daysText from '../../../models/days.csv?raw';
-import irisChange from '../../../models/iris-change.onnx?inline';
-import irisForest from '../../../models/iris-forest.onnx?inline';
-import irisNetwork from '../../../models/iris-network.onnx?inline';
-import irisRegression from '../../../models/iris-regression.onnx?inline';
-import irisText from '../../../models/iris.csv?raw';
-import about from '../../../models/tables.json';
-import { inlinedBytes } from '../files.js';
-import type { State, TableModel, TableName } from '../../state/state.js';
+import daysChange from '../../models/days-change.onnx?inline';
+import daysForest from '../../models/days-forest.onnx?inline';
+import daysNetwork from '../../models/days-network.onnx?inline';
+import daysRegression from '../../models/days-regression.onnx?inline';
+import daysText from '../../models/days.csv?raw';
+import irisChange from '../../models/iris-change.onnx?inline';
+import irisForest from '../../models/iris-forest.onnx?inline';
+import irisNetwork from '../../models/iris-network.onnx?inline';
+import irisRegression from '../../models/iris-regression.onnx?inline';
+import irisText from '../../models/iris.csv?raw';
+import about from '../../models/tables.json';
+import { inlinedBytes } from '../engine/files.js';
+import type { State, TableModel, TableName } from '../state/state.js';
 
 export interface NumberColumn {
   name: string;
