@@ -29,7 +29,7 @@ async function open(names) {
     await page.goto(url + name, { waitUntil: 'load' });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (wide > 0) problems.push(`${name} is ${wide} pixels wider than the screen`);
-    if (await page.locator('probust-explorer, .live-explorer img').count()) {
+    if (await page.locator('.live-explorer[data-built=true]').count()) {
       const number = page.locator('probust-explorer [data-testid="p"]').first();
       await number.scrollIntoViewIfNeeded({ timeout: 20000 });
       await number.getByText(/\d/).first().waitFor({ timeout: 20000 }).catch(() => problems.push(`${name}: the explorer shows no number`));
