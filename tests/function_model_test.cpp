@@ -86,6 +86,43 @@ TEST(FunctionModel, DoesNotDependOnTheBatch) {
   EXPECT_LE(network.most, 7);
 }
 
+// 19 margins whose gradients do not fit together: each is asked for once, and the logits once for all groups of seeds.
+TEST(FunctionModel, AsksForNothingTwiceIfGradientsDoNotFit) {
+  constexpr std::int64_t kTwenty = 20;
+  std::int64_t logits = 0, gradients = 0, most = 0;
+  ClassifierFunctions functions;
+  functions.logits = [&](const Tensor& x) {
+    logits += x.shape[0];
+    Tensor result({x.shape[0], kTwenty});
+    for (std::int64_t i = 0; i < x.shape[0]; ++i) {
+      for (std::int64_t c = 0; c < kTwenty; ++c) result.row(i)[c] = static_cast<float>(c + 1) * x.row(i)[c];
+    }
+    return result;
+  };
+  functions.vjp = [&](Tensor x, const Tensor& cotangents) {
+    gradients += x.shape[0];
+    most = std::max(most, x.shape[0]);
+    for (std::int64_t i = 0; i < x.shape[0]; ++i) {
+      for (std::int64_t c = 0; c < kTwenty; ++c) x.row(i)[c] = static_cast<float>(c + 1) * cotangents.row(i)[c];
+    }
+    return x;
+  };
+  const auto p = [&](const ExecutorOptions& options) {
+    logits = gradients = most = 0;
+    LoadedModel model = model_from_function(functions, {kTwenty}, kTwenty, options);
+    return model.estimate(Tensor({1, kTwenty}, std::vector<float>(kTwenty, 1.0F)), {"gaussian:0.3"}, {"taylor"})[0].estimate.p;
+  };
+  const double whole = p({});
+  EXPECT_EQ(most, kTwenty - 1);
+  EXPECT_EQ(p({.memory = 14 << 10}), whole);
+  EXPECT_LT(most, kTwenty - 1);
+  EXPECT_EQ(gradients, kTwenty - 1);
+  EXPECT_EQ(logits, 2);  // the prediction, and the margins
+  EXPECT_EQ(p({.batch = 3}), whole);
+  EXPECT_EQ(most, 3);
+  EXPECT_EQ(gradients, kTwenty - 1);
+}
+
 TEST(FunctionModel, WithoutGradientsRefusesWhatNeedsThem) {
   Behind network;
   EXPECT_THROW(rows_behind(behind_functions(network), {"taylor"}), Error);
@@ -96,7 +133,7 @@ TEST(FunctionModel, WithoutGradientsRefusesWhatNeedsThem) {
 void expect_failure(const ClassifierFunctions& functions, ErrorCode code, const std::string& text) {
   LoadedModel model = model_from_function(functions, {2}, 3);
   try {
-    model.estimate(Tensor({2}), {"gaussian:1"}, {"mc:10"});
+    model.estimate(Tensor({2}), {"gaussian:1"}, {"mc:10", "probit:10"});
     FAIL() << "should fail";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, code);
@@ -108,13 +145,19 @@ TEST(FunctionModel, SaysWhatAFunctionDidWrong) {
   expect_failure({[](const Tensor& x) {
                    return Tensor({x.shape[0], 2});
                  }},
-                 ErrorCode::usage, "logits: returned [1, 2]; return [1, 3]");
+                 ErrorCode::usage, "logits: returned [1, 2] with 2 numbers; return [1, 3]");
+  expect_failure({[](const Tensor& x) {
+                   Tensor lacking({x.shape[0], 3});
+                   lacking.data.pop_back();
+                   return lacking;
+                 }},
+                 ErrorCode::usage, "logits: returned [1, 3] with 2 numbers");
   expect_failure({[](const Tensor&) -> Tensor { throw std::runtime_error("no connection"); }}, ErrorCode::internal,
                  "no connection");
   expect_failure({[](const Tensor&) -> Tensor {
                    throw Error{ErrorCode::resources, "service", "is busy", ""};
                  }},
-                 ErrorCode::resources, "service: is busy");
+                 ErrorCode::internal, "service: is busy");
   EXPECT_THROW(model_from_function({}, {2}, 3), Error);
   const ClassifierFunctions constant{[](const Tensor& x) { return Tensor({x.shape[0], 1}); }};
   EXPECT_THROW(model_from_function(constant, {2}, 1), Error);

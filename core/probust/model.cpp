@@ -70,7 +70,7 @@ LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& opti
 
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
                                 const ExecutorOptions& execution) {
-  constexpr std::int64_t kMostPoints = 256, kMostElements = std::int64_t{1} << 22;
+  constexpr std::int64_t kMostPoints = 8192, kMostElements = std::int64_t{1} << 24;  // so that a call does not take minutes
   const std::int64_t d = element_count(point_shape);
   if (point_shape.empty() || d < 1)
     throw Error{ErrorCode::usage, option("point_shape"), "has no elements", "give the shape of one point"};
@@ -81,7 +81,7 @@ LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape
   Model model;
   model.classes = classes;
   model.input_shape = point_shape;
-  auto gradient = functions.vjp ? function_gradient_program(functions, point_shape, classes) : nullptr;
+  auto gradient = functions.vjp ? function_gradient_program(functions, point_shape, classes, options.batch) : nullptr;
   auto forward = function_program(std::move(functions), point_shape, classes);
   return {std::move(model), make_forward_executor("the function", std::move(forward), std::move(point_shape), classes, options,
                                                   std::move(gradient))};

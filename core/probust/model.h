@@ -85,8 +85,9 @@ class LoadedModel {
 /// node), usage (options that do not fit the model), resources (one example does not fit the memory).
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
 
-/// A classifier that is a function, of points of this shape. `execution.batch` is the most points per call of a function; by
-/// default up to 256, fewer if they are large. Throws Error{usage} for a shape without elements or fewer than two classes.
+/// A classifier that is a function, of points of this shape. A call of the function gets as many points as fit the memory, but at
+/// most `execution.batch`; by default at most 8192 points of 64 MB together. No result depends on this. Throws Error{usage} for a
+/// shape without elements or fewer than two classes.
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
                                 const ExecutorOptions& execution = {});
 

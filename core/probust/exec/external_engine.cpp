@@ -71,6 +71,8 @@ class ExternalGradientProgram final : public Program {
            (2 * elements_ * batch.examples + 4 * elements_ * lanes + 2 * classes_ * lanes) * kFloat;
   }
 
+  bool answers_later() const override { return true; }
+
   void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs, Workspace& workspace,
            Reuse) const override {
     const std::vector<float> examples = prepared(batch.examples, inputs[0], workspace);

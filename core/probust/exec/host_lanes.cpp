@@ -197,7 +197,7 @@ class HostLanes final : public Lanes {
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
     // Another engine may end a run because it has no answer yet, and then all is repeated. So it must have all answers before the
     // first group is added to anything.
-    if (!graph_ && seeds.rows > which.batch.seeds) {
+    if (program_of(which).answers_later() && seeds.rows > which.batch.seeds) {
       for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) run_group(which, seeds, first, count, own);
     }
     for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) {

@@ -63,6 +63,9 @@ class Program {
   /// The number of lanes from which most of the work runs at full speed.
   virtual std::int64_t least_lanes() const { return 1; }
 
+  /// Whether a run may end because its answer is not known yet, and is then repeated (external_engine.h).
+  virtual bool answers_later() const { return false; }
+
   /// The steps of a run, in order; empty if unknown.
   virtual std::vector<ProgramStep> steps() const { return {}; }
 
