@@ -92,7 +92,7 @@ typedef struct probust_functions {
   int64_t classes;
   const int64_t* point_shape; /* [point_rank] */
   size_t point_rank;
-  int64_t batch; /* the most points per call; 0: 256, fewer if they are large */
+  int64_t batch; /* the most points per call; 0: as many as fit the memory, but at most 8192 and 64 MB */
 } probust_functions;
 
 PROBUST_API probust_status probust_model_from_function(const probust_functions* functions, probust_model** model);

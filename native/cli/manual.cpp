@@ -59,7 +59,7 @@ std::string synopsis(const CommandText& command) {
   return text + " [OPTIONS]";
 }
 
-std::string replaced(std::string text, const std::map<char, std::string>& replacements) {
+std::string replaced(const std::string& text, const std::map<char, std::string>& replacements) {
   std::string result;
   for (const char c : text) {
     const auto found = replacements.find(c);
@@ -170,7 +170,8 @@ std::string zsh(const CLI::App& app) {
     for (const Option& option : command.options) {
       for (const std::string& name : option.positional ? std::vector<std::string>{} : option.names) {
         const std::string text = replaced(option.text, {{'[', "("}, {']', ")"}});
-        cases += " \\\n    " + quoted(name + "[" + text + "]" + (option.value ? ":value:_files" : ""), "'\\''");
+        cases +=
+            fmt::format(" \\\n    {}", quoted(fmt::format("{}[{}]{}", name, text, option.value ? ":value:_files" : ""), "'\\''"));
       }
     }
     cases += " ;;\n";

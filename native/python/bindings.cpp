@@ -6,12 +6,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,8 +21,10 @@
 #include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
 #include "probust/data/datasets.h"
+#include "probust/estimators/pooling.h"
 #include "probust/estimators/request.h"
 #include "probust/model.h"
+#include "python/worker.h"
 
 namespace py = pybind11;
 
@@ -31,7 +35,6 @@ using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 using Whole = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMillisecondsBetweenSignals = 100;
 
 Tensor tensor_of(const Floats& array) {
   return {Shape(array.shape(), array.shape() + array.ndim()), std::vector<float>(array.data(), array.data() + array.size())};
@@ -45,43 +48,71 @@ py::array_t<float> array_of(Tensor tensor) {
   return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), numbers, owner);
 }
 
-// Not a copy either: valid during a call.
-py::array_t<float> view_of(const Tensor& tensor) {
-  py::array_t<float> array(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), tensor.data.data(), py::none());
-  array.attr("flags").attr("writeable") = false;
-  return array;
-}
-
-// The Python exception that ended a function, until the call that it belongs to has ended, too.
-struct Raised {
-  std::optional<py::error_already_set> error;
-
-  template <class Call>
-  Tensor keep(const char* function, Call&& call) {
-    const py::gil_scoped_acquire gil;
-    try {
-      return tensor_of(py::cast<Floats>(std::forward<Call>(call)()));
-    } catch (py::error_already_set& raised) {
-      error.emplace(raised);
-      throw Error{ErrorCode::internal, function, "raised an exception", ""};
-    } catch (const py::cast_error&) {
-      throw Error{ErrorCode::usage, function, "returned something else than numbers", "return an array [n, C]"};
-    }
+// Points [N, ...] in the memory of an array. One point of the model's shape is a batch of one.
+class PointsOf {
+ public:
+  PointsOf(const Floats& array, const Shape& point)
+      : shape_(array.shape(), array.shape() + array.ndim()), data_(array.data()), size_(array.size()) {
+    if (shape_ == point) shape_.insert(shape_.begin(), 1);
+    if (shape_.empty()) throw Error{ErrorCode::usage, "x", "is a number", "give points [N, ...]"};
   }
+
+  std::int64_t count() const { return shape_[0]; }
+
+  Tensor rows(std::int64_t first, std::int64_t count) const {
+    Shape shape = shape_;
+    shape[0] = count;
+    const std::int64_t each = shape_[0] == 0 ? 0 : size_ / shape_[0];
+    return {std::move(shape), std::vector<float>(data_ + first * each, data_ + (first + count) * each)};
+  }
+
+ private:
+  Shape shape_;
+  const float* data_;
+  std::int64_t size_;
 };
+
+// Numbers that belong to points: none, or one for each.
+class NumbersOf {
+ public:
+  NumbersOf(const char* name, const std::optional<Whole>& array, std::int64_t points) {
+    if (!array) return;
+    all_.assign(array->data(), array->data() + array->size());
+    if (array->size() != points)
+      throw Error{ErrorCode::usage, option(name), "are " + std::to_string(array->size()),
+                  "give one for each of the " + std::to_string(points) + " points"};
+  }
+
+  std::vector<std::int64_t> rows(std::int64_t first, std::int64_t count) const {
+    return all_.empty() ? all_ : std::vector<std::int64_t>(all_.begin() + first, all_.begin() + first + count);
+  }
+
+ private:
+  std::vector<std::int64_t> all_;
+};
+
+// What a function of Python returns, as numbers.
+Tensor numbers_of(const char* function, const py::object& result) {
+  try {
+    return tensor_of(py::cast<Floats>(result));
+  } catch (const py::cast_error&) {
+    throw Error{ErrorCode::usage, function, "returned something else than numbers", "return an array"};
+  }
+}
 
 std::vector<Noise> noises_of(const std::vector<std::string>& texts) {
   std::vector<Noise> noises;
+  noises.reserve(texts.size());
   for (const std::string& text : texts) noises.push_back(parse_noise(text, datasets::noise_files()));
   return noises;
 }
 
-py::dict columns_of(const std::vector<Row>& rows) {
+py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   py::dict columns;
-  const auto add = [&](const char* name, auto value_of) {
+  const auto add = [&](const std::string& name, auto value_of) {
     py::list column(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) column[i] = value_of(rows[i]);
-    columns[name] = column;
+    columns[py::str(name)] = column;
   };
   add("index", [](const Row& row) { return row.index; });
   add("label", [](const Row& row) { return row.label.value_or(-1); });
@@ -100,78 +131,132 @@ py::dict columns_of(const std::vector<Row>& rows) {
   add("status", [](const Row& row) { return std::string(word(row.estimate.status)); });
   add("method", [](const Row& row) { return row.method(); });
   add("note", [](const Row& row) { return row.estimate.note; });
-  const bool classes = !rows.empty() && !rows[0].estimate.classes.empty();
-  if (classes) add("classes", [](const Row& row) { return py::cast(row.estimate.classes); });
+  for (std::int64_t c = 0; c < classes; ++c) {
+    add("p_class_" + std::to_string(c),
+        [c](const Row& row) { return row.estimate.classes.empty() ? kNone : row.estimate.classes[static_cast<std::size_t>(c)]; });
+  }
   return columns;
 }
 
 class Model {
-  // Works without the interpreter's lock, one call at a time.
-  template <class Body>
-  std::invoke_result_t<Body> alone(Body&& body) {
-    const py::gil_scoped_release released;
-    const std::scoped_lock lock(mutex_);
-    try {
-      return std::forward<Body>(body)();
-    } catch (const Error&) {
-      if (!raised_ || !raised_->error) throw;
-    }
-    const py::gil_scoped_acquire gil;
-    const py::error_already_set raised = *std::exchange(raised_->error, std::nullopt);
-    throw py::error_already_set(raised);
-  }
-
  public:
-  Model(LoadedModel loaded, std::shared_ptr<Raised> raised) : loaded_(std::move(loaded)), raised_(std::move(raised)) {}
+  Model(LoadedModel loaded, std::shared_ptr<Worker> worker) : loaded_(std::move(loaded)), worker_(std::move(worker)) {}
 
   std::int64_t classes() const { return loaded_.classes(); }
   const Shape& point_shape() const { return loaded_.point_shape(); }
   const std::vector<std::string>& notes() const { return loaded_.imported().notes; }
 
   py::array_t<float> logits(const Floats& x) {
-    return array_of(alone([&] { return loaded_.logits(tensor_of(x)); }));
+    const PointsOf points(x, point_shape());
+    return in_blocks(points, classes(),
+                     [&](std::int64_t first, std::int64_t count) { return loaded_.logits(points.rows(first, count)); });
   }
 
   py::array_t<float> margins(const Floats& x, const std::optional<Whole>& targets) {
-    const auto wanted = numbers(targets);
-    return array_of(alone([&] { return loaded_.margins(tensor_of(x), wanted); }));
+    const PointsOf points(x, point_shape());
+    const NumbersOf wanted("targets", targets, points.count());
+    return in_blocks(points, classes() - 1, [&](std::int64_t first, std::int64_t count) {
+      return loaded_.margins(points.rows(first, count), wanted.rows(first, count));
+    });
   }
 
   py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const std::vector<std::string>& estimators,
-                    const std::optional<Whole>& labels, const std::string& target, const std::string& groups, bool per_class,
-                    std::int64_t top, std::uint64_t seed, std::int64_t first_index, const py::object& progress) {
+                    const std::optional<Whole>& labels, const std::string& target, const std::optional<Whole>& targets,
+                    const std::string& groups, bool per_class, std::int64_t top, std::uint64_t seed, std::int64_t first_index,
+                    const py::object& progress) {
+    const PointsOf points(x, point_shape());
+    const NumbersOf all_labels("labels", labels, points.count()), all_targets("target", targets, points.count());
     EstimateRequest request;
-    request.x = tensor_of(x);
-    if (request.x.shape == point_shape()) request.x.shape.insert(request.x.shape.begin(), 1);
-    request.labels = numbers(labels);
     request.target = target;
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
-    request.offset = first_index;
     request.seed = seed;
     request.noises = noises_of(noises);
     request.estimators = parse_estimators(estimators, {});
-    return columns_of(alone([&] {
-      EstimateRun run(loaded_.executor(), std::move(request));
-      while (!run.step(kMillisecondsBetweenSignals)) between_steps(run, progress);
-      return run.rows();
-    }));
+    std::vector<Row> rows;
+    const auto estimate_block = [&](std::int64_t first, std::int64_t count) {
+      EstimateRequest block = request;
+      block.x = points.rows(first, count);
+      block.labels = all_labels.rows(first, count);
+      block.targets = all_targets.rows(first, count);
+      block.offset = first_index + first;
+      EstimateRun run(loaded_.executor(), std::move(block));
+      run.finish();
+      rows.insert(rows.end(), run.rows().begin(), run.rows().end());
+    };
+    const auto work = [&] {  // blocks as on the command line
+      std::int64_t first = 0;
+      do {
+        const std::int64_t count = std::min(points_in_block(first_index + first, kBlock), points.count() - first);
+        estimate_block(first, count);
+        first += count;
+      } while (first < points.count());
+    };
+    work_alone(work, progress, planned(request, points.count()));
+    return columns_of(rows, per_class ? classes() : 0);
   }
 
  private:
-  static std::vector<std::int64_t> numbers(const std::optional<Whole>& array) {
-    if (!array) return {};
-    return {array->data(), array->data() + array->size()};
+  std::int64_t planned(const EstimateRequest& request, std::int64_t points) const {
+    std::int64_t passes = 0;
+    for (const EstimatorSpec& estimator : request.estimators) passes += estimator.passes(classes());
+    return points * (1 + passes * static_cast<std::int64_t>(request.noises.size()));
   }
 
-  static void between_steps(const Job& run, const py::object& progress) {
-    const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (!progress.is_none()) progress(run.done(), run.planned());
+  // [N, width], in blocks of at most 64 MB of points, so that no large array is copied.
+  template <class Of>
+  py::array_t<float> in_blocks(const PointsOf& points, std::int64_t width, const Of& of) {
+    const std::int64_t d = element_count(point_shape()), most = std::max<std::int64_t>(1, (std::int64_t{1} << 24) / d);
+    py::array_t<float> all({points.count(), width});
+    float* out = all.mutable_data();
+    const auto work = [&] {
+      for (std::int64_t first = 0; first < points.count(); first += most) {
+        const Tensor some = of(first, std::min(most, points.count() - first));
+        out = std::copy(some.data.begin(), some.data.end(), out);
+      }
+    };
+    work_alone(work, py::none(), 0);
+    return all;
+  }
+
+  // A call's turn, of the thread that makes it.
+  struct Turn {
+    std::unique_lock<std::timed_mutex> lock;
+    std::atomic<std::thread::id>& whose;
+    ~Turn() { whose = std::thread::id(); }
+  };
+
+  // One call at a time.
+  void work_alone(const std::function<void()>& work, const py::object& progress, std::int64_t planned) {
+    const Turn turn = wait_for_turn();
+    Progress& passes = loaded_.progress();
+    const std::int64_t before = passes.passes;
+    const auto report = [&](std::int64_t done) {
+      if (!progress.is_none()) progress(done, std::max(done, planned));
+    };
+    worker_->run(passes.stop, work, [&] { report(passes.passes - before); });
+    report(std::max<std::int64_t>(passes.passes - before, planned));
+  }
+
+  Turn wait_for_turn() {
+    if (whose_turn_ == std::this_thread::get_id())
+      throw Error{ErrorCode::usage, "model", "is called by its own function", "load another one for that"};
+    std::unique_lock lock(mutex_, std::defer_lock);
+    while (!try_for_a_while(lock)) {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+    whose_turn_ = std::this_thread::get_id();
+    return {std::move(lock), whose_turn_};
+  }
+
+  static bool try_for_a_while(std::unique_lock<std::timed_mutex>& lock) {
+    const py::gil_scoped_release released;
+    return lock.try_lock_for(std::chrono::milliseconds(50));
   }
 
   LoadedModel loaded_;
-  std::shared_ptr<Raised> raised_;  // null for models of files
-  std::mutex mutex_;
+  std::shared_ptr<Worker> worker_;
+  std::timed_mutex mutex_;
+  std::atomic<std::thread::id> whose_turn_;
 };
 
 LoadOptions load_options(const std::vector<double>& mean, const std::vector<double>& std, const std::string& layout,
@@ -194,7 +279,7 @@ std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... argum
   LoadOptions options = load_options(arguments...);
   options.external_files = std::ref(beside);
   const py::gil_scoped_release released;
-  return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options), nullptr);
+  return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options), std::make_shared<Worker>());
 }
 
 template <class... Arguments>
@@ -202,7 +287,7 @@ std::unique_ptr<Model> model_of_bytes(const py::bytes& bytes, Arguments... argum
   const std::string_view all(bytes);
   const LoadOptions options = load_options(arguments...);
   const py::gil_scoped_release released;
-  return std::make_unique<Model>(load_model(std::as_bytes(std::span(all)), options), nullptr);
+  return std::make_unique<Model>(load_model(std::as_bytes(std::span(all)), options), std::make_shared<Worker>());
 }
 
 // The functions are released with the interpreter's lock, whichever thread does it.
@@ -214,17 +299,26 @@ std::shared_ptr<py::function> kept(const py::function& function) {
 }
 
 std::unique_ptr<Model> model_of_functions(const py::function& logits, const std::optional<py::function>& vjp,
-                                          const Shape& point_shape, std::int64_t classes, std::int64_t batch) {
-  auto raised = std::make_shared<Raised>();
+                                          const Shape& point_shape, std::int64_t classes, std::int64_t batch,
+                                          std::int64_t memory) {
+  auto worker = std::make_shared<Worker>();
   ClassifierFunctions functions;
-  functions.logits = [=, call = kept(logits)](const Tensor& x) { return raised->keep("f", [&] { return (*call)(view_of(x)); }); };
-  if (vjp)
-    functions.vjp = [=, call = kept(*vjp)](const Tensor& x, const Tensor& cotangents) {
-      return raised->keep("vjp", [&] { return (*call)(view_of(x), view_of(cotangents)); });
+  functions.logits = [=, call = kept(logits)](Tensor x) {
+    Tensor result;
+    worker->in_python([&] { result = numbers_of("f", (*call)(array_of(std::move(x)))); });
+    return result;
+  };
+  if (vjp) {
+    functions.vjp = [=, call = kept(*vjp)](Tensor x, Tensor cotangents) {
+      Tensor result;
+      worker->in_python([&] { result = numbers_of("vjp", (*call)(array_of(std::move(x)), array_of(std::move(cotangents)))); });
+      return result;
     };
+  }
   ExecutorOptions options;
   options.batch = batch;
-  return std::make_unique<Model>(model_from_function(std::move(functions), point_shape, classes, options), raised);
+  options.memory = memory;
+  return std::make_unique<Model>(model_from_function(std::move(functions), point_shape, classes, options), std::move(worker));
 }
 
 py::tuple points_of(Tensor x, const std::vector<std::int64_t>& labels) {

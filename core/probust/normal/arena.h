@@ -61,7 +61,7 @@ class Arena {
       used_ = 0;
     }
     if (block_ == blocks_.size()) grow(size);
-    std::byte* const start = blocks_[block_].lines[0].bytes + used_;
+    std::byte* const start = reinterpret_cast<std::byte*>(blocks_[block_].lines.get()) + used_;
     used_ += size;
     return start;
   }

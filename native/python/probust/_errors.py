@@ -3,27 +3,39 @@
 
 
 class Error(Exception):
-    """Any error of probust."""
+    """Any error of probust. `kind` is one word for it, such as "usage"."""
+
+    kind = "internal"
 
 
 class UsageError(Error, ValueError):
     """An option or argument is wrong."""
 
+    kind = "usage"
+
 
 class UnreadableError(Error, ValueError):
     """A model or data file is missing, truncated, of the wrong kind, width or content."""
+
+    kind = "unreadable"
 
 
 class UnsupportedError(Error, NotImplementedError):
     """The model uses something that probust does not do, or the estimator needs what the model does not have."""
 
+    kind = "unsupported"
+
 
 class ResourcesError(Error, MemoryError):
     """Not enough memory, or no such device."""
 
+    kind = "resources"
+
 
 class NumericalError(Error, ArithmeticError):
     """No number could be computed."""
+
+    kind = "numerical"
 
 
 class InternalError(Error, RuntimeError):

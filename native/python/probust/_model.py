@@ -61,11 +61,10 @@ def _noises(sigma: Optional[Numbers], noise: Optional[Texts]) -> list:
 
 
 def _rows(columns: dict) -> np.ndarray:
-    """Columns as one structured array. `classes`, if it was asked for, is a column of vectors."""
-    arrays = {name: np.array(columns[name], dtype=kind) for name, kind in _COLUMNS}
-    if "classes" in columns:
-        arrays["classes"] = np.array(columns["classes"], dtype=np.float64)
-    rows = np.empty(len(columns["p"]), dtype=[(name, each.dtype, each.shape[1:]) for name, each in arrays.items()])
+    """Columns as one structured array."""
+    kinds = dict(_COLUMNS)
+    arrays = {name: np.array(column, dtype=kinds.get(name, np.float64)) for name, column in columns.items()}
+    rows = np.empty(len(columns["p"]), dtype=[(name, each.dtype) for name, each in arrays.items()])
     for name, each in arrays.items():
         rows[name] = each
     return rows
@@ -114,7 +113,7 @@ class Model:
         *,
         noise: Optional[Texts] = None,
         labels=None,
-        target: Union[str, int] = "predicted",
+        target: Union[str, int, Sequence[int]] = "predicted",
         groups: str = "",
         top: int = 1,
         per_class: bool = False,
@@ -124,15 +123,15 @@ class Model:
     ) -> np.ndarray:
         """Estimates the probability that each point keeps its target under noise.
 
-        x            [N, ...], or one point, in the units of the data; float32 and contiguous arrays are not converted
+        x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are read where they are
         sigma        standard deviations of Gaussian noise, in the same units
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
         noise        in place of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
         labels       [N] true classes, which rows repeat and target="label" uses
-        target       what has to survive: "predicted", "label", or a class
+        target       what has to survive: "predicted", "label", a class, or classes [N]
         groups       "0,1/2,3": any class of the target's group will do
         top          the target need only be among so many largest logits
-        per_class    adds a column `classes`, [C] the probability of each class to win
+        per_class    adds columns p_class_0, p_class_1, ...: the probability of each class to win
         seed         of the noise, which depends on it and on the position of a point, first_index + i
         progress     True shows a bar; a function is called with the passes done and planned
 
@@ -142,9 +141,12 @@ class Model:
 
         Raises Error; KeyboardInterrupt on Ctrl-C. If only one of several estimators cannot answer, its rows say why.
         """
+        noises, texts = _noises(sigma, noise), _texts(estimators)
+        each = None if np.ndim(target) == 0 else target
+        target = str(target) if each is None else "predicted"
         with reporter(progress) as report:
             columns = self._handle.estimate(
-                x, _noises(sigma, noise), _texts(estimators), labels, str(target), groups, per_class, top, seed, first_index, report
+                x, noises, texts, labels, target, each, groups, per_class, top, seed, first_index, report
             )
         return _rows(columns)
 
@@ -180,20 +182,44 @@ def load_model(
 
 
 def model_from_function(
-    f: Function, classes: int, point_shape: Sequence[int], vjp: Optional[Vjp] = None, *, batch: int = 0
+    f: Function,
+    classes: int,
+    point_shape: Optional[Sequence[int]] = None,
+    vjp: Optional[Vjp] = None,
+    *,
+    batch: int = 0,
+    memory: int = _TWO_GIB,
 ) -> Model:
     """Makes a model of a function, such as a remote service, or a method of scikit-learn.
 
-    f            logits [n, C] of points x [n, ...] (float32, read-only); for example forest.predict_proba, with counting ("mc:N"): other
-                 estimators need unbounded scores whose differences are nearly normal, such as decision_function's
-    point_shape  of one point, such as (4,)
+    f            logits [n, C] of points x [n, ...] (float32), or of two classes the score [n] of the second; for example
+                 forest.predict_proba, with counting ("mc:N"): other estimators need unbounded scores whose differences are nearly
+                 normal, such as decision_function's
+    point_shape  of one point, such as (4,); not needed for methods of scikit-learn's models
     vjp          gradients [n, ...] with respect to x of sum_c cotangents[i, c] logits[i, c], from x and cotangents [n, C]; without it,
                  estimators that need gradients are refused
-    batch        the most points per call; 0: 256, fewer if they are large
+    batch        the most points per call; 0: as many as fit the memory, but at most 8192 points and 64 MB
+    memory       bytes for noisy copies and gradients, without what f takes
 
-    A point's logits must not depend on the other points of the call. An exception in f ends the estimate and reaches the caller.
+    A point's logits must not depend on the other points of the call. f is called by the thread that asks for an estimate; an
+    exception in it ends the estimate and reaches the caller as it is.
     """
-    return Model(_probust.model_of_functions(f, vjp, _shape(point_shape), classes, batch))
+    if point_shape is None:
+        features = getattr(getattr(f, "__self__", None), "n_features_in_", None)
+        if features is None:
+            raise UsageError("point_shape: is missing; give the shape of one point, such as (4,)")
+        point_shape = (features,)
+    return Model(_probust.model_of_functions(_of_two(f) if classes == 2 else f, vjp, _shape(point_shape), classes, batch, memory))
+
+
+def _of_two(f: Function) -> Function:
+    """Logits [n, 2] of a function that may return scores [n], such as decision_function."""
+
+    def logits(x):
+        scores = np.asarray(f(x))
+        return np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
+
+    return logits
 
 
 def read_data(path: Union[str, os.PathLike], *, offset: int = 0, limit: Optional[int] = None):

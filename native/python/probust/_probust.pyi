@@ -21,6 +21,7 @@ class Model:
         estimators: Sequence[str],
         labels: Any,
         target: str,
+        targets: Any,
         groups: str,
         per_class: bool,
         top: int,
@@ -32,7 +33,7 @@ class Model:
 def model_of_file(path: str, *options: Any) -> Model: ...
 def model_of_bytes(model: bytes, *options: Any) -> Model: ...
 def model_of_functions(
-    logits: Callable[..., Any], vjp: Optional[Callable[..., Any]], point_shape: Sequence[int], classes: int, batch: int
+    logits: Callable[..., Any], vjp: Optional[Callable[..., Any]], point_shape: Sequence[int], classes: int, batch: int, memory: int
 ) -> Model: ...
 def read(path: str, offset: int, limit: int) -> Tuple[np.ndarray, Optional[np.ndarray]]: ...
 def make(kind: str, count: int, seed: int) -> Tuple[np.ndarray, np.ndarray]: ...

@@ -37,12 +37,10 @@ def reporter(progress):
     bar = _bar()
 
     def report(done, planned):
-        bar.total, bar.n = max(done, planned), done
+        bar.total, bar.n = planned, done
         bar.refresh()
 
     try:
         yield report
-        bar.n = bar.total
-        bar.refresh()
     finally:
         bar.close()

@@ -30,10 +30,9 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
         module.train(was_training)
     if expected.ndim != 2:
         raise UsageError(f"module: returned {list(expected.shape)}; a classifier returns [n, C]")
-    model = load_model(file.getvalue(), **options)
-    if not options:
-        check(model.logits(example.cpu().numpy()), expected, tolerance)
-    return model
+    model = load_model(file.getvalue())
+    check(model.logits(example.cpu().numpy()), expected, tolerance)
+    return load_model(file.getvalue(), **options) if options else model
 
 
 def check(found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:

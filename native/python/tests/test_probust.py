@@ -64,10 +64,12 @@ def test_options(model, data):
     rows = model.estimate(x, noise="laplace:0.2", estimators="mc:200", target="label", labels=labels, per_class=True)
     wanted = command("--noise", "laplace:0.2", "--estimator", "mc:200", "--target", "label", "--limit", "20")
     assert_equal(rows, wanted)
-    assert rows["classes"].shape == (20, 10)
-    assert np.allclose(rows["classes"].sum(axis=1), 1)
-    assert np.array_equal(rows["classes"][np.arange(20), rows["target"]], rows["p"])
+    classes = np.stack([rows[f"p_class_{c}"] for c in range(10)], axis=1)
+    assert np.allclose(classes.sum(axis=1), 1)
+    assert np.array_equal(classes[np.arange(20), rows["target"]], rows["p"])
     assert (model.estimate(x, 0.4, "mc:200", top=3)["p"] >= model.estimate(x, 0.4, "mc:200")["p"]).all()
+    others = (rows["predicted"] + 1) % 10
+    assert np.array_equal(model.estimate(x, 0.4, "mc:200", target=list(others))["target"], others)
     moved = model.estimate(x[5:], 0.4, "mc:200", first_index=5)
     assert np.array_equal(moved["p"], model.estimate(x, 0.4, "mc:200")["p"][5:])
 
@@ -108,6 +110,9 @@ def test_pandas(model, data):
         (probust.UnreadableError, "no-such.onnx", lambda model, x: probust.load_model("no-such.onnx")),
         (probust.UnreadableError, "model", lambda model, x: probust.load_model(b"nonsense")),
         (probust.UnreadableError, "", lambda model, x: model.logits(np.zeros((2, 3), np.float32))),
+        (probust.UsageError, "for each of the 20 points", lambda model, x: model.estimate(x, 0.1, "mc:9", labels=[1, 2])),
+        (probust.UsageError, "for each of the 20 points", lambda model, x: model.margins(x, [1, 2])),
+        (probust.UsageError, "point_shape", lambda model, x: probust.model_from_function(linear, 3)),
         (probust.UsageError, "layout", lambda model, x: probust.load_model(DIGITS, layout="sideways")),
         (probust.UnreadableError, "missing.npz", lambda model, x: probust.read_data("missing.npz")),
     ],
@@ -116,6 +121,7 @@ def test_errors(model, data, error, text, call):
     with pytest.raises(error, match=re.escape(text)) as caught:
         call(model, data[0])
     assert "\n" not in str(caught.value) and isinstance(caught.value, probust.Error)
+    assert type(caught.value).__name__.lower() == caught.value.kind + "error"
 
 
 def test_made_data():
@@ -129,7 +135,7 @@ W = np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, -2.0]], np.float32)
 
 
 def linear(x):
-    assert x.dtype == np.float32 and not x.flags.writeable
+    assert x.dtype == np.float32
     return x @ W.T
 
 
@@ -157,15 +163,49 @@ def test_exceptions_of_functions_reach_the_caller():
             raise Lost("the connection")
         return linear(x)
 
-    model = probust.model_from_function(f, 3, (2,))
+    model = probust.model_from_function(f, 3, (2,), batch=1000)
     with pytest.raises(Lost, match="the connection"):
         model.estimate(np.zeros((1, 2)), 1, "mc:5000")
     assert len(model.estimate(np.zeros((1, 2)), 1, "mc:100")) == 1
     wrong = probust.model_from_function(lambda x: x, 3, (2,))
-    with pytest.raises(probust.UsageError, match=r"returned \[1, 2\]; return \[1, 3\]"):
+    with pytest.raises(probust.UsageError, match=r"returned \[1, 2\] with 2 numbers; return \[1, 3\]"):
         wrong.estimate(np.zeros((1, 2)), 1, "mc:10")
     with pytest.raises(ValueError, match="'no'"):
         probust.model_from_function(lambda x: "no", 3, (2,)).logits(np.zeros((1, 2)))
+
+
+def test_functions_belong_to_the_thread_that_asks():
+    threads = set()
+
+    def f(x):
+        threads.add(threading.get_ident())
+        return linear(x)
+
+    probust.model_from_function(f, 3, (2,), batch=10).estimate(np.zeros((50, 2)), 1, "mc:100")
+    assert threads == {threading.get_ident()}
+
+
+def test_a_model_within_its_own_function_is_refused():
+    model = probust.model_from_function(lambda x: model.logits(x), 3, (2,))
+    with pytest.raises(probust.UsageError, match="its own function"):
+        model.logits(np.zeros((1, 2)))
+
+
+def test_ctrl_c_within_a_function():
+    def f(x):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        return linear(x)
+
+    with pytest.raises(KeyboardInterrupt):
+        probust.model_from_function(f, 3, (2,)).estimate(np.zeros((1, 2)), 1, "mc:5000")
+
+
+def test_scores_of_two_classes():
+    x = np.array([[0.3], [-0.2]], np.float32)
+    rows = probust.model_from_function(lambda x: x[:, 0], 2, (1,)).estimate(x, 1.0, "mc:20000")
+    assert list(rows["predicted"]) == [1, 0]
+    assert np.allclose(rows["p"], [0.6179, 0.5793], atol=0.015)  # Phi(0.3), Phi(0.2)
 
 
 def test_progress(model, data, capsys):
@@ -202,7 +242,8 @@ def test_scikit_learn_forest():
     ensemble = pytest.importorskip("sklearn.ensemble")
     x, labels = probust.made_data("moons", 400)
     forest = ensemble.RandomForestClassifier(20, random_state=0).fit(x, labels)
-    model = probust.model_from_function(forest.predict_proba, 2, (2,))
+    model = probust.model_from_function(forest.predict_proba, 2)
+    assert model.point_shape == (2,)
     rows = model.estimate(x[:5], 0.2, "mc:1000")
     assert np.array_equal(rows["predicted"], forest.predict_proba(x[:5]).argmax(axis=1))
     noisy = x[:5, None] + np.random.default_rng(0).normal(0, 0.2, (5, 1000, 2)).astype(np.float32)

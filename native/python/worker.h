@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "probust/base/stop.h"
+
+namespace probust::python {
+
+/// Does work of the core on a thread of its own, without the interpreter's lock. Meanwhile the Python thread that asked for it
+/// handles signals, reports progress, and calls the classifier's functions: there Ctrl-C ends them, and there belongs what they
+/// raise.
+class Worker {
+ public:
+  using Task = std::function<void()>;
+
+  /// Does `work` and waits for it; to be called with the lock. Calls `report` about ten times a second. What Python raises
+  /// meanwhile sets `stop` and is thrown when the work has ended. Else throws what `work` throws.
+  void run(StopToken& stop, const Task& work, const Task& report) {
+    std::exception_ptr failed, raised;
+    done_ = refused_ = false;
+    std::thread thread([&] {
+      try {
+        work();
+      } catch (...) {
+        failed = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      changed_.notify_all();
+    });
+    auto reported = Clock::now();
+    for (const Task* task = nullptr; wait(task);) {
+      try {
+        if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+        if (task != nullptr && !raised) (*task)();
+        if (Clock::now() - reported >= kBetweenReports) report(), reported = Clock::now();
+      } catch (...) {
+        if (!raised) raised = std::current_exception();
+        stop = true;
+      }
+      answer(task, raised != nullptr);
+    }
+    thread.join();
+    stop = false;
+    if (raised) std::rethrow_exception(raised);
+    if (failed) std::rethrow_exception(failed);
+  }
+
+  /// Does `task` on the Python thread that waits; to be called by one thread of the work. Throws Error{interrupted} if Python has
+  /// raised.
+  void in_python(const Task& task) {
+    std::unique_lock lock(mutex_);
+    task_ = &task;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return task_ == nullptr; });
+    if (refused_) throw interruption();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPause{50}, kBetweenReports{100};
+
+  // Until there is a task, or for a while. Returns whether the work goes on.
+  bool wait(const Task*& task) {
+    const pybind11::gil_scoped_release released;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPause, [this] { return done_ || task_ != nullptr; });
+    task = task_;
+    return !done_;
+  }
+
+  void answer(const Task* task, bool refused) {
+    const std::lock_guard lock(mutex_);
+    refused_ = refused;
+    if (task == nullptr) return;
+    task_ = nullptr;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const Task* task_ = nullptr;
+  bool done_ = false, refused_ = false;
+};
+
+}  // namespace probust::python
