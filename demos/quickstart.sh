@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 tests/tools/install.sh build
 echo "building; this takes a few minutes the first time"
 cmake --preset release -DPROBUST_TESTS=OFF >build-quickstart.log 2>&1 || { cat build-quickstart.log; exit 1; }
-cmake --build --preset release >>build-quickstart.log 2>&1 || { tail -n 40 build-quickstart.log; exit 1; }
+cmake --build --preset release --target probust_program >>build-quickstart.log 2>&1 || { tail -n 40 build-quickstart.log; exit 1; }
 rm -f build-quickstart.log
 
 probust=build/release/bin/probust
