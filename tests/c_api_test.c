@@ -128,6 +128,7 @@ static void test_mistakes(probust_model* model, const probust_points* points, co
   static const char* const strange[] = {"gaussian:-1"};
   probust_estimate_options options = plain();
   probust_load_options loading = {.size = sizeof loading};
+  probust_data_options reading = {.size = sizeof reading};
   probust_model* other = NULL;
   probust_rows* rows = NULL;
   probust_data* read = NULL;
@@ -142,6 +143,13 @@ static void test_mistakes(probust_model* model, const probust_points* points, co
   REFUSED(probust_estimate(model, NULL, 1, &options, &rows), PROBUST_USAGE, "x: is NULL");
   REFUSED(probust_estimate(model, points->x, 0, &options, &rows), PROBUST_USAGE, "count");
   REFUSED(probust_estimate(model, points->x, 1, NULL, &rows), PROBUST_USAGE, "noises");
+  reading.limit = -5;
+  REFUSED(probust_read_data(data, &reading, &read), PROBUST_USAGE, "limit: is negative");
+  options.first_index = -1;
+  REFUSED(probust_estimate(model, points->x, 1, &options, &rows), PROBUST_USAGE, "first_index: is -1");
+  options.first_index = INT64_MAX;
+  REFUSED(probust_estimate(model, points->x, 1, &options, &rows), PROBUST_USAGE, "first_index: is 9223372036854775807");
+  options.first_index = 0;
   options.noises = strange;
   options.noise_count = 1;
   REFUSED(probust_estimate(model, points->x, 1, &options, &rows), PROBUST_USAGE, "gaussian:-1");
@@ -178,6 +186,7 @@ static void test_functions(void) {
   probust_rows* rows = NULL;
   probust_row row = {.size = sizeof row};
   probust_estimate_options options = plain();
+  const char* const moments = "adf";
   const float x = 0.75F;
   REFUSED(probust_model_from_function(&functions, &model), PROBUST_USAGE, "point_shape");
   functions.point_shape = shape;
@@ -197,6 +206,9 @@ static void test_functions(void) {
   EXPECT(probust_get_row(rows, 1, &row) == PROBUST_OK);
   EXPECT(fabs(row.p - 0.89435) < 1e-4); /* Phi(0.25 / 0.2) */
   probust_free_rows(rows);
+  options.estimators = &moments;
+  options.estimator_count = 1;
+  REFUSED(probust_estimate(model, &x, 1, &options, &rows), PROBUST_UNSUPPORTED, "moments");
   probust_free_model(model);
 }
 
@@ -232,8 +244,11 @@ int main(int argc, char** argv) {
   EXPECT(probust_load_model(argv[1], &loading, &model) == PROBUST_OK);
   EXPECT(probust_read_data(argv[2], &reading, &data) == PROBUST_OK);
   EXPECT(probust_get_points(data, &points) == PROBUST_OK && points.count == 8 && points.labels != NULL);
+  EXPECT(points.index != NULL && points.index[7] == 7);
   bytes = bytes_of(argv[1], &size);
   EXPECT(probust_load_model_bytes(bytes, size, NULL, &same) == PROBUST_OK);
+  loading.device = "abacus";
+  REFUSED(probust_load_model(argv[1], &loading, &same), PROBUST_USAGE, "device: 'abacus'");
   if (failures > 0) return 1;
   EXPECT(strlen(probust_version()) >= 5);
   test_logits(same, &points);

@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
+#include <string>
 
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/tolerance.h"
@@ -59,6 +62,37 @@ TEST(Top, ASharedPlaceIsCountedByEveryFormOfMonteCarlo) {
   EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second - 0.1))[0].status, Status::decided);
   EXPECT_EQ(ask(*executor, points, top(2), noise, "mc:p>" + std::to_string(second + 0.1))[0].status, Status::decided);
   EXPECT_EQ(ask(*executor, points, top(4), noise, "mc:100")[0].p, 1);
+}
+
+TEST(Groups, ProbabilitiesOfAllClassesAddUpToOne) {
+  constexpr std::int64_t kClasses = 10, kInputs = 6, kPoints = 4;
+  std::mt19937 random(4);
+  const Graph linear =
+      test::linear_classifier(test::random_tensor({kClasses, kInputs}, random), test::random_tensor({kClasses}, random));
+  const auto executor = make_executor("cpu", linear, {}).value();
+  const Points points{test::random_tensor({kPoints, kInputs}, random), {0, 1, 2, 3}, {3, 5, 0, 9}, 1};
+  const Noise noise{isotropic_gaussian(), 0.7};
+  Event halves, nine, all;
+  for (std::int64_t c = 0; c < kClasses; ++c) {
+    halves.group.push_back(c % 2);
+    nine.group.push_back(c == 3 ? 1 : 0);
+    all.group.push_back(0);
+  }
+  nine.per_class = true;
+  const auto counted = ask(*executor, points, halves, noise, "mc:20000");
+  for (const std::string text : {"taylor", "adf", "mmse:2000", "taylor_mvs", "mmse_mvs:2000"}) {
+    const auto half = ask(*executor, points, halves, noise, text), most = ask(*executor, points, nine, noise, text);
+    const auto one = ask(*executor, points, all, noise, text);
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      EXPECT_EQ(one[i].p, 1) << text;
+      EXPECT_EQ(one[i].p_fail, 0) << text;
+      EXPECT_NEAR(half[i].p + half[i].p_fail, 1, 1e-15) << text;
+      EXPECT_NEAR(half[i].p, counted[i].p, text.find("mvs") == std::string::npos ? 0.02 : 0.15) << text;
+      EXPECT_NEAR(most[i].p + most[i].p_fail, 1, 1e-15) << text;
+      EXPECT_NEAR(std::accumulate(most[i].classes.begin(), most[i].classes.end(), 0.0), 1, 1e-12) << text;
+      EXPECT_NEAR(most[i].classes[3], points.target[i] == 3 ? most[i].p : most[i].p_fail, 1e-15) << text;
+    }
+  }
 }
 
 // The two ways of counting agree exactly if they count the same event.

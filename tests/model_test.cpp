@@ -99,7 +99,7 @@ TEST(LoadedModel, ErrorsAreTypedAndStandard) {
     return ErrorCode::internal;
   };
   EXPECT_EQ(code([] { (void)load_model(std::as_bytes(std::span("no model", 8))); }), ErrorCode::unreadable);
-  EXPECT_EQ(code([] { (void)loaded({.backend = "abacus"}); }), ErrorCode::usage);
+  EXPECT_EQ(code([] { (void)loaded({.device = "abacus"}); }), ErrorCode::usage);
   EXPECT_EQ(code([&] { (void)model.estimate(x, {"gaussian:-1"}); }), ErrorCode::usage);
   EXPECT_EQ(code([&] { (void)model.estimate(x, {"gaussian:1"}, {"abacus"}); }), ErrorCode::usage);
   EXPECT_EQ(code([&] { (void)model.estimate(x, {}); }), ErrorCode::usage);

@@ -64,7 +64,7 @@ LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& opti
   import.external = options.external_files;
   Model model = import_onnx(bytes, import).value();
   const Graph graph = with_preprocessing(model, shape_of_points(model, options.point_shape), options.preprocessing).value();
-  auto executor = make_executor(options.backend, graph, options.execution).value();
+  auto executor = make_executor(options.device, graph, options.execution).value();
   return {std::move(model), std::move(executor)};
 }
 

@@ -26,7 +26,7 @@ struct LoadOptions {
   Shape point_shape = {};             ///< of one point of the data, e.g. [3, 32, 32]; empty: the model's input without its batch
   Shape input_shape = {};             ///< of the model's input for one example, if neither the model nor point_shape settles it
   std::string output_name = {};       ///< the output to take as logits; empty: the first that is [1, C]
-  std::string backend = "cpu";        ///< one of backends()
+  std::string device = "cpu";         ///< one of backends()
   ExecutorOptions execution = {};     ///< threads and memory
   ExternalFiles external_files = {};  ///< where the model keeps weights in other files
 };

@@ -117,7 +117,7 @@ probust::LoadOptions load_options(const probust_load_options* given) {
   options.point_shape = list(from.point_shape, from.point_rank, "point_shape");
   options.input_shape = list(from.input_shape, from.input_rank, "input_shape");
   options.output_name = text(from.output_name);
-  options.backend = text(from.backend, "cpu");
+  options.device = text(from.device, "cpu");
   require(from.threads >= 0, "threads", "is negative", "give the number of threads, or 0 for one");
   require(from.memory >= 0, "memory", "is negative", "give bytes, or 0 for 2 GiB");
   if (from.threads > 0) options.execution.threads = from.threads;
@@ -304,10 +304,13 @@ probust_status probust_read_data(const char* path, const probust_data_options* o
     require_argument(data, "data");
     const probust_data_options from = options_of(options, "options");
     probust::DatasetOptions wanted;
+    require(from.limit >= 0, "limit", "is negative", "give how many points to read, or 0 for all");
     wanted.offset = from.offset;
     if (from.limit != 0) wanted.limit = from.limit;
     if (from.scale != 0) wanted.scale = from.scale;
     wanted.labels_path = text(from.labels_path);
+    wanted.label_column = text(from.label_column, "last");
+    wanted.skip_bad = from.skip_bad != 0;
     *data = new probust_data{probust::read_dataset(path, wanted).value()};
   });
 }
@@ -322,6 +325,7 @@ probust_status probust_get_points(const probust_data* data, probust_points* poin
     result.shape = x.shape.data() + 1;
     result.rank = x.shape.size() - 1;
     result.labels = data->read.labels.empty() ? nullptr : data->read.labels.data();
+    result.index = data->read.index.data();
     give(result, points, "points");
   });
 }

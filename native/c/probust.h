@@ -67,7 +67,7 @@ typedef struct probust_load_options {
   const int64_t* input_shape; /* [input_rank] of the model's input for one example, if it leaves extents open */
   size_t input_rank;
   const char* output_name; /* the output to take as logits; NULL: the first that is [1, C] */
-  const char* backend;     /* NULL: "cpu" */
+  const char* device;      /* "cpu", or "eigen", which takes less memory; NULL: "cpu" */
   int threads;             /* 0: one */
   int64_t memory;          /* bytes for activations and gradients; 0: 2 GiB */
 } probust_load_options;
@@ -169,11 +169,13 @@ PROBUST_API void probust_free_rows(probust_rows* rows);
 /* ---- Data ---- */
 
 typedef struct probust_data_options {
-  size_t size;             /* sizeof(probust_data_options) */
-  int64_t offset;          /* the first point to read */
-  int64_t limit;           /* how many; 0: all */
-  double scale;            /* stored values times this; 0: 1/255 for bytes, else 1 */
-  const char* labels_path; /* a file of labels, or NULL */
+  size_t size;              /* sizeof(probust_data_options) */
+  int64_t offset;           /* the first point to read */
+  int64_t limit;            /* how many; 0: all */
+  double scale;             /* stored values times this; 0: 1/255 for bytes, else 1 */
+  const char* labels_path;  /* a file of labels, or NULL */
+  const char* label_column; /* of CSV: a column counted from 0, a name in the first row, "last" or "none"; NULL: "last" */
+  int skip_bad;             /* not 0: leave out points that cannot be read, instead of an error */
 } probust_data_options;
 
 /* Points of a file, valid as long as the data. */
@@ -184,6 +186,7 @@ typedef struct probust_points {
   const int64_t* shape; /* [rank] of one point */
   size_t rank;
   const int64_t* labels; /* [count], or NULL */
+  const int64_t* index;  /* [count] position of each point in the file */
 } probust_points;
 
 /* Reads .npy, .npz, IDX, CIFAR .bin, CSV files and folders of images (docs/data.md). */

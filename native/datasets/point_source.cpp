@@ -41,7 +41,7 @@ std::vector<BadPoint> PointSource::bad() const {
 
 void PointSource::found_bad(std::int64_t position, Error error) {
   if (!skip_bad_) {
-    error.hint = (error.hint.empty() ? "mend it" : error.hint) + ", or leave out what cannot be read with " + option("skip-bad");
+    error.hint = (error.hint.empty() ? "mend it" : error.hint) + ", or leave out what cannot be read with " + option("skip_bad");
     throw error;
   }
   bad_.emplace(list_.offset + position, std::move(error));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What probust/__init__.py calls. Arrays in, columns out; everything that users see is in Python.
-#include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -91,12 +90,14 @@ class NumbersOf {
   std::vector<std::int64_t> all_;
 };
 
-// What a function of Python returns, as numbers.
-Tensor numbers_of(const char* function, const py::object& result) {
+// What a function of Python returns for these arrays, as numbers.
+template <class... Arrays>
+Tensor numbers_of(const char* name, const py::object& function, const Arrays&... arrays) {
+  const py::object result = result_of(function, arrays...);
   try {
     return tensor_of(py::cast<Floats>(result));
   } catch (const py::cast_error&) {
-    throw Error{ErrorCode::usage, function, "returned something else than numbers", "return an array"};
+    throw Error{ErrorCode::usage, name, "returned something else than numbers", "return an array"};
   }
 }
 
@@ -138,9 +139,18 @@ py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   return columns;
 }
 
+// The functions that a model consists of, if it is not a file. Python's collector of cycles is told of them.
+struct Functions {
+  py::object logits, vjp;
+};
+
 class Model {
  public:
-  Model(LoadedModel loaded, std::shared_ptr<Worker> worker) : loaded_(std::move(loaded)), worker_(std::move(worker)) {}
+  explicit Model(LoadedModel loaded) : loaded_(std::move(loaded)), worker_(std::make_shared<Worker>()) {}
+  Model(LoadedModel loaded, std::shared_ptr<Worker> worker, std::shared_ptr<Functions> functions)
+      : loaded_(std::move(loaded)), worker_(std::move(worker)), functions_(std::move(functions)) {}
+
+  Functions* functions() const { return functions_.get(); }
 
   std::int64_t classes() const { return loaded_.classes(); }
   const Shape& point_shape() const { return loaded_.point_shape(); }
@@ -231,7 +241,7 @@ class Model {
     Progress& passes = loaded_.progress();
     const std::int64_t before = passes.passes;
     const auto report = [&](std::int64_t done) {
-      if (!progress.is_none()) progress(done, std::max(done, planned));
+      if (!progress.is_none()) result_of(progress, py::int_(done), py::int_(std::max(done, planned)));
     };
     worker_->run(passes.stop, work, [&] { report(passes.passes - before); });
     report(std::max<std::int64_t>(passes.passes - before, planned));
@@ -239,34 +249,41 @@ class Model {
 
   Turn wait_for_turn() {
     if (whose_turn_ == std::this_thread::get_id())
-      throw Error{ErrorCode::usage, "model", "is called by its own function", "load another one for that"};
+      throw Error{ErrorCode::usage, "model", "is called by its own function, or by the progress of its own call",
+                  "load another one for that"};
     std::unique_lock lock(mutex_, std::defer_lock);
     while (!try_for_a_while(lock)) {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (forks_at_turn_ != Worker::forks())
+        throw Error{ErrorCode::usage, "model", "was in use when this process was forked", "load it again here"};
     }
     whose_turn_ = std::this_thread::get_id();
+    forks_at_turn_ = Worker::forks();
     return {std::move(lock), whose_turn_};
   }
 
   static bool try_for_a_while(std::unique_lock<std::timed_mutex>& lock) {
-    const py::gil_scoped_release released;
+    const Unlocked unlocked;
     return lock.try_lock_for(std::chrono::milliseconds(50));
   }
 
   LoadedModel loaded_;
   std::shared_ptr<Worker> worker_;
+  std::shared_ptr<Functions> functions_;
   std::timed_mutex mutex_;
   std::atomic<std::thread::id> whose_turn_;
+  std::atomic<int> forks_at_turn_ = 0;
 };
 
 LoadOptions load_options(const std::vector<double>& mean, const std::vector<double>& std, const std::string& layout,
-                         const Shape& point_shape, const Shape& input_shape, const std::string& output_name, int threads,
-                         std::int64_t memory) {
+                         const Shape& point_shape, const Shape& input_shape, const std::string& output_name,
+                         const std::string& device, int threads, std::int64_t memory) {
   LoadOptions options;
   options.preprocessing = {mean, std, parse_layout(layout, option("layout"))};
   options.point_shape = point_shape;
   options.input_shape = input_shape;
   options.output_name = output_name;
+  options.device = device;
   options.execution.threads = threads;
   options.execution.memory = memory;
   return options;
@@ -278,47 +295,57 @@ std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... argum
   datasets::FilesBeside beside(path);
   LoadOptions options = load_options(arguments...);
   options.external_files = std::ref(beside);
-  const py::gil_scoped_release released;
-  return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options), std::make_shared<Worker>());
+  return unlocked([&] { return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options)); });
 }
 
 template <class... Arguments>
 std::unique_ptr<Model> model_of_bytes(const py::bytes& bytes, Arguments... arguments) {
   const std::string_view all(bytes);
   const LoadOptions options = load_options(arguments...);
-  const py::gil_scoped_release released;
-  return std::make_unique<Model>(load_model(std::as_bytes(std::span(all)), options), std::make_shared<Worker>());
+  return unlocked([&] { return std::make_unique<Model>(load_model(std::as_bytes(std::span(all)), options)); });
 }
 
-// The functions are released with the interpreter's lock, whichever thread does it.
-std::shared_ptr<py::function> kept(const py::function& function) {
-  return {new py::function(function), [](py::function* each) {
-            const py::gil_scoped_acquire gil;
-            delete each;
-          }};
-}
-
-std::unique_ptr<Model> model_of_functions(const py::function& logits, const std::optional<py::function>& vjp,
-                                          const Shape& point_shape, std::int64_t classes, std::int64_t batch,
-                                          std::int64_t memory) {
+std::unique_ptr<Model> model_of_functions(const py::object& logits, const py::object& vjp, const Shape& point_shape,
+                                          std::int64_t classes, std::int64_t batch, std::int64_t memory) {
   auto worker = std::make_shared<Worker>();
-  ClassifierFunctions functions;
-  functions.logits = [=, call = kept(logits)](Tensor x) {
+  auto functions = std::make_shared<Functions>(Functions{logits, vjp});
+  ClassifierFunctions calls;
+  calls.logits = [=](Tensor x) {
     Tensor result;
-    worker->in_python([&] { result = numbers_of("f", (*call)(array_of(std::move(x)))); });
+    worker->in_python([&] { result = numbers_of("f", functions->logits, array_of(std::move(x))); });
     return result;
   };
-  if (vjp) {
-    functions.vjp = [=, call = kept(*vjp)](Tensor x, Tensor cotangents) {
+  if (!vjp.is_none()) {
+    calls.vjp = [=](Tensor x, Tensor cotangents) {
       Tensor result;
-      worker->in_python([&] { result = numbers_of("vjp", (*call)(array_of(std::move(x)), array_of(std::move(cotangents)))); });
+      worker->in_python(
+          [&] { result = numbers_of("vjp", functions->vjp, array_of(std::move(x)), array_of(std::move(cotangents))); });
       return result;
     };
   }
   ExecutorOptions options;
   options.batch = batch;
   options.memory = memory;
-  return std::make_unique<Model>(model_from_function(std::move(functions), point_shape, classes, options), std::move(worker));
+  return std::make_unique<Model>(model_from_function(std::move(calls), point_shape, classes, options), worker, functions);
+}
+
+// A function that refers to its model, as a method of an object that has the model, is a cycle.
+void collect_cycles(PyHeapTypeObject* type) {
+  type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+#if PY_VERSION_HEX >= 0x03090000
+    Py_VISIT(Py_TYPE(self));
+#endif
+    if (const Functions* functions = py::cast<Model&>(py::handle(self)).functions()) {
+      Py_VISIT(functions->logits.ptr());
+      Py_VISIT(functions->vjp.ptr());
+    }
+    return 0;
+  };
+  type->ht_type.tp_clear = [](PyObject* self) {
+    if (Functions* functions = py::cast<Model&>(py::handle(self)).functions()) *functions = {};
+    return 0;
+  };
 }
 
 py::tuple points_of(Tensor x, const std::vector<std::int64_t>& labels) {
@@ -326,19 +353,27 @@ py::tuple points_of(Tensor x, const std::vector<std::int64_t>& labels) {
                         labels.empty() ? py::object(py::none()) : py::array_t<std::int64_t>(py::cast(labels)));
 }
 
-py::tuple read(const std::string& path, std::int64_t offset, std::int64_t limit) {
+// Points, labels, and for each point that was left out its position and what is wrong with it.
+py::object read(const std::string& path, std::int64_t offset, std::int64_t limit, const std::optional<double>& scale,
+                const std::string& labels_path, const std::string& label_column, bool skip_bad) {
   DatasetOptions options;
   options.offset = offset;
   options.limit = limit;
-  Dataset data = read_dataset(path, options).value();
-  return points_of(std::move(data.x), data.labels);
+  options.scale = scale;
+  options.labels_path = labels_path;
+  options.label_column = label_column;
+  options.skip_bad = skip_bad;
+  Dataset data = unlocked([&] { return read_dataset(path, options).value(); });
+  py::list bad;
+  for (const BadPoint& each : data.bad) bad.append(py::make_tuple(each.index, each.error.message()));
+  return points_of(std::move(data.x), data.labels) + py::make_tuple(bad);
 }
 
 py::tuple make(const std::string& kind, std::int64_t count, std::uint64_t seed) {
   MadeDataOptions options;
   options.count = count;
   options.seed = seed;
-  MadeData data = make_data(made_data_kind(kind), options);
+  MadeData data = unlocked([&] { return make_data(made_data_kind(kind), options); });
   return points_of(std::move(data.x), data.labels);
 }
 
@@ -357,7 +392,7 @@ void bind(py::module_& module) {
       raise(error);
     }
   });
-  py::class_<Model>(module, "Model")
+  py::class_<Model>(module, "Model", py::custom_type_setup(collect_cycles))
       .def_property_readonly("classes", &Model::classes)
       .def_property_readonly("point_shape", [](const Model& model) { return py::tuple(py::cast(model.point_shape())); })
       .def_property_readonly("notes", &Model::notes)
@@ -365,11 +400,14 @@ void bind(py::module_& module) {
       .def("margins", &Model::margins)
       .def("estimate", &Model::estimate);
   using Numbers = std::vector<double>;
-  module.def("model_of_file", &model_of_file<Numbers, Numbers, std::string, Shape, Shape, std::string, int, std::int64_t>);
-  module.def("model_of_bytes", &model_of_bytes<Numbers, Numbers, std::string, Shape, Shape, std::string, int, std::int64_t>);
+  using Text = std::string;
+  module.def("model_of_file", &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Text, int, std::int64_t>);
+  module.def("model_of_bytes", &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Text, int, std::int64_t>);
   module.def("model_of_functions", &model_of_functions);
   module.def("read", &read);
   module.def("make", &make);
+  module.def("end_all", &Worker::end_all);
+  module.def("forget_all", &Worker::forget_all);
 }
 
 }  // namespace

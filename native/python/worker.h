@@ -3,14 +3,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "probust/base/stop.h"
+#include "python/interpreter.h"
 
 namespace probust::python {
 
@@ -25,7 +28,7 @@ class Worker {
   /// meanwhile sets `stop` and is thrown when the work has ended. Else throws what `work` throws.
   void run(StopToken& stop, const Task& work, const Task& report) {
     std::exception_ptr failed, raised;
-    done_ = refused_ = false;
+    done_ = refused_ = abandoned_ = false;
     std::thread thread([&] {
       try {
         work();
@@ -36,11 +39,12 @@ class Worker {
       done_ = true;
       changed_.notify_all();
     });
+    begin(stop);
     auto reported = Clock::now();
     for (const Task* task = nullptr; wait(task);) {
       try {
         if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
-        if (task != nullptr && !raised) (*task)();
+        if (task != nullptr && !raised) call_python(*task);
         if (Clock::now() - reported >= kBetweenReports) report(), reported = Clock::now();
       } catch (...) {
         if (!raised) raised = std::current_exception();
@@ -49,6 +53,7 @@ class Worker {
       answer(task, raised != nullptr);
     }
     thread.join();
+    end();
     stop = false;
     if (raised) std::rethrow_exception(raised);
     if (failed) std::rethrow_exception(failed);
@@ -64,13 +69,68 @@ class Worker {
     if (refused_) throw interruption();
   }
 
+  /// Ends the work of all workers, so that none goes on while the process ends; waits for a while. To be called with the lock,
+  /// when the interpreter is about to end: the threads that asked for the work are not heard of again.
+  static void end_all() {
+    const Unlocked unlocked;
+    All& all = of_process();
+    std::unique_lock lock(all.mutex);
+    for (Worker* worker : all.running) {
+      worker->abandoned_ = true;
+      *worker->stop_ = true;
+    }
+    all.changed.wait_for(lock, kLastWait, [&] { return all.running.empty(); });
+  }
+
+  /// To be called in the child of a fork, which has one thread: what the others ran will not end.
+  static void forget_all() {
+    All& all = of_process();
+    all.running.clear();
+    ++all.forks;
+  }
+
+  /// How many forks are between this process and the first that used workers.
+  static int forks() { return of_process().forks; }
+
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kPause{50}, kBetweenReports{100};
+  static constexpr std::chrono::milliseconds kPause{50}, kBetweenReports{100}, kLastWait{2000};
+
+  struct All {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<Worker*> running;
+    std::atomic<int> forks = 0;
+  };
+
+  // Never destroyed, because threads outlive the interpreter.
+  static All& of_process() {
+    static All& all = *new All;
+    return all;
+  }
+
+  void begin(StopToken& stop) {
+    stop_ = &stop;
+    const std::lock_guard lock(of_process().mutex);
+    of_process().running.insert(this);
+  }
+
+  void end() {
+    bool abandoned = false;
+    {
+      const std::lock_guard lock(of_process().mutex);
+      of_process().running.erase(this);
+      of_process().changed.notify_all();
+      abandoned = abandoned_;
+    }
+    if (!abandoned) return;
+    const Unlocked unlocked;
+    wait_for_the_end();
+  }
 
   // Until there is a task, or for a while. Returns whether the work goes on.
   bool wait(const Task*& task) {
-    const pybind11::gil_scoped_release released;
+    const Unlocked unlocked;
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPause, [this] { return done_ || task_ != nullptr; });
     task = task_;
@@ -89,6 +149,8 @@ class Worker {
   std::condition_variable changed_;
   const Task* task_ = nullptr;
   bool done_ = false, refused_ = false;
+  StopToken* stop_ = nullptr;
+  bool abandoned_ = false;  // guarded by of_process().mutex
 };
 
 }  // namespace probust::python

@@ -109,7 +109,7 @@ class Caller {
  private:
   void load() {
     probust::LoadOptions options;
-    options.backend = one_of<std::string>(random_, {"cpu", "cpu", "eigen", "reference"});
+    options.device = one_of<std::string>(random_, {"cpu", "cpu", "eigen", "reference"});
     options.execution.threads = 1 + static_cast<int>(random_() % 3);
     options.execution.memory =
         one_of<std::int64_t>(random_, {std::int64_t{1} << 20, std::int64_t{1} << 24, std::int64_t{1} << 30});

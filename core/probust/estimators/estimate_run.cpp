@@ -2,6 +2,8 @@
 #include "probust/estimators/estimate_run.h"
 
 #include <algorithm>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "probust/estimators/pooling.h"
@@ -86,6 +88,9 @@ void EstimateRun::find_logits() {
   if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
     throw Error{ErrorCode::usage, "target", "has " + std::to_string(targets.size()) + " classes",
                 "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+  if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
+    throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
+                "give the position of the first point, from 0"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   check(executor(), points_);
   begun_ = true;

@@ -35,6 +35,19 @@ Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<s
   return result;
 }
 
+// Makes the probabilities of all classes add up to one. They miss it by the tolerance of the normal CDF, and by more with the
+// mv-sigmoid. If no class can win, the event fails.
+void normalise(Estimate& estimate) {
+  const double total = estimate.p + estimate.p_fail;
+  if (total == 0) {
+    estimate.p_fail = 1;
+    return;
+  }
+  estimate.p /= total;
+  estimate.p_fail /= total;
+  for (double& each : estimate.classes) each /= total;
+}
+
 Estimate of_event(const Event& event, const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                   std::int64_t samples, const std::atomic<bool>* stop) {
   Estimate own = from_linearization(linearization, target, sigma, cdf, samples, stop);
@@ -55,6 +68,8 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
     whole.p = own.p;
     whole.p_fail = own.p_fail;
     whole.set(own.status, own.note);
+  } else {
+    normalise(whole);
   }
   return whole;
 }

@@ -10,10 +10,18 @@
 `rows` is a NumPy structured array, which pandas.DataFrame accepts.
 """
 
+import atexit
+import os
+
+from . import _probust
 from ._errors import Error, InternalError, NumericalError, ResourcesError, UnreadableError, UnsupportedError, UsageError
 from ._model import Model, load_model, made_data, model_from_function, read_data
 from ._probust import version as __version__
 from ._torch import model_from_torch
+
+atexit.register(_probust.end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_probust.forget_all)
 
 __all__ = [
     "Error",

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Callable, Iterable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _probust
+from . import _arguments, _probust
 from ._errors import UsageError
 from ._progress import reporter
 
@@ -40,24 +41,21 @@ _COLUMNS = [
 ]
 
 
-def _texts(given: Texts) -> list:
-    return [given] if isinstance(given, str) else [str(each) for each in given]
-
-
-def _numbers(given: Optional[Numbers]) -> list:
-    if given is None:
-        return []
-    return [float(given)] if np.isscalar(given) else [float(each) for each in given]
-
-
-def _shape(given: Optional[Sequence[int]]) -> list:
-    return [] if given is None else [int(each) for each in given]
-
-
 def _noises(sigma: Optional[Numbers], noise: Optional[Texts]) -> list:
     if (sigma is None) == (noise is None):
         raise UsageError('sigma: give either sigma=0.1 or noise="laplace:0.1"')
-    return _texts(noise) if sigma is None else [f"gaussian:{each:.17g}" for each in _numbers(sigma)]
+    if sigma is None:
+        return _arguments.texts("noise", noise)
+    return [f"gaussian:{each:.17g}" for each in _arguments.numbers("sigma", sigma)]
+
+
+def _target(target) -> tuple:
+    """One target for all points as a text, and the targets [N] if each has its own."""
+    if isinstance(target, str):
+        return target, None
+    if np.ndim(target) == 0:
+        return str(_arguments.whole("target", target)), None
+    return "predicted", _arguments.wholes("target", target)
 
 
 def _rows(columns: dict) -> np.ndarray:
@@ -99,11 +97,11 @@ class Model:
 
     def logits(self, x) -> np.ndarray:
         """Logits [N, C] of the points x [N, ...], float32."""
-        return self._handle.logits(x)
+        return self._handle.logits(_arguments.points("x", x))
 
     def margins(self, x, targets=None) -> np.ndarray:
         """Margins [N, C - 1] of the targets [N] (by default the predicted classes) over their rivals, in order."""
-        return self._handle.margins(x, targets)
+        return self._handle.margins(_arguments.points("x", x), _arguments.wholes("targets", targets))
 
     def estimate(
         self,
@@ -114,7 +112,7 @@ class Model:
         noise: Optional[Texts] = None,
         labels=None,
         target: Union[str, int, Sequence[int]] = "predicted",
-        groups: str = "",
+        groups: Optional[str] = None,
         top: int = 1,
         per_class: bool = False,
         seed: int = 0,
@@ -139,15 +137,25 @@ class Model:
         none), predicted, target, noise, sigma, estimator, p, p_fail (1 - p, computed directly), std_error, ci_low, ci_high (95%
         interval of p; NaN if there is none), forwards, backwards, status ("ok" or a word), method (what "auto" chose) and note.
 
-        Raises Error; KeyboardInterrupt on Ctrl-C. If only one of several estimators cannot answer, its rows say why.
+        Raises Error, such as UnsupportedError if an estimator needs gradients that the model does not have; KeyboardInterrupt on
+        Ctrl-C. What an estimator cannot say of a point is in the row's status and note.
         """
-        noises, texts = _noises(sigma, noise), _texts(estimators)
-        each = None if np.ndim(target) == 0 else target
-        target = str(target) if each is None else "predicted"
+        one, each = _target(target)
+        arguments = (
+            _arguments.points("x", x),
+            _noises(sigma, noise),
+            _arguments.texts("estimators", estimators),
+            _arguments.wholes("labels", labels),
+            one,
+            each,
+            "" if groups is None else _arguments.text("groups", groups),
+            bool(per_class),
+            _arguments.whole("top", top, 1),
+            _arguments.whole("seed", seed, 0, 2**64 - 1),
+            _arguments.whole("first_index", first_index),
+        )
         with reporter(progress) as report:
-            columns = self._handle.estimate(
-                x, noises, texts, labels, target, each, groups, per_class, top, seed, first_index, report
-            )
+            columns = self._handle.estimate(*arguments, report)
         return _rows(columns)
 
 
@@ -160,6 +168,7 @@ def load_model(
     point_shape: Optional[Sequence[int]] = None,
     input_shape: Optional[Sequence[int]] = None,
     output_name: str = "",
+    device: str = "cpu",
     threads: int = 0,
     memory: int = _TWO_GIB,
 ) -> Model:
@@ -170,15 +179,26 @@ def load_model(
     point_shape   of one point of the data, if it differs from the model's input
     input_shape   of the model's input for one example, if the model leaves extents open
     output_name   the output to take as logits, if there are several
+    device        "cpu", or "eigen", which is slower and takes less memory
     threads       0: all processors that this process may use
     memory        bytes for activations and gradients
     """
     if threads == 0:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    options = (_numbers(mean), _numbers(std), layout, _shape(point_shape), _shape(input_shape), output_name, threads, memory)
+    options = (
+        _arguments.numbers("mean", mean),
+        _arguments.numbers("std", std),
+        _arguments.text("layout", layout),
+        _arguments.shape("point_shape", point_shape),
+        _arguments.shape("input_shape", input_shape),
+        _arguments.text("output_name", output_name),
+        _arguments.text("device", device),
+        _arguments.whole("threads", threads, most=4096),
+        _arguments.whole("memory", memory, 1),
+    )
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Model(_probust.model_of_bytes(bytes(model), *options))
-    return Model(_probust.model_of_file(os.fspath(model), *options))
+    return Model(_probust.model_of_file(_arguments.path("model", model), *options))
 
 
 def model_from_function(
@@ -204,12 +224,23 @@ def model_from_function(
     A point's logits must not depend on the other points of the call. f is called by the thread that asks for an estimate; an
     exception in it ends the estimate and reaches the caller as it is.
     """
+    _arguments.function("f", f)
+    classes = _arguments.whole("classes", classes, 2)
     if point_shape is None:
         features = getattr(getattr(f, "__self__", None), "n_features_in_", None)
         if features is None:
             raise UsageError("point_shape: is missing; give the shape of one point, such as (4,)")
         point_shape = (features,)
-    return Model(_probust.model_of_functions(_of_two(f) if classes == 2 else f, vjp, _shape(point_shape), classes, batch, memory))
+    return Model(
+        _probust.model_of_functions(
+            _of_two(f) if classes == 2 else f,
+            None if vjp is None else _arguments.function("vjp", vjp),
+            _arguments.shape("point_shape", point_shape),
+            classes,
+            _arguments.whole("batch", batch),
+            _arguments.whole("memory", memory, 1),
+        )
+    )
 
 
 def _of_two(f: Function) -> Function:
@@ -222,11 +253,47 @@ def _of_two(f: Function) -> Function:
     return logits
 
 
-def read_data(path: Union[str, os.PathLike], *, offset: int = 0, limit: Optional[int] = None):
-    """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images."""
-    return _probust.read(os.fspath(path), offset, -1 if limit is None else limit)
+def read_data(
+    path: Union[str, os.PathLike],
+    *,
+    offset: int = 0,
+    limit: Optional[int] = None,
+    scale: Optional[float] = None,
+    labels_path: Optional[Union[str, os.PathLike]] = None,
+    label_column: Union[str, int] = "last",
+    skip_bad: bool = False,
+):
+    """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images.
+
+    offset, limit  which points: so many (None: all) from this one on
+    scale          stored values are multiplied by it; by default 1/255 for bytes, else 1
+    labels_path    a file of labels, in place of those in the data
+    label_column   of CSV: a column counted from 0, a name in the first row, "last" or "none"
+    skip_bad       leaves out points that cannot be read, with a warning that names them, instead of raising UnreadableError
+    """
+    x, labels, bad = _probust.read(
+        _arguments.path("path", path),
+        _arguments.whole("offset", offset),
+        -1 if limit is None else _arguments.whole("limit", limit, 1),
+        None if scale is None else _scale(scale),
+        "" if labels_path is None else _arguments.path("labels_path", labels_path),
+        label_column if isinstance(label_column, str) else str(_arguments.whole("label_column", label_column)),
+        bool(skip_bad),
+    )
+    for position, message in bad:
+        warnings.warn(f"point {position} was left out: {message}", stacklevel=2)
+    return x, labels
+
+
+def _scale(scale) -> float:
+    numbers = _arguments.numbers("scale", scale)
+    if len(numbers) != 1:
+        raise _arguments.refusal("scale", f"is {_arguments.shown(scale)}", "give one number")
+    return numbers[0]
 
 
 def made_data(kind: str, count: int, *, seed: int = 0):
     """Generated points and labels: "digits" [N, 1, 28, 28], or "moons", "blobs", "spirals", "xor", "rings" [N, 2]."""
-    return _probust.make(kind, count, seed)
+    return _probust.make(
+        _arguments.text("kind", kind), _arguments.whole("count", count, 1), _arguments.whole("seed", seed, 0, 2**64 - 1)
+    )

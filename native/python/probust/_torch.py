@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """PyTorch models, by way of ONNX."""
 
+import contextlib
 import io
 
 import numpy as np
@@ -15,28 +16,43 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
     example    input [n, ...] of the module
     tolerance  the largest difference of logits at the example, as a share of the largest logit
     options    as for load_model; mean, std and layout are for data that the module would not take itself
+
+    A last softmax or log-softmax is left out, because logits are what estimators need; it does not change the largest.
     """
     import torch
 
-    was_training = module.training
-    module.eval()
-    try:
-        with torch.no_grad():
-            expected = module(example).cpu().numpy()
-            file = io.BytesIO()
-            names = {"input_names": ["x"], "output_names": ["logits"], "dynamic_axes": {"x": {0: "n"}, "logits": {0: "n"}}}
-            torch.onnx.export(module, example, file, opset_version=opset, **names)
-    finally:
-        module.train(was_training)
-    if expected.ndim != 2:
-        raise UsageError(f"module: returned {list(expected.shape)}; a classifier returns [n, C]")
+    if not isinstance(example, torch.Tensor) or example.ndim == 0 or len(example) == 0:
+        raise UsageError("example: is not a tensor with at least one input; give one [n, ...]")
+    with torch.no_grad(), _evaluating(module):
+        expected = module(example)
+        if not isinstance(expected, torch.Tensor) or expected.ndim != 2:
+            found = list(expected.shape) if isinstance(expected, torch.Tensor) else f"a {type(expected).__name__}"
+            raise UsageError(f"module: returned {found}; wrap it in a module that returns logits [n, C]")
+        file = io.BytesIO()
+        names = {"input_names": ["x"], "output_names": ["logits"], "dynamic_axes": {"x": {0: "n"}, "logits": {0: "n"}}}
+        torch.onnx.export(module, example, file, opset_version=opset, **names)
     model = load_model(file.getvalue())
-    check(model.logits(example.cpu().numpy()), expected, tolerance)
+    check(model.logits(example), expected.cpu().numpy(), tolerance)
     return load_model(file.getvalue(), **options) if options else model
 
 
+@contextlib.contextmanager
+def _evaluating(module):
+    """The module in evaluation mode; afterwards each of its parts is in the mode in which it was."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
 def check(found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
-    """Raises InternalError unless both logits agree."""
-    error = np.abs(found - expected).max() / max(np.abs(expected).max(), np.finfo(np.float32).tiny)
+    """Raises InternalError unless both logits agree, or the softmax or log-softmax of those found with what is expected."""
+    shifted = found - found.max(axis=1, keepdims=True)
+    log_softmax = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    scale = max(np.abs(expected).max(), np.finfo(np.float32).tiny)
+    error = min(np.abs(each - expected).max() / scale for each in (found, log_softmax, np.exp(log_softmax)))
     if not error <= tolerance:
         raise InternalError(f"module: the exported model's logits differ by {error:.1e} of the largest; please report this")

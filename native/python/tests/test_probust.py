@@ -2,14 +2,18 @@
 """The Python package, compared with the command line (PROBUST_PROGRAM)."""
 
 import csv
+import gc
 import io
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import sys
+import textwrap
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -124,6 +128,71 @@ def test_errors(model, data, error, text, call):
     assert type(caught.value).__name__.lower() == caught.value.kind + "error"
 
 
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("seed: is -1; give 0 or more", lambda model, x: model.estimate(x, 0.1, seed=-1)),
+        ("seed: is 1.5; give a whole number", lambda model, x: model.estimate(x, 0.1, seed=1.5)),
+        ("seed: is 18446744073709551616; give at most", lambda model, x: model.estimate(x, 0.1, seed=2**64)),
+        ("top: is None; give a whole number", lambda model, x: model.estimate(x, 0.1, top=None)),
+        ("groups: is 3; give a text", lambda model, x: model.estimate(x, 0.1, groups=3)),
+        ("estimators: is None; give a text, or several", lambda model, x: model.estimate(x, 0.1, None)),
+        ("estimators: is 7; give a text", lambda model, x: model.estimate(x, 0.1, [7])),
+        ("sigma: is 'abc'; give a number", lambda model, x: model.estimate(x, "abc")),
+        ("sigma: has the shape [1, 1]", lambda model, x: model.estimate(x, [[0.1]])),
+        ("first_index: is -1", lambda model, x: model.estimate(x, 0.1, first_index=-1)),
+        ("first_index: is 9223372036854775807", lambda model, x: model.estimate(x, 0.1, first_index=2**63 - 1)),
+        ("labels: has 1.5 at position 1", lambda model, x: model.estimate(x[:2], 0.1, labels=[1, 1.5])),
+        ("labels: has nan at position 0", lambda model, x: model.estimate(x[:2], 0.1, labels=[np.nan, 1])),
+        ("labels: has 'cat'", lambda model, x: model.estimate(x[:2], 0.1, labels=["cat", "dog"])),
+        ("at position 0", lambda model, x: model.estimate(x[:1], 0.1, labels=np.array([2**63], np.uint64))),
+        ("target: is 1.5", lambda model, x: model.estimate(x, 0.1, target=1.5)),
+        ("x: has elements of the type <U3; give an array", lambda model, x: model.estimate("abc", 0.1)),
+        ("x: is [[1], [1, 2]]; give an array", lambda model, x: model.logits([[1], [1, 2]])),
+        ("x: has elements of the type complex128", lambda model, x: model.logits(np.zeros((1, 1, 16, 16), complex))),
+        ("f: is 3; give a function", lambda model, x: probust.model_from_function(3, 2, (1,))),
+        ("vjp: is 3; give a function", lambda model, x: probust.model_from_function(linear, 3, (2,), vjp=3)),
+        ("classes: is 3.0", lambda model, x: probust.model_from_function(linear, 3.0, (2,))),
+        ("classes: is 1; give 2 or more", lambda model, x: probust.model_from_function(linear, 1, (2,))),
+        ("batch: is -1", lambda model, x: probust.model_from_function(linear, 3, (2,), batch=-1)),
+        ("point_shape: is 'ab'; give extents", lambda model, x: probust.model_from_function(linear, 3, "ab")),
+        ("threads: is -1", lambda model, x: probust.load_model(DIGITS, threads=-1)),
+        ("threads: is None", lambda model, x: probust.load_model(DIGITS, threads=None)),
+        ("device: 'abacus'", lambda model, x: probust.load_model(DIGITS, device="abacus")),
+        ("model: is None; give the path of a file", lambda model, x: probust.load_model(None)),
+        ("a path has no zero byte", lambda model, x: probust.read_data("points.npz\0.npy")),
+        ("limit: is -5", lambda model, x: probust.read_data(POINTS, limit=-5)),
+        ("kind: is 3; give a text", lambda model, x: probust.made_data(3, 10)),
+    ],
+)
+def test_arguments(model, data, text, call):
+    with pytest.raises(probust.UsageError, match=re.escape(text)) as caught:
+        call(model, data[0])
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_in_other_forms(model, data):
+    x, labels = data
+    wanted = model.estimate(x[:2], 0.1, "mc:50", labels=labels[:2])
+    for sigma, each in ((np.array(0.1), labels[:2].astype(float)), ([0.1], list(labels[:2])), (np.float64(0.1), labels[:2])):
+        assert np.array_equal(model.estimate(x[:2].tolist(), sigma, "mc:50", labels=each)["p"], wanted["p"])
+    assert probust.model_from_function(lambda x: np.stack([x, -x], 1), 2, 1).point_shape == (1,)
+    assert np.array_equal(probust.load_model(DIGITS, device="eigen").logits(x).argmax(1), model.logits(x).argmax(1))
+
+
+def test_csv_files(tmp_path):
+    file = tmp_path / "points.csv"
+    file.write_text("1,2\n3,oops\n5,6\n")
+    with pytest.raises(probust.UnreadableError, match="skip_bad"):
+        probust.read_data(file, label_column="none")
+    with pytest.warns(UserWarning, match="point 1 was left out: .*oops"):
+        x, labels = probust.read_data(file, label_column="none", skip_bad=True)
+    assert x.tolist() == [[1, 2], [5, 6]] and labels is None
+    file.write_text("1,2\n5,6\n")
+    x, labels = probust.read_data(file, label_column=0, scale=0.5)
+    assert x.tolist() == [[1], [3]] and labels.tolist() == [1, 5]
+
+
 def test_made_data():
     x, labels = probust.made_data("digits", 30, seed=2)
     assert x.shape == (30, 1, 28, 28) and list(labels[:11]) == [*range(10), 0]
@@ -149,6 +218,76 @@ def test_functions():
     )
     with pytest.raises(probust.UnsupportedError, match="gradients"):
         probust.model_from_function(linear, 3, (2,)).estimate(x, 0.5, "taylor")
+
+
+def test_moments_need_the_network():
+    model = probust.model_from_function(linear, 3, (2,), vjp=lambda x, c: c @ W)
+    with pytest.raises(probust.UnsupportedError, match="moments: are not available from .*; use another estimator than adf"):
+        model.estimate(np.zeros((1, 2)), 0.5, "adf")
+
+
+def test_models_that_refer_to_themselves_are_collected():
+    class Service:
+        def __init__(self):
+            self.model = probust.model_from_function(self.logits, 3, (2,))
+
+        def logits(self, x):
+            return linear(x)
+
+    service = Service()
+    assert service.model.logits(np.ones((1, 2))).shape == (1, 3)
+    gone = weakref.ref(service)
+    del service
+    gc.collect()
+    assert gone() is None
+
+
+# Programs of their own, because they end or are forked while a thread works.
+PROGRAMS = {
+    "the end of the interpreter": """
+        threading.Thread(target=lambda: model.estimate(x, 0.3, "mc:100000000"), daemon=True).start()
+        time.sleep(0.3)
+    """,
+    "the end of the interpreter within a function": """
+        def slow(x):
+            time.sleep(0.01)
+            return np.zeros((len(x), 3), np.float32)
+
+        slow_model = probust.model_from_function(slow, 3, (2,), batch=5)
+        for _ in range(4):
+            threading.Thread(target=lambda: slow_model.estimate(np.zeros((9, 2)), 0.3, "mc:100000"), daemon=True).start()
+        time.sleep(0.3)
+    """,
+    "a fork": """
+        thread = threading.Thread(target=lambda: model.estimate(x, 0.3, "mc:300000"))
+        thread.start()
+        time.sleep(0.3)
+        child = os.fork()
+        if child == 0:
+            try:
+                model.logits(x)
+                os._exit(1)
+            except probust.UsageError as error:
+                os._exit(0 if "forked" in str(error) else 2)
+        assert os.waitpid(child, 0)[1] == 0
+        thread.join()
+        child = os.fork()
+        if child == 0:
+            model.estimate(x, 0.3, "mc:100")
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_end_well(program):
+    head = "import os, sys, threading, time\nimport numpy as np\nimport probust\n"
+    head += f"model = probust.load_model({str(DIGITS)!r})\nx, _ = probust.read_data({str(POINTS)!r}, limit=20)\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", head + textwrap.dedent(PROGRAMS[program])], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_exceptions_of_functions_reach_the_caller():
@@ -264,6 +403,16 @@ def test_torch_network():
     with torch.no_grad():
         assert np.allclose(model.logits(example.numpy()), network.eval()(example).numpy(), atol=1e-5)
     assert network.training is False and model.point_shape == (1, 8, 8)
+    network.train()
+    network[1].eval()
+    for last in (nn.Softmax(1), nn.LogSoftmax(1)):
+        same = probust.model_from_torch(nn.Sequential(network, last), example)
+        assert np.allclose(same.logits(example), model.logits(example), atol=1e-5)
+    assert network.training and not network[1].training
+    with pytest.raises(probust.UsageError, match="module: returned a tuple"):
+        probust.model_from_torch(nn.LSTM(8, 5), torch.zeros(2, 8))
+    with pytest.raises(probust.UsageError, match="example: is not a tensor"):
+        probust.model_from_torch(network, example[:0])
     rows = model.estimate(example.numpy(), 0.3, ["auto", "mc:2000"])
     assert np.abs(rows["p"][::2] - rows["p"][1::2]).max() < 0.08
 

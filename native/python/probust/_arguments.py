@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Arguments as the core takes them. A wrong one raises UsageError: which one, what it is, what would be right."""
+
+import operator
+import os
+
+import numpy as np
+
+from ._errors import UsageError
+
+_MOST = 2**63 - 1
+
+
+def refusal(name, found, hint):
+    return UsageError(f"{name}: {found}; {hint}")
+
+
+def shown(value):
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def whole(name, value, least=0, most=_MOST):
+    """A whole number in [least, most]."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise refusal(name, f"is {shown(value)}", "give a whole number") from None
+    if not least <= number <= most:
+        raise refusal(name, f"is {number}", f"give {least} or more" if number < least else f"give at most {most}")
+    return number
+
+
+def wholes(name, values):
+    """Whole numbers [N] as int64, or None."""
+    if values is None:
+        return None
+    hint = "give a whole number for each point"
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise refusal(name, "has rows of different lengths", hint) from None
+    if array.ndim != 1:
+        raise refusal(name, f"has the shape {list(array.shape)}", hint)
+    if array.dtype.kind not in "biuf":
+        raise refusal(name, f"has {shown(array.tolist()[0])}", hint)
+    with np.errstate(invalid="ignore"):
+        result = array.astype(np.int64)
+    changed = np.flatnonzero((result != array) | ((result < 0) & (array > 0)))
+    if changed.size:
+        raise refusal(name, f"has {array[changed[0]]} at position {changed[0]}", hint)
+    return result
+
+
+def numbers(name, given):
+    """One number or several as a list; none for None."""
+    if given is None:
+        return []
+    try:
+        array = np.asarray(given if hasattr(given, "__array__") or np.isscalar(given) else list(given), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise refusal(name, f"is {shown(given)}", "give a number, or several") from None
+    if array.ndim > 1:
+        raise refusal(name, f"has the shape {list(array.shape)}", "give a number, or several")
+    return array.reshape(-1).tolist()
+
+
+def text(name, given):
+    if not isinstance(given, str):
+        raise refusal(name, f"is {shown(given)}", "give a text")
+    return given
+
+
+def texts(name, given):
+    """One text or several as a list."""
+    if isinstance(given, str):
+        return [given]
+    try:
+        return [text(name, each) for each in given]
+    except TypeError:
+        raise refusal(name, f"is {shown(given)}", "give a text, or several") from None
+
+
+def shape(name, given):
+    """Extents as a list; none for None."""
+    if given is None:
+        return []
+    try:
+        return [whole(name, each, 1) for each in (given if hasattr(given, "__iter__") else [given])]
+    except UsageError:
+        raise refusal(name, f"is {shown(given)}", "give extents, such as (3, 32, 32)") from None
+
+
+def path(name, given):
+    try:
+        result = os.fsdecode(given)
+    except TypeError:
+        raise refusal(name, f"is {shown(given)}", "give the path of a file") from None
+    if "\0" in result:
+        raise refusal(name, f"is {shown(given)}", "a path has no zero byte")
+    return result
+
+
+def points(name, given):
+    """Points as float32: arrays, lists, data frames, tensors of PyTorch. Contiguous float32 is not copied."""
+    hint = "give an array of numbers [N, ...]"
+    if hasattr(given, "detach"):
+        given = given.detach().cpu()
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "biufO":
+            return np.asarray(array, dtype=np.float32, order="C")
+    except (TypeError, ValueError):
+        raise refusal(name, f"is {shown(given)}", hint) from None
+    raise refusal(name, f"has elements of the type {array.dtype}", hint)
+
+
+def function(name, given):
+    if not callable(given):
+        raise refusal(name, f"is {shown(given)}", "give a function")
+    return given
