@@ -27,12 +27,15 @@ const early: Plugin = {
   },
 };
 
-/** Lists what the service worker keeps (public/sw.js): pages at once, files when the page is idle. The second engine is too large. */
+/**
+ * Lists what the service worker keeps (public/sw.js): pages at once, files when the page is idle. The second engine and SQLite are
+ * large and seldom used.
+ */
 const offline: Plugin = {
   name: 'offline',
   // Not earlier: some scripts turn out to be empty.
   writeBundle({ dir }) {
-    const files = readdirSync(`${dir}/assets`).filter((file) => !/^ort|scalar/.test(file));
+    const files = readdirSync(`${dir}/assets`).filter((file) => !/^ort|scalar|sql-wasm/.test(file));
     const pages = ['index.html', 'lessons.html', 'teachers.html', 'icon.svg', 'first.svg', 'probust-explorer.js'];
     const listed = (names: string[], folder: string) => names.map((name) => `${folder}${name}`);
     writeFileSync(`${dir}/offline.json`, JSON.stringify({ pages: listed(pages, './'), files: listed(files, './assets/') }));

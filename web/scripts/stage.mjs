@@ -13,7 +13,7 @@ const entry = {
   node: './explorer/none.mjs',
   default: './explorer/explorer.mjs',
 };
-const licensed = ['d3-array', 'd3-contour', 'd3-path', 'd3-shape', 'internmap'];
+const licensed = ['d3-array', 'd3-contour', 'd3-path', 'd3-shape', 'internmap', 'sql.js'];
 
 function declarations() {
   const folder = mkdtempSync(join(tmpdir(), 'probust-types-'));

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The data-set lab in Chromium.
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProbust, type Probust, type Row } from 'probust';
-import { writeRows } from 'probust/data';
+import { readRows, writeRows } from 'probust/data';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { encoded, inputsOf, tables } from '../src/tables/tables.js';
 import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
+
+const program = process.env.PROBUST_BIN ?? join(root, 'build/release/bin/probust');
 
 let browser: Browser;
 let server: Server;
@@ -141,6 +145,32 @@ it('opens a run, and says what is wrong with other files', async () => {
   await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/letter\.csv/);
 });
 
+it('opens the SQLite file of a run', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'probust-'));
+  const [run, exported] = ['run.sqlite', 'rows.jsonl'].map((name) => join(folder, name));
+  const data = ['demos/digits/digits.onnx', 'demos/digits/points.npz'].map((name) => join(root, name));
+  execFileSync(program, ['estimate', ...data, '--limit', '30', '--sigma', '0.3', '--estimator', 'auto,softmax', '-o', run!]);
+  execFileSync(program, ['export', run!, '-o', exported!]);
+  await open();
+  const input = page.locator('input[data-role=first]');
+  await input.setInputFiles(run!);
+  await page.locator('.lab[data-points="30"]').waitFor();
+  await page.getByRole('button', { name: 'everything' }).click();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSONL' }).click()]);
+  const wanted = (await readRows(new Blob([readFileSync(exported!)]))).filter(({ estimator }) => estimator.startsWith('auto'));
+  expect(wanted.length).toBe(30);
+  expect(readFileSync((await download.path())!, 'utf8')).toBe(writeRows(wanted));
+
+  const half = readFileSync(run!);
+  half[18] = 2;
+  await input.setInputFiles({ name: 'half.sqlite', mimeType: 'application/octet-stream', buffer: half });
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/half\.sqlite is not finished/);
+  const broken = readFileSync(run!).fill(0, 100);
+  await input.setInputFiles({ name: 'broken.sqlite', mimeType: 'application/octet-stream', buffer: broken });
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/broken\.sqlite is not a run/);
+  rmSync(folder, { recursive: true });
+});
+
 it('takes points and networks of files, and compares a second network', async () => {
   await open('guessed=3');
   const bytes = readFileSync(join(root, 'demos/digits/digits.onnx'));
@@ -154,6 +184,11 @@ it('takes points and networks of files, and compares a second network', async ()
     .setInputFiles({ ...network, buffer: readFileSync(join(root, 'web/models/digits.onnx')) });
   await page.getByText('Dashed: second.onnx.').waitFor({ timeout: 20_000 });
   expect(await page.locator('#distribution svg.chart path').count()).toBe(20);
+  const four = page.getByRole('group', { name: 'Class to mark' }).getByRole('button', { name: '4' });
+  for (const bands of [1, 0]) {
+    await four.click();
+    await expect.poll(() => page.locator('#distribution .band').count()).toBe(bands);
+  }
   expect(await page.locator('[role=alert]').count()).toBe(0);
 
   // Eight digits of 16 x 16 pixels for the other network.

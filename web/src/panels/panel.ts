@@ -134,8 +134,10 @@ export const panelStyles = css`
     opacity: 0.5;
     transition: opacity 150ms 120ms;
   }
+  /* The last label of an axis may reach beyond it. */
   .chart {
     display: block;
+    overflow: visible;
     width: 100%;
     height: auto;
     font-size: 12px;

@@ -13,7 +13,7 @@ import { sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
 import { distributionFigure, distributionKeys } from './distribution.js';
-import { DatasetSession, type Data, type Item } from './session.js';
+import { DatasetSession, isRun, type Data, type Item } from './session.js';
 import { sources } from './sources.js';
 import { datasetStyles } from './styles.js';
 import './thumbnail.js';
@@ -34,7 +34,7 @@ class DatasetLab extends LitElement {
   static override properties = {
     store: { attribute: false },
     embed: { type: Boolean },
-    ...{ takeovers: { state: true }, tick: { state: true } },
+    ...{ takeovers: { state: true }, tick: { state: true }, marked: { state: true } },
   };
   static override styles = [sharedStyles, panelStyles, labStyles, datasetStyles];
 
@@ -43,6 +43,8 @@ class DatasetLab extends LitElement {
   declare tick: number;
   /** The class that takes over most often, of points that were looked at. */
   declare takeovers: ReadonlyMap<number, number | null>;
+  /** The class whose line stands out, with its band. */
+  declare marked: number | undefined;
   #session: DatasetSession | undefined;
   #unsubscribe: (() => void) | undefined;
   #resting = 0;
@@ -121,15 +123,14 @@ class DatasetLab extends LitElement {
     if (!file) return;
     this.takeovers = new Map();
     if (/\.onnx$/i.test(file.name)) this.#session!.openModel(file, this.store.state, role);
-    else if (/\.jsonl$/i.test(file.name)) this.#session!.open(file);
-    else if (/\.csv$/i.test(file.name)) void this.#openTable(file);
-    else this.#session!.openPoints(file, this.store.state);
+    else void this.#openData(file);
   }
 
-  /** A .csv file holds rows of a run, or points. */
-  async #openTable(file: File): Promise<void> {
+  /** Rows of a run, or points. */
+  async #openData(file: File): Promise<void> {
     const head = (await file.slice(0, 400).text()).split('\n')[0]!;
-    if (/(^|,)estimator(,|$)/.test(head)) this.#session!.open(file);
+    const table = /\.csv$/i.test(file.name) && /(^|,)estimator(,|$)/.test(head);
+    if (table || /\.jsonl$/i.test(file.name) || (await isRun(file))) this.#session!.open(file);
     else this.#session!.openPoints(file, this.store.state);
   }
 
@@ -163,7 +164,7 @@ class DatasetLab extends LitElement {
                 <button class="chip" @click=${() => this.store.set({ dataSeed: (dataSeed + 1) % 10_000 })}>other digits</button>`
             : nothing
         }
-        ${this.#opener('open points, a run or a network …', '.jsonl,.csv,.npy,.gz,.onnx', 'first')}
+        ${this.#opener('open points, a run or a network …', '.sqlite,.jsonl,.csv,.npy,.gz,.onnx', 'first')}
         ${this.#opener('compare with a network …', '.onnx', 'second')}
         ${this.#session!.own ? html`<button class="chip" @click=${() => this.#session!.reset(this.store.state)}>close the files</button>` : nothing}
       </div>
@@ -180,13 +181,15 @@ class DatasetLab extends LitElement {
   }
 
   #distribution({ rows, compared, classNames }: Data) {
+    const { marked } = this;
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
       <p>
-        How many points of a class have at most this p.
+        How many points of a class have at most this p. Choose a class to see its 95 % band.
         ${compared ? `Dashed: ${compared.name}.` : 'A second network, opened above, is added as dashed lines.'}
       </p>
-      ${distributionFigure(rows, compared?.rows)} ${distributionKeys(rows, classNames)}
+      ${distributionFigure(rows, compared?.rows, marked)}
+      ${distributionKeys(rows, classNames, marked, (of) => (this.marked = of === marked ? undefined : of))}
     </section>`;
   }
 
@@ -271,7 +274,7 @@ class DatasetLab extends LitElement {
     if (!data) return nothing;
     const { guessed } = this.store.state;
     return guard(
-      [data, guessed],
+      [data, guessed, this.marked],
       () =>
         html`<div class="panels">
           ${this.#question(data)} ${guessed < 0 ? nothing : this.#distribution(data)}
@@ -285,7 +288,7 @@ class DatasetLab extends LitElement {
             <p class="source">
               p by class: section 4.4 of
               <cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>. A run
-              of the command line opens here: <code>probust export RUN -o rows.jsonl</code>.
+              of the command line opens here: <code>probust estimate MODEL DATA --sigma 0.3 -o run.sqlite</code>.
             </p>
           </section>
         </div>`,

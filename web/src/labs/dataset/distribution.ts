@@ -26,22 +26,47 @@ function steps(values: readonly number[], x: (p: number) => number, y: (share: n
   return `M${x(0)},${y(0)}${parts.join('')}H${x(1)}`;
 }
 
-/** Solid lines; dashed ones are those of the network that is compared. */
-export function distributionFigure(rows: readonly Row[], compared: readonly Row[] | undefined) {
+/** Half the height of a 95 % band that holds the whole distribution function of a class (Dvoretzky, Kiefer, Wolfowitz, Massart). */
+export const halfBand = (points: number): number => Math.sqrt(Math.log(2 / 0.05) / (2 * points));
+
+/** The outline of the band around the steps, within 0 and 1. */
+function band(values: readonly number[], x: (p: number) => number, y: (share: number) => number): string {
+  const edge = (shift: number) => {
+    const at = (i: number) => y(Math.min(1, Math.max(0, i / values.length + shift))).toFixed(1);
+    const corners = values.flatMap((p, i) => [`${x(p).toFixed(1)},${at(i)}`, `${x(p).toFixed(1)},${at(i + 1)}`]);
+    return [`${x(0)},${at(0)}`, ...corners, `${x(1)},${at(values.length)}`];
+  };
+  const half = halfBand(values.length);
+  return [...edge(half), ...edge(-half).reverse()].join(' ');
+}
+
+/** Solid lines; dashed ones are those of the network that is compared. A class that is marked stands out, with its band. */
+export function distributionFigure(rows: readonly Row[], compared: readonly Row[] | undefined, marked: number | undefined) {
   const share = (scale: ReturnType<typeof linearScale>, label: string) => ({
     ...{ scale, ticks: [0, 0.25, 0.5, 0.75, 1], label, format: (value: number) => percent(value).replace('.0', '') },
   });
   const [x, y] = [linearScale([0, 1], inner.x), linearScale([0, 1], inner.y)];
+  const opacity = (of: number) => (marked === undefined ? strength(of) : of === marked ? 1 : 0.2);
   const lines = (of: readonly Row[], dash: string) =>
     [...byClass(of)].map(
       ([label, values]) =>
-        svg`<path d=${steps(values, x, y)} stroke-dasharray=${dash} .style=${`stroke: ${classColour(label)}; stroke-width: 1.75; opacity: ${strength(label)}`}></path>`,
+        svg`<path d=${steps(values, x, y)} stroke-dasharray=${dash} .style=${`stroke: ${classColour(label)}; stroke-width: 1.75; opacity: ${opacity(label)}`}></path>`,
     );
-  const content = svg`${lines(rows, '')} ${compared ? lines(compared, dashOf(1)) : ''}`;
+  const chosen = marked === undefined ? undefined : byClass(rows).get(marked);
+  const outline =
+    chosen &&
+    svg`<polygon class="band" points=${band(chosen, x, y)} .style=${`fill: ${classColour(marked!)}; opacity: 0.15`}></polygon>`;
+  const content = svg`${outline ?? ''}${lines(rows, '')} ${compared ? lines(compared, dashOf(1)) : ''}`;
   return chart(share(x, 'p'), share(y, 'share of the class'), 'p by class', content);
 }
 
-export const distributionKeys = (rows: readonly Row[], names: readonly string[] = []) =>
-  html`<p class="keys">
-    ${[...byClass(rows).keys()].map((of) => html`<span class="key"><i class="line" .style="background: ${classColour(of)}; opacity: ${strength(of)}"></i> ${names[of] ?? of}</span>`)}
-  </p>`;
+/** The classes' colours; `mark` is called with the class that is pressed. */
+export const distributionKeys = (
+  rows: readonly Row[],
+  names: readonly string[] = [],
+  marked: number | undefined,
+  mark: (of: number) => void,
+) =>
+  html`<div class="keys" role="group" aria-label="Class to mark">
+    ${[...byClass(rows).keys()].map((of) => html`<button class="quiet key" aria-pressed=${of === marked} @click=${() => mark(of)}><i class="line" .style="background: ${classColour(of)}; opacity: ${strength(of)}"></i> ${names[of] ?? of}</button>`)}
+  </div>`;

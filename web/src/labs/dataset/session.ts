@@ -52,6 +52,16 @@ export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
   return { rows, items: rows.map((row) => ({ row, softmax: softmax.get(row.index) ?? null })) };
 }
 
+const sqlite = 'SQLite format 3';
+
+export const isRun = async (file: File): Promise<boolean> => (await file.slice(0, sqlite.length).text()) === sqlite;
+
+/** Rows of a run, or of a file that the command line exported. What reads the former is loaded with the first. */
+async function rowsOf(file: File): Promise<Row[]> {
+  if (await isRun(file)) return (await import('./runs.js')).readRun(file);
+  return (await import('probust/data')).readRows(file);
+}
+
 export class DatasetSession {
   data: Data | undefined;
   progress: Progress | undefined;
@@ -80,8 +90,7 @@ export class DatasetSession {
   open(file: File): void {
     this.#key = '';
     this.#begin(async () => {
-      const { readRows } = await import('probust/data');
-      const all = await readRows(file);
+      const all = await rowsOf(file);
       const { items, rows } = itemsOf(all);
       const { estimator, noise } = rows[0] ?? {};
       this.data = {

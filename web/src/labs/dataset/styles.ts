@@ -12,6 +12,15 @@ export const datasetStyles = css`
     width: 1.25rem;
     height: 3px;
   }
+  button.key {
+    border: 1px solid transparent;
+    color: var(--ink);
+    min-height: 28px;
+  }
+  button.key[aria-pressed='true'] {
+    border-color: var(--line);
+    background: var(--soft);
+  }
   .working {
     display: flex;
     align-items: center;

@@ -24,13 +24,19 @@ async function opened(): Promise<IDBDatabase> {
 async function within<T>(mode: IDBTransactionMode, use: (models: IDBObjectStore) => IDBRequest<T>): Promise<T> {
   const database = await opened();
   try {
-    return await done(use(database.transaction(store, mode).objectStore(store)));
+    const transaction = database.transaction(store, mode);
+    const stored = new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve;
+      transaction.onabort = () => reject(transaction.error as Error);
+    });
+    const [result] = await Promise.all([done(use(transaction.objectStore(store))), stored]);
+    return result;
   } finally {
     database.close();
   }
 }
 
-/** Keeps it in place of an earlier one. Does nothing where the browser allows no storage. */
+/** Keeps it in place of an earlier one, and has done so when this ends. Does nothing where the browser allows no storage. */
 export async function keepModel(model: KeptModel): Promise<void> {
   await within('readwrite', (models) => models.put(model, key)).catch(() => undefined);
 }

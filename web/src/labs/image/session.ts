@@ -77,11 +77,12 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   /** Makes this network "own" and uses it. If it cannot be loaded, nothing changes. */
   async offer(bytes: Uint8Array, name: string): Promise<void> {
     const found = await load(this.engine, 'quick', bytes, plain);
+    // Before the link says "own", which a reload would not find otherwise.
+    await keepModel({ name, bytes });
     this.#own = bytes;
     this.name = name;
     this.#networkKey = networkKey('own', plain);
     this.#use(found, bytes, plain, true);
-    void keepModel({ name, bytes });
   }
 
   async open(file: Blob): Promise<Picture> {

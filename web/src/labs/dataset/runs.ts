@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Rows of a run: the SQLite file that `probust estimate -o RUN.sqlite` writes.
+import type { Row } from 'probust';
+import { readRows } from 'probust/data';
+import initSqlJs, { type Database } from 'sql.js';
+import sqliteUrl from 'sql.js/dist/sql-wasm-browser.wasm?url';
+
+/** Byte 18 of a file is 2 while some rows may still be in another file beside it. */
+const unfinished = 2;
+
+/** The view of a run that has the columns of a .jsonl file. Probabilities of classes, in binary, are left out. */
+function linesOf(database: Database): string {
+  const statement = database.prepare('SELECT * FROM estimates');
+  const lines: string[] = [];
+  while (statement.step()) {
+    const { model, ...fields } = statement.getAsObject();
+    lines.push(JSON.stringify({ ...fields, classes: undefined, model: model || undefined }));
+  }
+  return lines.join('\n');
+}
+
+/** All rows, as the command line exports them. */
+export async function readRun(file: File): Promise<Row[]> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (bytes[18] === unfinished) {
+    throw new Error(`${file.name} is not finished: rows are in ${file.name}-wal, too. Let the command line finish it.`);
+  }
+  const { Database } = await initSqlJs({ locateFile: () => sqliteUrl });
+  const database = new Database(bytes);
+  let lines: string;
+  try {
+    lines = linesOf(database);
+  } catch (error) {
+    throw new Error(`${file.name} is not a run of probust: it has no estimates.`, { cause: error });
+  } finally {
+    database.close();
+  }
+  return readRows(new File([lines], file.name));
+}
