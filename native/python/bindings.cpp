@@ -95,7 +95,11 @@ template <class... Arrays>
 Tensor numbers_of(const char* name, const py::object& function, const Arrays&... arrays) {
   const py::object result = result_of(function, arrays...);
   try {
-    return tensor_of(py::cast<Floats>(result));
+    return call_python([&] { return tensor_of(py::cast<Floats>(result)); });
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
+    throw Error{ErrorCode::usage, name, "returned something else than numbers: " + std::string(py::str(error.value())),
+                "return an array"};
   } catch (const py::cast_error&) {
     throw Error{ErrorCode::usage, name, "returned something else than numbers", "return an array"};
   }
@@ -149,6 +153,14 @@ class Model {
   explicit Model(LoadedModel loaded) : loaded_(std::move(loaded)), worker_(std::make_shared<Worker>()) {}
   Model(LoadedModel loaded, std::shared_ptr<Worker> worker, std::shared_ptr<Functions> functions)
       : loaded_(std::move(loaded)), worker_(std::move(worker)), functions_(std::move(functions)) {}
+
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // What was at work when this process was forked is left as it is: threads that are not here would be waited for.
+  ~Model() {
+    if (forks_of_lost_work_ == Worker::forks() || !mutex_.try_lock()) new std::pair(std::move(loaded_), std::move(worker_));
+  }
 
   Functions* functions() const { return functions_.get(); }
 
@@ -243,7 +255,12 @@ class Model {
     const auto report = [&](std::int64_t done) {
       if (!progress.is_none()) result_of(progress, py::int_(done), py::int_(std::max(done, planned)));
     };
-    worker_->run(passes.stop, work, [&] { report(passes.passes - before); });
+    try {
+      worker_->run(passes.stop, work, [&] { report(passes.passes - before); });
+    } catch (...) {
+      if (forks_at_turn_ != Worker::forks()) forks_of_lost_work_ = Worker::forks();
+      throw;
+    }
     report(std::max<std::int64_t>(passes.passes - before, planned));
   }
 
@@ -254,17 +271,18 @@ class Model {
     std::unique_lock lock(mutex_, std::defer_lock);
     while (!try_for_a_while(lock)) {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      if (forks_at_turn_ != Worker::forks())
-        throw Error{ErrorCode::usage, "model", "was in use when this process was forked", "load it again here"};
+      if (forks_at_turn_ != Worker::forks()) throw Worker::forked();
     }
+    if (forks_of_lost_work_ == Worker::forks()) throw Worker::forked();
     whose_turn_ = std::this_thread::get_id();
-    forks_at_turn_ = Worker::forks();
     return {std::move(lock), whose_turn_};
   }
 
-  static bool try_for_a_while(std::unique_lock<std::timed_mutex>& lock) {
+  bool try_for_a_while(std::unique_lock<std::timed_mutex>& lock) {
     const Unlocked unlocked;
-    return lock.try_lock_for(std::chrono::milliseconds(50));
+    if (!lock.try_lock_for(std::chrono::milliseconds(50))) return false;
+    forks_at_turn_ = Worker::forks();
+    return true;
   }
 
   LoadedModel loaded_;
@@ -273,6 +291,7 @@ class Model {
   std::timed_mutex mutex_;
   std::atomic<std::thread::id> whose_turn_;
   std::atomic<int> forks_at_turn_ = 0;
+  std::atomic<int> forks_of_lost_work_ = -1;  // in a process that a function forked: its call was half done
 };
 
 LoadOptions load_options(const std::vector<double>& mean, const std::vector<double>& std, const std::string& layout,
@@ -329,6 +348,13 @@ std::unique_ptr<Model> model_of_functions(const py::object& logits, const py::ob
   return std::make_unique<Model>(model_from_function(std::move(calls), point_shape, classes, options), worker, functions);
 }
 
+// Null for a model of a file, and for an object that was never initialised.
+Functions* functions_of(PyObject* self) {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  if (!instance->get_value_and_holder().holder_constructed()) return nullptr;
+  return py::cast<Model&>(py::handle(self)).functions();
+}
+
 // A function that refers to its model, as a method of an object that has the model, is a cycle.
 void collect_cycles(PyHeapTypeObject* type) {
   type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
@@ -336,14 +362,14 @@ void collect_cycles(PyHeapTypeObject* type) {
 #if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(self));
 #endif
-    if (const Functions* functions = py::cast<Model&>(py::handle(self)).functions()) {
+    if (const Functions* functions = functions_of(self)) {
       Py_VISIT(functions->logits.ptr());
       Py_VISIT(functions->vjp.ptr());
     }
     return 0;
   };
   type->ht_type.tp_clear = [](PyObject* self) {
-    if (Functions* functions = py::cast<Model&>(py::handle(self)).functions()) *functions = {};
+    if (Functions* functions = functions_of(self)) *functions = {};
     return 0;
   };
 }
@@ -365,7 +391,7 @@ py::object read(const std::string& path, std::int64_t offset, std::int64_t limit
   options.skip_bad = skip_bad;
   Dataset data = unlocked([&] { return read_dataset(path, options).value(); });
   py::list bad;
-  for (const BadPoint& each : data.bad) bad.append(py::make_tuple(each.index, each.error.message()));
+  for (const BadPoint& each : data.bad) bad.append(py::make_tuple(each.index, py::bytes(each.error.message())));
   return points_of(std::move(data.x), data.labels) + py::make_tuple(bad);
 }
 
@@ -378,8 +404,10 @@ py::tuple make(const std::string& kind, std::int64_t count, std::uint64_t seed) 
 }
 
 void raise(const Error& error) {
-  const py::object exception =
-      py::module_::import("probust._errors").attr("exception")(static_cast<int>(error.code), error.message());
+  const std::string line = error.message();  // may hold a file's name, which need not be UTF-8
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(line.data(), static_cast<py::ssize_t>(line.size()), "backslashreplace"));
+  const py::object exception = py::module_::import("probust._errors").attr("exception")(static_cast<int>(error.code), text);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
 }
 

@@ -16,7 +16,7 @@ namespace probust::python {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-/// Makes a call that may wait for the interpreter's lock. Before version 3.14, an interpreter that ends ends the threads that
+/// Makes a call that may wait for the interpreter's lock. Before version 3.14, a finalizing interpreter ends the threads that
 /// wait for its lock, and glibc unwinds their stacks like an exception. Destructors and handlers are not made for that, so such a
 /// thread waits here for the end of the process, as it does in later versions.
 template <class Call>

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -25,11 +26,13 @@ class Worker {
   using Task = std::function<void()>;
 
   /// Does `work` and waits for it; to be called with the lock. Calls `report` about ten times a second. What Python raises
-  /// meanwhile sets `stop` and is thrown when the work has ended. Else throws what `work` throws.
+  /// meanwhile sets `stop` and is thrown when the work has ended. Else throws what `work` throws. In the child of a fork that a
+  /// function makes, the work never ends: there it throws at once.
   void run(StopToken& stop, const Task& work, const Task& report) {
     std::exception_ptr failed, raised;
     done_ = refused_ = abandoned_ = false;
-    std::thread thread([&] {
+    const int forks_before = forks();
+    auto thread = std::make_unique<std::thread>([&] {
       try {
         work();
       } catch (...) {
@@ -50,9 +53,14 @@ class Worker {
         if (!raised) raised = std::current_exception();
         stop = true;
       }
+      if (forks() != forks_before) {
+        (void)thread.release();  // it is not in this process, so it can be neither joined nor detached
+        if (raised) std::rethrow_exception(raised);
+        throw forked();
+      }
       answer(task, raised != nullptr);
     }
-    thread.join();
+    thread->join();
     end();
     stop = false;
     if (raised) std::rethrow_exception(raised);
@@ -70,7 +78,7 @@ class Worker {
   }
 
   /// Ends the work of all workers, so that none goes on while the process ends; waits for a while. To be called with the lock,
-  /// when the interpreter is about to end: the threads that asked for the work are not heard of again.
+  /// when the interpreter is about to end: the threads that asked for it never return from their calls.
   static void end_all() {
     const Unlocked unlocked;
     All& all = of_process();
@@ -91,6 +99,8 @@ class Worker {
 
   /// How many forks are between this process and the first that used workers.
   static int forks() { return of_process().forks; }
+
+  static Error forked() { return {ErrorCode::usage, "model", "was in use when this process was forked", "load it again here"}; }
 
  private:
   using Clock = std::chrono::steady_clock;

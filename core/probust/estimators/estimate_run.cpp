@@ -90,7 +90,7 @@ void EstimateRun::find_logits() {
                 "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
   if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
-                "give the position of the first point, from 0"};
+                "give the position of the first point, from 0; the last one's must fit 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   check(executor(), points_);
   begun_ = true;

@@ -16,7 +16,10 @@ def refusal(name, found, hint):
 
 
 def shown(value):
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -37,13 +40,13 @@ def wholes(name, values):
         return None
     hint = "give a whole number for each point"
     try:
-        array = np.asarray(values)
-    except ValueError:
-        raise refusal(name, "has rows of different lengths", hint) from None
+        array = np.asarray(_of_torch(values))
+    except (TypeError, ValueError, RuntimeError):
+        raise refusal(name, f"is {shown(values)}", hint) from None
     if array.ndim != 1:
         raise refusal(name, f"has the shape {list(array.shape)}", hint)
     if array.dtype.kind not in "biuf":
-        raise refusal(name, f"has {shown(array.tolist()[0])}", hint)
+        return np.array([_whole_at(name, position, each, hint) for position, each in enumerate(array.tolist())], np.int64)
     with np.errstate(invalid="ignore"):
         result = array.astype(np.int64)
     changed = np.flatnonzero((result != array) | ((result < 0) & (array > 0)))
@@ -52,15 +55,31 @@ def wholes(name, values):
     return result
 
 
+def _whole_at(name, position, value, hint):
+    try:
+        return np.int64(operator.index(value))
+    except (TypeError, OverflowError):
+        raise refusal(name, f"has {shown(value)} at position {position}", hint) from None
+
+
+def _of_torch(given):
+    """A tensor of PyTorch as an array, anything else as it is."""
+    if not (hasattr(given, "detach") and hasattr(given, "cpu")):
+        return given
+    tensor = given.detach().cpu()
+    # NumPy has no bfloat16.
+    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+
+
 def numbers(name, given):
     """One number or several as a list; none for None."""
     if given is None:
         return []
     try:
         array = np.asarray(given if hasattr(given, "__array__") or np.isscalar(given) else list(given), dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise refusal(name, f"is {shown(given)}", "give a number, or several") from None
-    if array.ndim > 1:
+    if array.ndim > 1 or array.size == 0:
         raise refusal(name, f"has the shape {list(array.shape)}", "give a number, or several")
     return array.reshape(-1).tolist()
 
@@ -68,17 +87,30 @@ def numbers(name, given):
 def text(name, given):
     if not isinstance(given, str):
         raise refusal(name, f"is {shown(given)}", "give a text")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise refusal(name, f"is {shown(given)}", "give a text that UTF-8 can write") from None
     return given
 
 
 def texts(name, given):
     """One text or several as a list."""
     if isinstance(given, str):
-        return [given]
+        return [text(name, given)]
     try:
-        return [text(name, each) for each in given]
+        all_texts = [text(name, each) for each in given]
     except TypeError:
         raise refusal(name, f"is {shown(given)}", "give a text, or several") from None
+    if not all_texts:
+        raise refusal(name, "has none", "give a text, or several")
+    return all_texts
+
+
+def flag(name, given):
+    if not isinstance(given, (bool, np.bool_)):
+        raise refusal(name, f"is {shown(given)}", "give True or False")
+    return bool(given)
 
 
 def shape(name, given):
@@ -92,11 +124,12 @@ def shape(name, given):
 
 
 def path(name, given):
+    """A path as bytes: names of files need not be UTF-8."""
     try:
-        result = os.fsdecode(given)
-    except TypeError:
+        result = os.fsencode(given)
+    except (TypeError, UnicodeEncodeError):
         raise refusal(name, f"is {shown(given)}", "give the path of a file") from None
-    if "\0" in result:
+    if b"\0" in result:
         raise refusal(name, f"is {shown(given)}", "a path has no zero byte")
     return result
 
@@ -104,13 +137,12 @@ def path(name, given):
 def points(name, given):
     """Points as float32: arrays, lists, data frames, tensors of PyTorch. Contiguous float32 is not copied."""
     hint = "give an array of numbers [N, ...]"
-    if hasattr(given, "detach"):
-        given = given.detach().cpu()
+    given = _of_torch(given)
     try:
         array = np.asarray(given)
         if array.dtype.kind in "biufO":
             return np.asarray(array, dtype=np.float32, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise refusal(name, f"is {shown(given)}", hint) from None
     raise refusal(name, f"has elements of the type {array.dtype}", hint)
 

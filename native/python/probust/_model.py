@@ -141,18 +141,20 @@ class Model:
         Ctrl-C. What an estimator cannot say of a point is in the row's status and note.
         """
         one, each = _target(target)
+        x = _arguments.points("x", x)
+        count = x.shape[0] if x.ndim > 0 else 1
         arguments = (
-            _arguments.points("x", x),
+            x,
             _noises(sigma, noise),
             _arguments.texts("estimators", estimators),
             _arguments.wholes("labels", labels),
             one,
             each,
             "" if groups is None else _arguments.text("groups", groups),
-            bool(per_class),
+            _arguments.flag("per_class", per_class),
             _arguments.whole("top", top, 1),
             _arguments.whole("seed", seed, 0, 2**64 - 1),
-            _arguments.whole("first_index", first_index),
+            _arguments.whole("first_index", first_index, 0, 2**63 - 1 - count),
         )
         with reporter(progress) as report:
             columns = self._handle.estimate(*arguments, report)
@@ -278,10 +280,10 @@ def read_data(
         None if scale is None else _scale(scale),
         "" if labels_path is None else _arguments.path("labels_path", labels_path),
         label_column if isinstance(label_column, str) else str(_arguments.whole("label_column", label_column)),
-        bool(skip_bad),
+        _arguments.flag("skip_bad", skip_bad),
     )
     for position, message in bad:
-        warnings.warn(f"point {position} was left out: {message}", stacklevel=2)
+        warnings.warn(f"point {position} was left out: {os.fsdecode(message)}", stacklevel=2)
     return x, labels
 
 

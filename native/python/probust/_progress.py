@@ -4,6 +4,8 @@
 import contextlib
 import sys
 
+from ._arguments import refusal, shown
+
 
 class _Line:
     def __init__(self):
@@ -34,6 +36,8 @@ def reporter(progress):
     if callable(progress):
         yield progress
         return
+    if progress is not True:
+        raise refusal("progress", f"is {shown(progress)}", "give True, False or a function of the passes done and planned")
     bar = _bar()
 
     def report(done, planned):

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 
+from . import _arguments
 from ._errors import InternalError, UsageError
 from ._model import Model, load_model
 
@@ -21,6 +22,9 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
     """
     import torch
 
+    if not isinstance(module, torch.nn.Module):
+        raise _arguments.refusal("module", f"is {_arguments.shown(module)}", "give a torch.nn.Module")
+    (tolerance,) = _arguments.numbers("tolerance", tolerance)[:1]
     if not isinstance(example, torch.Tensor) or example.ndim == 0 or len(example) == 0:
         raise UsageError("example: is not a tensor with at least one input; give one [n, ...]")
     with torch.no_grad(), _evaluating(module):
@@ -32,7 +36,7 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
         names = {"input_names": ["x"], "output_names": ["logits"], "dynamic_axes": {"x": {0: "n"}, "logits": {0: "n"}}}
         torch.onnx.export(module, example, file, opset_version=opset, **names)
     model = load_model(file.getvalue())
-    check(model.logits(example), expected.cpu().numpy(), tolerance)
+    check(model.logits(example), expected.cpu().float().numpy(), tolerance)
     return load_model(file.getvalue(), **options) if options else model
 
 
@@ -44,6 +48,7 @@ def _evaluating(module):
     try:
         yield
     finally:
+        module.train(modes[0][1])  # which does more than set flags in some modules
         for part, training in modes:
             part.training = training
 
@@ -55,4 +60,5 @@ def check(found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
     scale = max(np.abs(expected).max(), np.finfo(np.float32).tiny)
     error = min(np.abs(each - expected).max() / scale for each in (found, log_softmax, np.exp(log_softmax)))
     if not error <= tolerance:
-        raise InternalError(f"module: the exported model's logits differ by {error:.1e} of the largest; please report this")
+        hint = "they must be finite and not depend on the other inputs; half precision takes a larger tolerance; else please report this"
+        raise InternalError(f"module: the exported model's logits differ by {error:.1e} of the largest; {hint}")

@@ -141,11 +141,19 @@ def test_errors(model, data, error, text, call):
         ("sigma: is 'abc'; give a number", lambda model, x: model.estimate(x, "abc")),
         ("sigma: has the shape [1, 1]", lambda model, x: model.estimate(x, [[0.1]])),
         ("first_index: is -1", lambda model, x: model.estimate(x, 0.1, first_index=-1)),
-        ("first_index: is 9223372036854775807", lambda model, x: model.estimate(x, 0.1, first_index=2**63 - 1)),
+        ("first_index: is 9223372036854775807; give at most 9223372036854775787", lambda model, x: model.estimate(x, 0.1, first_index=2**63 - 1)),
         ("labels: has 1.5 at position 1", lambda model, x: model.estimate(x[:2], 0.1, labels=[1, 1.5])),
         ("labels: has nan at position 0", lambda model, x: model.estimate(x[:2], 0.1, labels=[np.nan, 1])),
-        ("labels: has 'cat'", lambda model, x: model.estimate(x[:2], 0.1, labels=["cat", "dog"])),
+        ("labels: has 'cat' at position 0; give a whole number", lambda model, x: model.estimate(x[:2], 0.1, labels=["cat", "dog"])),
         ("at position 0", lambda model, x: model.estimate(x[:1], 0.1, labels=np.array([2**63], np.uint64))),
+        ("labels: has None at position 1", lambda model, x: model.estimate(x[:2], 0.1, labels=[1, None])),
+        ("sigma: is 1000", lambda model, x: model.estimate(x, 10**400)),
+        ("sigma: has the shape [0]", lambda model, x: model.estimate(x, [])),
+        ("x: is [[1000", lambda model, x: model.logits([[10**400]])),
+        ("estimators: has none", lambda model, x: model.estimate(x, 0.1, [])),
+        ("estimators: is 'mc\\ud800'", lambda model, x: model.estimate(x, 0.1, "mc\ud800")),
+        ("per_class: is 'no'; give True or False", lambda model, x: model.estimate(x, 0.1, per_class="no")),
+        ("progress: is 3", lambda model, x: model.estimate(x, 0.1, progress=3)),
         ("target: is 1.5", lambda model, x: model.estimate(x, 0.1, target=1.5)),
         ("x: has elements of the type <U3; give an array", lambda model, x: model.estimate("abc", 0.1)),
         ("x: is [[1], [1, 2]]; give an array", lambda model, x: model.logits([[1], [1, 2]])),
@@ -178,6 +186,21 @@ def test_numbers_in_other_forms(model, data):
         assert np.array_equal(model.estimate(x[:2].tolist(), sigma, "mc:50", labels=each)["p"], wanted["p"])
     assert probust.model_from_function(lambda x: np.stack([x, -x], 1), 2, 1).point_shape == (1,)
     assert np.array_equal(probust.load_model(DIGITS, device="eigen").logits(x).argmax(1), model.logits(x).argmax(1))
+
+
+def test_names_of_files_need_not_be_utf_8(tmp_path, model, data):
+    folder = os.fsencode(tmp_path)
+    with open(folder + b"/\xff.onnx", "wb") as file:
+        file.write(DIGITS.read_bytes())
+    assert np.array_equal(probust.load_model(os.fsdecode(folder + b"/\xff.onnx")).logits(data[0]), model.logits(data[0]))
+    with pytest.raises(probust.UnreadableError, match="fe.npz"):
+        probust.read_data(os.fsdecode(folder + b"/\xfe.npz"))
+
+
+def test_whole_numbers_of_objects(model, data):
+    rows = model.estimate(data[0][:3], 0.1, "taylor", labels=np.array([1, 0, 1], object))
+    assert list(rows["label"]) == [1, 0, 1]
+    assert len(model.estimate(data[0][:0], 0.1, "taylor", labels=np.array([], "U1"))) == 0
 
 
 def test_csv_files(tmp_path):
@@ -240,6 +263,9 @@ def test_models_that_refer_to_themselves_are_collected():
     del service
     gc.collect()
     assert gone() is None
+    empty = [type(probust.load_model(DIGITS)._handle).__new__(type(probust.load_model(DIGITS)._handle)) for _ in range(100)]
+    gc.collect()  # objects that were never initialised
+    assert len(empty) == 100
 
 
 # Programs of their own, because they end or are forked while a thread works.
@@ -258,6 +284,30 @@ PROGRAMS = {
             threading.Thread(target=lambda: slow_model.estimate(np.zeros((9, 2)), 0.3, "mc:100000"), daemon=True).start()
         time.sleep(0.3)
     """,
+    "a fork within a function": """
+        children = []
+
+        def forking(x):
+            children.append(os.fork())
+            if children[-1] == 0 and len(children) == 2:
+                sys.exit(5)
+            return np.zeros((len(x), 3), np.float32)
+
+        forked = probust.model_from_function(forking, 3, (2,))
+        parent = os.getpid()
+        try:
+            forked.logits(np.zeros((2, 2)))
+        except probust.UsageError as error:
+            assert os.getpid() != parent and "forked" in str(error)
+            try:
+                forked.logits(np.zeros((2, 2)))
+            except probust.UsageError as error:
+                os._exit(4)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 4
+        forked.logits(np.zeros((2, 2)))
+        assert os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]) == 5
+    """,
     "a fork": """
         thread = threading.Thread(target=lambda: model.estimate(x, 0.3, "mc:300000"))
         thread.start()
@@ -266,9 +316,9 @@ PROGRAMS = {
         if child == 0:
             try:
                 model.logits(x)
-                os._exit(1)
+                sys.exit(1)
             except probust.UsageError as error:
-                os._exit(0 if "forked" in str(error) else 2)
+                sys.exit(0 if "forked" in str(error) else 2)
         assert os.waitpid(child, 0)[1] == 0
         thread.join()
         child = os.fork()
@@ -309,7 +359,7 @@ def test_exceptions_of_functions_reach_the_caller():
     wrong = probust.model_from_function(lambda x: x, 3, (2,))
     with pytest.raises(probust.UsageError, match=r"returned \[1, 2\] with 2 numbers; return \[1, 3\]"):
         wrong.estimate(np.zeros((1, 2)), 1, "mc:10")
-    with pytest.raises(ValueError, match="'no'"):
+    with pytest.raises(probust.UsageError, match="f: returned something else than numbers: .*'no'"):
         probust.model_from_function(lambda x: "no", 3, (2,)).logits(np.zeros((1, 2)))
 
 

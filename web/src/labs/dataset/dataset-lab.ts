@@ -12,7 +12,7 @@ import { sharedStyles } from '../../style/shared.js';
 import { sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
-import { distributionFigure, distributionKeys } from './distribution.js';
+import { byClass, distributionFigure, distributionKeys } from './distribution.js';
 import { DatasetSession, isRun, type Data, type Item } from './session.js';
 import { sources } from './sources.js';
 import { datasetStyles } from './styles.js';
@@ -48,6 +48,8 @@ class DatasetLab extends LitElement {
   #session: DatasetSession | undefined;
   #unsubscribe: (() => void) | undefined;
   #resting = 0;
+  /** Files opened so far. */
+  #opened = 0;
 
   constructor() {
     super();
@@ -128,10 +130,16 @@ class DatasetLab extends LitElement {
 
   /** Rows of a run, or points. */
   async #openData(file: File): Promise<void> {
-    const head = (await file.slice(0, 400).text()).split('\n')[0]!;
-    const table = /\.csv$/i.test(file.name) && /(^|,)estimator(,|$)/.test(head);
-    if (table || /\.jsonl$/i.test(file.name) || (await isRun(file))) this.#session!.open(file);
-    else this.#session!.openPoints(file, this.store.state);
+    const turn = ++this.#opened;
+    try {
+      const [head, run] = await Promise.all([file.slice(0, 400).text(), isRun(file)]);
+      if (turn !== this.#opened) return;
+      const table = /\.csv$/i.test(file.name) && /(^|,)estimator(,|$)/.test(head.split('\n')[0]!);
+      if (table || run || /\.jsonl$/i.test(file.name)) this.#session!.open(file);
+      else this.#session!.openPoints(file, this.store.state);
+    } catch (error) {
+      this.#report(error);
+    }
   }
 
   #controls() {
@@ -181,7 +189,8 @@ class DatasetLab extends LitElement {
   }
 
   #distribution({ rows, compared, classNames }: Data) {
-    const { marked } = this;
+    // Other data may not have the class.
+    const marked = byClass(rows).has(this.marked ?? -1) ? this.marked : undefined;
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
       <p>

@@ -56,7 +56,7 @@ const sqlite = 'SQLite format 3';
 
 export const isRun = async (file: File): Promise<boolean> => (await file.slice(0, sqlite.length).text()) === sqlite;
 
-/** Rows of a run, or of a file that the command line exported. What reads the former is loaded with the first. */
+/** Rows of a run, or of a file that the command line exported. The reader of runs is loaded when the first one is opened. */
 async function rowsOf(file: File): Promise<Row[]> {
   if (await isRun(file)) return (await import('./runs.js')).readRun(file);
   return (await import('probust/data')).readRows(file);
@@ -89,10 +89,11 @@ export class DatasetSession {
   /** Shows rows that were computed before. */
   open(file: File): void {
     this.#key = '';
-    this.#begin(async () => {
-      const all = await rowsOf(file);
-      const { items, rows } = itemsOf(all);
-      const { estimator, noise } = rows[0] ?? {};
+    this.#begin(async (signal) => {
+      const { items, rows } = itemsOf(await rowsOf(file));
+      if (signal.aborted) return;
+      if (!rows[0]) throw new Error(`${file.name} has no estimates of p.`);
+      const { estimator, noise } = rows[0];
       this.data = {
         items,
         rows,

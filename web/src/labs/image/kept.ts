@@ -8,6 +8,7 @@ interface KeptModel {
 
 const store = 'models';
 const key = 'own';
+const mostMilliseconds = 3000;
 
 const done = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {
@@ -36,9 +37,13 @@ async function within<T>(mode: IDBTransactionMode, use: (models: IDBObjectStore)
   }
 }
 
-/** Keeps it in place of an earlier one, and has done so when this ends. Does nothing where the browser allows no storage. */
+/**
+ * Keeps it in place of an earlier one; it is stored when the promise resolves. Does nothing where the browser allows no storage, and
+ * does not wait for one that does not answer.
+ */
 export async function keepModel(model: KeptModel): Promise<void> {
-  await within('readwrite', (models) => models.put(model, key)).catch(() => undefined);
+  const stored = within('readwrite', (models) => models.put(model, key)).catch(() => undefined);
+  await Promise.race([stored, new Promise((resolve) => setTimeout(resolve, mostMilliseconds))]);
 }
 
 /** The kept model; undefined if there is none. */
