@@ -95,7 +95,7 @@ it('holds what it promises, and nothing else', () => {
     .flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry as object)));
   for (const target of targets) expect(names).toContain(join('package', target));
   const allowed =
-    /^package\/(package\.json|rows\.schema\.json|README\.md|COMPONENTS\.md|LICENSE|LICENSES-OF-COMPONENTS|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|threads\/[a-z.-]+\.(mjs|js|wasm)|(explorer\/)?types\/([a-z-]+\/)?[a-z-]+\.d\.ts|explorer\/([a-z-]+\.mjs|(digits|moons|six)\.onnx))$/;
+    /^package\/(package\.json|rows\.schema\.json|README\.md|COMPONENTS\.md|LICENSE|LICENSES-OF-COMPONENTS|[a-z-]+\.(mjs|wasm|iife\.js)|shared-\w+\.mjs|threads\/[a-z.-]+\.(mjs|js|wasm)|(explorer\/)?types\/([a-z-]+\/)?[a-z-]+\.d\.ts|explorer\/([a-z-]+\.mjs|(digits|moons|six)\.onnx|sql-wasm-browser\.wasm))$/;
   expect(names.filter((name) => !allowed.test(name))).toEqual([]);
 });
 
