@@ -159,7 +159,10 @@ class Model {
 
   // What was at work when this process was forked is left as it is: threads that are not here would be waited for.
   ~Model() {
-    if (forks_of_lost_work_ == Worker::forks() || !mutex_.try_lock()) new std::pair(std::move(loaded_), std::move(worker_));
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock && forks_of_lost_work_ != Worker::forks()) return;
+    (void)std::make_unique<LoadedModel>(std::move(loaded_)).release();
+    (void)std::make_unique<std::shared_ptr<Worker>>(std::move(worker_)).release();
   }
 
   Functions* functions() const { return functions_.get(); }
