@@ -479,3 +479,9 @@ def test_the_readme(tmp_path, monkeypatch):
             continue  # tested above
         exec(compile(block, "README.md", "exec"), scope)
     assert 0 < scope["mean"] < 1
+
+
+def test_the_stub_names_what_the_module_has():
+    stub = (ROOT / "native/python/probust/_probust.pyi").read_text()
+    wanted = {name for name in dir(probust._probust) if not name.startswith("_")}
+    assert set(re.findall(r"^(?:def |class )?(\w+)(?:\(|:)", stub, re.M)) == wanted
