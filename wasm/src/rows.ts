@@ -124,8 +124,9 @@ function cellOf(cell: string, { kind, nullable }: Column): unknown {
 
 function parseTable(text: string, name: string): Row[] {
   const [header, ...rows] = [...new CsvRows(text, name)];
-  const at = (wanted: string) => header!.cells.indexOf(wanted);
-  const classes = header!.cells.flatMap((cell, i) => (cell.startsWith('p_class_') ? [i] : []));
+  if (!header) return [];
+  const at = (wanted: string) => header.cells.indexOf(wanted);
+  const classes = header.cells.flatMap((cell, i) => (cell.startsWith('p_class_') ? [i] : []));
   return rows.map(({ cells, line }) => {
     const fields: Fields = {};
     for (const each of columns) {

@@ -445,6 +445,7 @@ describe('rows', () => {
       [row!.replace('"index":0', '"index":0.5'), /^rows: row 1 has 0.5 as index/],
       [`${row!}\n${row!.replace('"status":"ok"', '"status":"good"')}`, /^rows: row 2 has the status 'good'; use one of ok, tie/],
       ['index,label\n1,2\n', /^rows: row 2 has no predicted/],
+      ['\n \n', /^rows: has no rows/],
       ['index\n', /^rows: has no rows/],
       ['', /^rows: is empty/],
       ['\u0001', /^rows: is not text/],
