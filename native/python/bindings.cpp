@@ -159,8 +159,7 @@ class Model {
 
   // What was at work when this process was forked is left as it is: threads that are not here would be waited for.
   ~Model() {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock && forks_of_lost_work_ != Worker::forks()) return;
+    if (!lost()) return;
     (void)std::make_unique<LoadedModel>(std::move(loaded_)).release();
     (void)std::make_unique<std::shared_ptr<Worker>>(std::move(worker_)).release();
   }
@@ -243,12 +242,21 @@ class Model {
     return all;
   }
 
-  // A call's turn, of the thread that makes it.
+  // A call's turn, of the thread that makes it. In the child of a fork it never ends.
   struct Turn {
+    Model& model;
     std::unique_lock<std::timed_mutex> lock;
-    std::atomic<std::thread::id>& whose;
-    ~Turn() { whose = std::thread::id(); }
+    ~Turn() {
+      if (model.lost()) {
+        lock.release();
+      } else {
+        model.whose_turn_ = std::thread::id();
+      }
+    }
   };
+
+  // Whether a call was going on when this process was forked, so that its work is half done and its thread is not here.
+  bool lost() const { return whose_turn_ != std::thread::id() && forks_at_turn_ != Worker::forks(); }
 
   // One call at a time.
   void work_alone(const std::function<void()>& work, const py::object& progress, std::int64_t planned) {
@@ -258,33 +266,27 @@ class Model {
     const auto report = [&](std::int64_t done) {
       if (!progress.is_none()) result_of(progress, py::int_(done), py::int_(std::max(done, planned)));
     };
-    try {
-      worker_->run(passes.stop, work, [&] { report(passes.passes - before); });
-    } catch (...) {
-      if (forks_at_turn_ != Worker::forks()) forks_of_lost_work_ = Worker::forks();
-      throw;
-    }
+    worker_->run(passes.stop, work, [&] { report(passes.passes - before); });
     report(std::max<std::int64_t>(passes.passes - before, planned));
   }
 
   Turn wait_for_turn() {
-    if (whose_turn_ == std::this_thread::get_id())
-      throw Error{ErrorCode::usage, "model", "is called by its own function, or by the progress of its own call",
-                  "load another one for that"};
     std::unique_lock lock(mutex_, std::defer_lock);
-    while (!try_for_a_while(lock)) {
+    do {
+      if (lost()) throw Worker::forked();
+      if (whose_turn_ == std::this_thread::get_id())
+        throw Error{ErrorCode::usage, "model", "is called by its own function, or by the progress of its own call",
+                    "load another one for that"};
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      if (forks_at_turn_ != Worker::forks()) throw Worker::forked();
-    }
-    if (forks_of_lost_work_ == Worker::forks()) throw Worker::forked();
-    whose_turn_ = std::this_thread::get_id();
-    return {std::move(lock), whose_turn_};
+    } while (!try_for_a_while(lock));
+    return {*this, std::move(lock)};
   }
 
   bool try_for_a_while(std::unique_lock<std::timed_mutex>& lock) {
     const Unlocked unlocked;
     if (!lock.try_lock_for(std::chrono::milliseconds(50))) return false;
     forks_at_turn_ = Worker::forks();
+    whose_turn_ = std::this_thread::get_id();
     return true;
   }
 
@@ -294,7 +296,6 @@ class Model {
   std::timed_mutex mutex_;
   std::atomic<std::thread::id> whose_turn_;
   std::atomic<int> forks_at_turn_ = 0;
-  std::atomic<int> forks_of_lost_work_ = -1;  // in a process that a function forked: its call was half done
 };
 
 LoadOptions load_options(const std::vector<double>& mean, const std::vector<double>& std, const std::string& layout,

@@ -170,10 +170,9 @@ class HostLanes final : public Lanes {
   Sweep prepare(Around around, std::int64_t rows) override {
     std::unique_ptr<Program>& program = around == Around::point ? gradient_ : smoothed_;
     if (!program) {
-      if (!graph_ && gradient_)
-        throw Error{ErrorCode::unsupported, "moments", "are not available from " + name_, "use another estimator than adf"};
       if (!graph_)
-        throw Error{ErrorCode::unsupported, "gradients", "are not available from " + name_, "ask for what needs logits alone"};
+        throw Error{ErrorCode::unsupported, gradient_ ? "moments" : "gradients", "are not available from " + name_,
+                    gradient_ ? "use another estimator than adf" : "ask for what needs logits alone"};
       const Graph gradient = around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_);
       memory_.check_values_fit(gradient);
       make_workers();  // frees the memory of earlier runs, so that the weights fit

@@ -84,6 +84,14 @@ def numbers(name, given):
     return array.reshape(-1).tolist()
 
 
+def number(name, given):
+    """One number."""
+    found = numbers(name, given)
+    if len(found) != 1:
+        raise refusal(name, f"is {shown(given)}", "give one number")
+    return found[0]
+
+
 def text(name, given):
     if not isinstance(given, str):
         raise refusal(name, f"is {shown(given)}", "give a text")

@@ -277,7 +277,7 @@ def read_data(
         _arguments.path("path", path),
         _arguments.whole("offset", offset),
         -1 if limit is None else _arguments.whole("limit", limit, 1),
-        None if scale is None else _scale(scale),
+        None if scale is None else _arguments.number("scale", scale),
         "" if labels_path is None else _arguments.path("labels_path", labels_path),
         label_column if isinstance(label_column, str) else str(_arguments.whole("label_column", label_column)),
         _arguments.flag("skip_bad", skip_bad),
@@ -285,13 +285,6 @@ def read_data(
     for position, message in bad:
         warnings.warn(f"point {position} was left out: {os.fsdecode(message)}", stacklevel=2)
     return x, labels
-
-
-def _scale(scale) -> float:
-    numbers = _arguments.numbers("scale", scale)
-    if len(numbers) != 1:
-        raise _arguments.refusal("scale", f"is {_arguments.shown(scale)}", "give one number")
-    return numbers[0]
 
 
 def made_data(kind: str, count: int, *, seed: int = 0):

@@ -24,7 +24,7 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
 
     if not isinstance(module, torch.nn.Module):
         raise _arguments.refusal("module", f"is {_arguments.shown(module)}", "give a torch.nn.Module")
-    (tolerance,) = _arguments.numbers("tolerance", tolerance)[:1]
+    tolerance = _arguments.number("tolerance", tolerance)
     if not isinstance(example, torch.Tensor) or example.ndim == 0 or len(example) == 0:
         raise UsageError("example: is not a tensor with at least one input; give one [n, ...]")
     with torch.no_grad(), _evaluating(module):

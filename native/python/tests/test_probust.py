@@ -141,7 +141,10 @@ def test_errors(model, data, error, text, call):
         ("sigma: is 'abc'; give a number", lambda model, x: model.estimate(x, "abc")),
         ("sigma: has the shape [1, 1]", lambda model, x: model.estimate(x, [[0.1]])),
         ("first_index: is -1", lambda model, x: model.estimate(x, 0.1, first_index=-1)),
-        ("first_index: is 9223372036854775807; give at most 9223372036854775787", lambda model, x: model.estimate(x, 0.1, first_index=2**63 - 1)),
+        (
+            "first_index: is 9223372036854775807; give at most 9223372036854775787",
+            lambda model, x: model.estimate(x, 0.1, first_index=2**63 - 1),
+        ),
         ("labels: has 1.5 at position 1", lambda model, x: model.estimate(x[:2], 0.1, labels=[1, 1.5])),
         ("labels: has nan at position 0", lambda model, x: model.estimate(x[:2], 0.1, labels=[np.nan, 1])),
         ("labels: has 'cat' at position 0; give a whole number", lambda model, x: model.estimate(x[:2], 0.1, labels=["cat", "dog"])),
@@ -263,7 +266,7 @@ def test_models_that_refer_to_themselves_are_collected():
     del service
     gc.collect()
     assert gone() is None
-    empty = [type(probust.load_model(DIGITS)._handle).__new__(type(probust.load_model(DIGITS)._handle)) for _ in range(100)]
+    empty = [probust._probust.Model.__new__(probust._probust.Model) for _ in range(100)]
     gc.collect()  # objects that were never initialised
     assert len(empty) == 100
 

@@ -13,7 +13,7 @@ import { sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
 import { byClass, distributionFigure, distributionKeys } from './distribution.js';
-import { DatasetSession, isRun, type Data, type Item } from './session.js';
+import { contentOf, DatasetSession, type Data, type Item } from './session.js';
 import { sources } from './sources.js';
 import { datasetStyles } from './styles.js';
 import './thumbnail.js';
@@ -132,11 +132,10 @@ class DatasetLab extends LitElement {
   async #openData(file: File): Promise<void> {
     const turn = ++this.#opened;
     try {
-      const [head, run] = await Promise.all([file.slice(0, 400).text(), isRun(file)]);
+      const content = await contentOf(file);
       if (turn !== this.#opened) return;
-      const table = /\.csv$/i.test(file.name) && /(^|,)estimator(,|$)/.test(head.split('\n')[0]!);
-      if (table || run || /\.jsonl$/i.test(file.name)) this.#session!.open(file);
-      else this.#session!.openPoints(file, this.store.state);
+      if (content === 'points') this.#session!.openPoints(file, this.store.state);
+      else this.#session!.open(file, content);
     } catch (error) {
       this.#report(error);
     }

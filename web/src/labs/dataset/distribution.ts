@@ -47,16 +47,17 @@ export function distributionFigure(rows: readonly Row[], compared: readonly Row[
   });
   const [x, y] = [linearScale([0, 1], inner.x), linearScale([0, 1], inner.y)];
   const opacity = (of: number) => (marked === undefined ? strength(of) : of === marked ? 1 : 0.2);
-  const lines = (of: readonly Row[], dash: string) =>
-    [...byClass(of)].map(
+  const classes = byClass(rows);
+  const lines = (of: ReadonlyMap<number, number[]>, dash: string) =>
+    [...of].map(
       ([label, values]) =>
         svg`<path d=${steps(values, x, y)} stroke-dasharray=${dash} .style=${`stroke: ${classColour(label)}; stroke-width: 1.75; opacity: ${opacity(label)}`}></path>`,
     );
-  const chosen = marked === undefined ? undefined : byClass(rows).get(marked);
+  const chosen = marked === undefined ? undefined : classes.get(marked);
   const outline =
     chosen &&
     svg`<polygon class="band" points=${band(chosen, x, y)} .style=${`fill: ${classColour(marked!)}; opacity: 0.15`}></polygon>`;
-  const content = svg`${outline ?? ''}${lines(rows, '')} ${compared ? lines(compared, dashOf(1)) : ''}`;
+  const content = svg`${outline ?? ''}${lines(classes, '')} ${compared ? lines(byClass(compared), dashOf(1)) : ''}`;
   return chart(share(x, 'p'), share(y, 'share of the class'), 'p by class', content);
 }
 

@@ -5,8 +5,8 @@ import { readRows } from 'probust/data';
 import initSqlJs, { type Database } from 'sql.js';
 import sqliteUrl from 'sql.js/dist/sql-wasm-browser.wasm?url';
 
-/** Byte 18 of a file is 2 while some rows may still be in another file beside it. */
-const unfinished = 2;
+/** Byte 18 of an SQLite file is 2 in WAL mode, in which the newest rows may still be in the -wal file. */
+const inWalMode = 2;
 
 /** The view of a run that has the columns of a .jsonl file. Probabilities of classes, in binary, are left out. */
 function linesOf(database: Database): string {
@@ -22,7 +22,7 @@ function linesOf(database: Database): string {
 /** All rows, as the command line exports them. */
 export async function readRun(file: File): Promise<Row[]> {
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (bytes[18] === unfinished) {
+  if (bytes[18] === inWalMode) {
     throw new Error(`${file.name} is not finished: rows are in ${file.name}-wal, too. Let the command line finish it.`);
   }
   const { Database } = await initSqlJs({ locateFile: () => sqliteUrl });

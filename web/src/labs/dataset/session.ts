@@ -52,13 +52,20 @@ export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
   return { rows, items: rows.map((row) => ({ row, softmax: softmax.get(row.index) ?? null })) };
 }
 
-const sqlite = 'SQLite format 3';
+/** What a data file holds: a run, rows exported from one, or points. */
+export type Content = 'run' | 'rows' | 'points';
 
-export const isRun = async (file: File): Promise<boolean> => (await file.slice(0, sqlite.length).text()) === sqlite;
+/** Told from the beginning of the file and its name. */
+export async function contentOf(file: File): Promise<Content> {
+  const head = await file.slice(0, 400).text();
+  if (head.startsWith('SQLite format 3')) return 'run';
+  const table = /\.csv$/i.test(file.name) && /(^|,)estimator(,|$)/.test(head.split('\n')[0]!);
+  return table || /\.jsonl$/i.test(file.name) ? 'rows' : 'points';
+}
 
-/** Rows of a run, or of a file that the command line exported. The reader of runs is loaded when the first one is opened. */
-async function rowsOf(file: File): Promise<Row[]> {
-  if (await isRun(file)) return (await import('./runs.js')).readRun(file);
+/** The reader of runs is loaded when the first one is opened. */
+async function rowsOf(file: File, content: Content): Promise<Row[]> {
+  if (content === 'run') return (await import('./runs.js')).readRun(file);
   return (await import('probust/data')).readRows(file);
 }
 
@@ -87,10 +94,10 @@ export class DatasetSession {
   }
 
   /** Shows rows that were computed before. */
-  open(file: File): void {
+  open(file: File, content: Content): void {
     this.#key = '';
     this.#begin(async (signal) => {
-      const { items, rows } = itemsOf(await rowsOf(file));
+      const { items, rows } = itemsOf(await rowsOf(file, content));
       if (signal.aborted) return;
       if (!rows[0]) throw new Error(`${file.name} has no estimates of p.`);
       const { estimator, noise } = rows[0];
