@@ -70,7 +70,7 @@ it.each([
   const before = server.files().length;
   await open(explorers, cores);
   const files = server.files().slice(before);
-  const modules = files.filter((file) => file.includes('.wasm')).map((file) => file.replace(/-[^-]*\.wasm.*$/, ''));
+  const modules = files.filter((file) => file.includes('.wasm')).map((file) => file.replace(/-.{8}\.wasm.*$/, ''));
   expect(modules.sort()).toEqual(['/assets/probust', '/assets/probust-more']);
   expect(await compiled()).toBe(2);
   expect(page.workers()).toHaveLength(workers);
