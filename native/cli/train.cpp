@@ -211,7 +211,7 @@ class Training {
     const bool unseen = !test_.labels.empty();
     const Score score = unseen ? evaluate(trainer_->network(), test_.x, test_.labels, 250, &trainer_->stop)
                                : evaluate(trainer_->network(), scored_.x, scored_.labels, 250, &trainer_->stop);
-    say("epoch {}/{}  loss {:.4f}  {} accuracy {:.2f} %  {} left\n", trainer_->steps() / trainer_->steps_an_epoch(),
+    say("epoch {}/{}  loss {:.4f}  {} accuracy {:.2f}%  {} left\n", trainer_->steps() / trainer_->steps_an_epoch(),
         arguments_.train.epochs, loss, unseen ? "test" : "training", 100 * score.accuracy, left());
     last_line_ = Clock::now();
   }
@@ -290,9 +290,9 @@ int run_train(const Arguments& arguments) {
   const std::optional<TrainingResult> result = train_and_print(arguments, true);
   if (!result) return kInterrupted;
   if (arguments.json) return 0;
-  fmt::print("{}: {} after {} epochs, loss {:.4f}, accuracy {:.2f} %", arguments.output, arguments.train.model,
+  fmt::print("{}: {} after {} epochs, loss {:.4f}, accuracy {:.2f}%", arguments.output, arguments.train.model,
              arguments.train.epochs, result->loss, 100 * result->accuracy);
-  if (result->test_accuracy) fmt::print(", on test data {:.2f} %", 100 * *result->test_accuracy);
+  if (result->test_accuracy) fmt::print(", on test data {:.2f}%", 100 * *result->test_accuracy);
   fmt::print("\n");
   return 0;
 }

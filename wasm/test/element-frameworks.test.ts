@@ -149,7 +149,7 @@ it('are empty in node', () => {
 
 const firstNumber = async (page: Page) => {
   const number = page.locator('probust-explorer [data-testid=p]');
-  await expect.poll(() => number.textContent(), { timeout: 20_000 }).toMatch(/\d %/);
+  await expect.poll(() => number.textContent(), { timeout: 20_000 }).toMatch(/\d%/);
   return number.textContent();
 };
 

@@ -59,7 +59,7 @@ it('shows the numbers of the library', async () => {
   const x = Array.from(point(1)).join(',');
   await show(`<probust-number model="digits.onnx" x="${x}" sigma="0.3" estimators="mc:400" seed="5"></probust-number>`);
   const text = await shown('probust-number');
-  expect(text).toContain(`${(100 * row!.p!).toFixed(1)} %`);
+  expect(text).toContain(`${(100 * row!.p!).toFixed(1)}%`);
   expect(text).toContain(`The answer ${row!.predicted} survives`);
   expect(text).toContain('400 passes');
   expect(problems).toEqual([]);
@@ -71,7 +71,7 @@ it('draws a curve with axes, a band, a readout and a table', async () => {
   const chart = page.locator('probust-curve svg[role=img]');
   expect(await chart.getAttribute('aria-label')).toMatch(/^p against sigma: [\d.]+\s% at 0.1, [\d.]+\s% at 0.6$/);
   expect(await chart.locator('text').allTextContents()).toEqual(
-    expect.arrayContaining(['0 %', '100 %', '0.2', 'p', 'sigma, in units of the data']),
+    expect.arrayContaining(['0%', '100%', '0.2', 'p', 'sigma, in units of the data']),
   );
   expect((await chart.locator('.line').getAttribute('d'))!.split('L')).toHaveLength(6);
   expect((await chart.locator('.band').getAttribute('d'))!.split('L')).toHaveLength(12);
@@ -119,7 +119,7 @@ it('takes rows and points as properties', async () => {
     Array.from(point(0, 3)),
   );
   expect(chosen).toBe(0);
-  expect(await shown('probust-gallery')).toMatch(/Least robust 20.0 % 0, should be 1 .*Most robust 90.0 %/);
+  expect(await shown('probust-gallery')).toMatch(/Least robust 20.0% 0, should be 1 .*Most robust 90.0%/);
   expect(
     await page
       .locator('probust-gallery canvas')

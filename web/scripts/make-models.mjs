@@ -130,7 +130,7 @@ async function settlePoints(probust, model, { data, points }) {
   const margins = marginsOf(await model.logits(unseen.x), unseen);
   const right = margins.filter((margin) => margin > 0).length;
   console.log(
-    `${points}: of ${margins.length} digits not seen in training, ${((100 * right) / margins.length).toFixed(2)} % are right`,
+    `${points}: of ${margins.length} digits not seen in training, ${((100 * right) / margins.length).toFixed(2)}% are right`,
   );
   const chosen = mixed(margins, unseen.labels);
   const size = data.side * data.side;

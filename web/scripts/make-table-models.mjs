@@ -76,7 +76,7 @@ function csvOf({ columns, classes, regression }, rows) {
 /** Two thirds of the rows, as in Scher and Trügler, section 4.1.1. */
 const isTraining = (_, i) => i % 3 !== 2;
 
-const share = (flags) => `${((100 * flags.filter(Boolean).length) / flags.length).toFixed(1)} %`;
+const share = (flags) => `${((100 * flags.filter(Boolean).length) / flags.length).toFixed(1)}%`;
 
 function reportForest(file, table, rows, forest, bytes) {
   const right = rows.map(({ values, label }) => {
@@ -124,7 +124,7 @@ async function makeNetwork(probust, name, table, rows) {
   const bytes = await training.save();
   training.dispose();
   console.log(
-    `${name}-network.onnx: ${bytes.length} bytes, loss ${loss.toFixed(3)}, right: ${(100 * accuracy).toFixed(1)} % of the training rows`,
+    `${name}-network.onnx: ${bytes.length} bytes, loss ${loss.toFixed(3)}, right: ${(100 * accuracy).toFixed(1)}% of the training rows`,
   );
   settle(`${name}-network.onnx`, bytes);
 }

@@ -39,7 +39,7 @@ it('shows p', async () => {
     const problems = problemsOf(page);
     await page.goto(url);
     // At the first visit, Vite bundles dependencies and then reloads the page.
-    await expect.poll(() => page.locator('probust-plane-lab .big').first().textContent(), { timeout: 60_000 }).toMatch(/\d %/);
+    await expect.poll(() => page.locator('probust-plane-lab .big').first().textContent(), { timeout: 60_000 }).toMatch(/\d%/);
     expect(problems).toEqual([]);
   } finally {
     await browser.close();

@@ -77,7 +77,7 @@ describe('a digit', () => {
     expect(found).toBeGreaterThan(0.5);
     expect(found).toBeLessThan(1);
     expect(await page.locator('[part=number]').textContent()).toMatch(
-      /counted over 1,000 copies, 95 % interval: [\d.]+ % to [\d.]+ %/,
+      /counted over 1,000 copies, 95% interval: [\d.]+% to [\d.]+%/,
     );
     const kept = await page.locator('[data-answer]').getAttribute('data-answer');
     const shares = await page
@@ -290,7 +290,7 @@ describe('engines', () => {
     expect(Math.abs((await settled()) - own) * copies).toBeLessThanOrEqual(2);
     expect(await page.locator('.engine').textContent()).toMatch(/FusedMatMul.*no\s+gradients/s);
     expect(await page.locator('[data-form=taylor]').textContent()).toMatch(/not here.*gradients/s);
-    expect(await page.locator('[data-form="probit:50"]').textContent()).toMatch(/± [\d.]+ %/);
+    expect(await page.locator('[data-form="probit:50"]').textContent()).toMatch(/± [\d.]+%/);
   });
 
   it('takes colour images, channels last', async () => {
@@ -392,6 +392,6 @@ describe('accessibility', () => {
     const found = await open();
     await expect
       .poll(() => page.locator('probust-image-lab [role=status]').textContent())
-      .toMatch(new RegExp(`^${(100 * found).toFixed(1)} % of 1000 noisy copies keep the answer \\d at sigma 0.3\\.`));
+      .toMatch(new RegExp(`^${(100 * found).toFixed(1)}% of 1000 noisy copies keep the answer \\d at sigma 0.3\\.`));
   });
 });

@@ -44,7 +44,7 @@ const accessible = async (page: Page) => {
 };
 const reply = (page: Page) => page.locator('.reply');
 const revealed = async (page: Page) => {
-  await expect.poll(() => reply(page).textContent(), { timeout: 15_000 }).toMatch(/\d %/);
+  await expect.poll(() => reply(page).textContent(), { timeout: 15_000 }).toMatch(/\d%/);
   await page.locator('[data-p]').waitFor();
 };
 
@@ -77,11 +77,11 @@ async function answer(page: Page, lesson: string): Promise<void> {
 }
 
 const replies: Record<string, RegExp> = {
-  p: /p is [\d.]+ % here/,
-  distance: /^Yes: point 1 keeps it in 80.2 % of cases, point 2 in 42.6 %/,
-  counting: /The sum is 236 %: you expected 116 percentage points less.* in 77.4 % of cases/,
-  line: /the truth is 52.8 %.*says 78.0 %.*says 4\d.\d %/,
-  copies: /^p is 82.7 %: inside your interval, which is 31 points wide/,
+  p: /p is [\d.]+% here/,
+  distance: /^Yes: point 1 keeps it in 80.2% of cases, point 2 in 42.6%/,
+  counting: /The sum is 236%: you expected 116 percentage points less.* in 77.4% of cases/,
+  line: /the truth is 52.8%.*says 78.0%.*says 4\d.\d%/,
+  copies: /^p is 82.7%: inside your interval, which is 31 points wide/,
 };
 
 const contents = lessons.map(({ id, title, steps }, i) => ({ id, title, steps, number: i + 1 }));

@@ -79,11 +79,11 @@ it('shows the vote of noisy copies, and a radius only for round Gaussian noise',
   await open('panels=number,smoothing,estimators&sigma=0.25');
   const radius = page.locator('#smoothing [data-radius]');
   await expect.poll(async () => Number(await radius.getAttribute('data-radius'))).toBeGreaterThan(0);
-  // p is 82.66 %: sigma times the quantile of p, less what 10,000 copies leave open.
+  // p is 82.66%: sigma times the quantile of p, less what 10,000 copies leave open.
   const certified = Number(await radius.getAttribute('data-radius'));
   expect(certified).toBeGreaterThan(0.25 * 0.86);
   expect(certified).toBeLessThan(0.25 * 0.943);
-  const shares = (await page.locator('#smoothing svg').getAttribute('aria-label'))!.match(/[\d.]+(?= %)/g)!.map(Number);
+  const shares = (await page.locator('#smoothing svg').getAttribute('aria-label'))!.match(/[\d.]+(?=%)/g)!.map(Number);
   expect(shares.reduce((sum, each) => sum + each, 0)).toBeCloseTo(100, 0);
   for (const hash of ['noise=laplace', 'ratio=3']) {
     await open(`panels=number,smoothing,estimators&${hash}`);

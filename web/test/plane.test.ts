@@ -220,7 +220,7 @@ describe('training', () => {
     await open();
     await page.getByRole('button', { name: 'Train on moons' }).click();
     const accuracy = async () =>
-      Number(/accuracy (\d+) %/.exec((await page.locator('[data-epoch]').textContent())!.replace(/\s+/g, ' '))?.[1]);
+      Number(/accuracy (\d+)%/.exec((await page.locator('[data-epoch]').textContent())!.replace(/\s+/g, ' '))?.[1]);
     await expect.poll(accuracy, { timeout: 30_000 }).toBeGreaterThanOrEqual(98);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Play' }).waitFor();
@@ -271,7 +271,7 @@ describe('training', () => {
       for (let i = 0; i < 4; ++i) await page.mouse.click(box.x + side * box.width, box.y + (0.2 + 0.2 * i) * box.height);
     }
     await page.getByRole('button', { name: /^(Play|Train)$/ }).click();
-    await expect.poll(async () => page.locator('[data-epoch]').textContent(), { timeout: 30_000 }).toContain('100 %');
+    await expect.poll(async () => page.locator('[data-epoch]').textContent(), { timeout: 30_000 }).toContain('100%');
     await page.getByRole('button', { name: 'Pause' }).click();
   });
 });
@@ -392,7 +392,7 @@ describe('accessibility', () => {
   it('speaks p when nothing changes any more', async () => {
     await open();
     const { p } = await settled();
-    await expect.poll(() => page.locator('probust-plane-lab [role=status]').textContent()).toContain(`${(100 * p).toFixed(1)} %`);
+    await expect.poll(() => page.locator('probust-plane-lab [role=status]').textContent()).toContain(`${(100 * p).toFixed(1)}%`);
   });
 });
 

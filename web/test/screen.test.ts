@@ -320,7 +320,7 @@ describe('a wrong answer', () => {
     await settled();
     const correct = page.locator('[data-correct]');
     expect((await correct.textContent())!.replace(/\s+/g, ' ')).toMatch(
-      /The answer is wrong: this is 5. p\(correct\) is [\d.]+ %/,
+      /The answer is wrong: this is 5. p\(correct\) is [\d.]+%/,
     );
     expect(await correct.getAttribute('data-correct')).toBe(await page.locator('[data-of="5"]').getAttribute('data-share'));
     await page.getByLabel('Class names').fill('zero, one, two, three, four, five');
@@ -344,8 +344,8 @@ describe('charts', () => {
     await sensor.hover({ position: { x: 100, y: 60 } });
     await expect
       .poll(async () => (await readings())[0]!.replace(/\s+/g, ' '))
-      .toMatch(/sigma [\d.]+: true p [\d.]+ %.*mc:25 [\d.]+ %/);
-    const [, sigma, share] = /sigma ([\d.]+): true p ([\d.]+ %)/.exec((await readings())[0]!.replace(/\s+/g, ' '))!;
+      .toMatch(/sigma [\d.]+: true p [\d.]+%.*mc:25 [\d.]+%/);
+    const [, sigma, share] = /sigma ([\d.]+): true p ([\d.]+%)/.exec((await readings())[0]!.replace(/\s+/g, ' '))!;
     await sensor.click({ position: { x: 100, y: 60 } });
     await settled();
     expect(await state('sigma')).toBeCloseTo(Number(sigma), 3);

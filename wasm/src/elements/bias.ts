@@ -55,7 +55,7 @@ export class ProbustBias extends ProbustElement<BiasView> {
       </table>
       <p class="muted" part="sentence">
         ${sentence(bias, names)} ${plural(bias.all.count, 'point')}, ${bias.estimator}, ${bias.noise};
-        ${Math.round(1000 * bias.confidence) / 10} % intervals.
+        ${Math.round(1000 * bias.confidence) / 10}% intervals.
       </p>`;
   }
 }

@@ -144,7 +144,7 @@ export class ProbustCurve extends ProbustElement<CurveView> {
             <tr>
               <th>sigma</th>
               <th class="number">p</th>
-              <th class="number">95 % interval</th>
+              <th class="number">95% interval</th>
             </tr>
           </thead>
           <tbody>
@@ -169,7 +169,7 @@ export class ProbustCurve extends ProbustElement<CurveView> {
     return svg`
       ${[0, 0.25, 0.5, 0.75, 1].map(
         (tick) => svg`<line class="grid" x1=${across[0]} x2=${across[1]} y1=${y(tick)} y2=${y(tick)}></line>
-          <text x=${across[0] - 7} y=${y(tick) + 4} text-anchor="end">${100 * tick} %</text>`,
+          <text x=${across[0] - 7} y=${y(tick) + 4} text-anchor="end">${100 * tick}%</text>`,
       )}
       ${ticks.map(
         (tick) => svg`<line class="tick" x1=${x(tick)} x2=${x(tick)} y1=${upwards[0]} y2=${upwards[0] + 4}></line>

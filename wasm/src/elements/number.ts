@@ -24,7 +24,7 @@ function ofOne(row: Row, answer: Answer): NumberView {
   return {
     value: percent(row.p, row.pFail),
     sentence: `The answer ${className(answer, row.target)} survives this noise with probability ${percent(row.p, row.pFail)}.`,
-    interval: shown && `95 % interval: ${shown}.`,
+    interval: shown && `95% interval: ${shown}.`,
     how: `${howOf(row)}, ${plural(row.forwards + row.backwards, 'pass', 'passes')}`,
   };
 }
@@ -36,7 +36,7 @@ async function ofMany(rows: readonly Row[], probust: Probust): Promise<NumberVie
   return {
     value: percent(p.mean),
     sentence: `On average over ${plural(points, 'point')}, an answer survives this noise with probability ${percent(p.mean)}.`,
-    interval: shown && `95 % interval: ${shown}.`,
+    interval: shown && `95% interval: ${shown}.`,
     how: howOf(key),
   };
 }

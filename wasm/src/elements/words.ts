@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Numbers as people read them.
 
-const inPercent = (digits: string): string => `${digits}\u00a0%`;
-
-/** p in per cent: one decimal, or as many as show the first two digits of 1 - p, up to four. */
+/** p in percent: one decimal, or as many as show the first two digits of 1 - p, up to four. */
 export function percent(p: number | null, pFail: number | null = null): string {
   if (p === null || !Number.isFinite(p)) return '–';
   const fails = pFail ?? 1 - p;
-  if (p < 0.995) return inPercent((100 * p).toFixed(1));
-  if (fails <= 0) return inPercent('100');
-  if (fails < 1e-6) return inPercent('> 99.9999');
+  if (p < 0.995) return `${(100 * p).toFixed(1)}%`;
+  if (fails <= 0) return '100%';
+  if (fails < 1e-6) return '> 99.9999%';
   const decimals = Math.min(4, Math.max(1, 1 - Math.floor(Math.log10(100 * fails))));
-  return inPercent((100 * (1 - fails)).toFixed(decimals));
+  return `${(100 * (1 - fails)).toFixed(decimals)}%`;
 }
 
-/** "94.9 % to 97.4 %"; empty if there is no interval. */
+/** "94.9% to 97.4%"; empty if there is no interval. */
 export const interval = (low: number | null, high: number | null): string =>
   low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`;
 

@@ -51,7 +51,12 @@ export class ProbustExplorer extends LitElement {
         display: flex;
         flex-wrap: wrap;
         gap: 0.25rem;
-        flex: 1;
+        flex: 1 1 auto;
+      }
+      @container (max-width: 480px) {
+        [role='tablist'] {
+          flex-basis: 0;
+        }
       }
       [role='tab'] {
         border: 0;
@@ -67,6 +72,7 @@ export class ProbustExplorer extends LitElement {
       .tools {
         display: flex;
         gap: 0.25rem;
+        margin-left: auto;
       }
       .tools button {
         border-color: transparent;

@@ -53,12 +53,12 @@ const whatIsP: Lesson = {
       revealed: withNumber,
       task: {
         kind: 'place',
-        ask: 'Move the point to where you expect p = 50 %.',
+        ask: 'Move the point to where you expect p = 50%.',
         reply: (_, { truth }) => {
           const p = truth?.p ?? NaN;
           const off = Math.abs(p - 0.5);
           const verdict = off < 0.03 ? 'Well placed' : off < 0.1 ? 'Close' : 'Not there yet';
-          return `${verdict}: p is ${percent(p)} here. ${off < 0.03 ? '' : 'Move the point until the number says 50 %. '}On a straight boundary p is 50 %; where the boundary bends around the point, it is less.`;
+          return `${verdict}: p is ${percent(p)} here. ${off < 0.03 ? '' : 'Move the point until the number says 50%. '}On a straight boundary p is 50%; where the boundary bends around the point, it is less.`;
         },
       },
     },
@@ -74,7 +74,7 @@ const whatIsP: Lesson = {
       state: { ...base, model: 'moons', x: [-0.4, 0.5], sigma: 0.3 },
       panels: withNumber,
     },
-    free(html`<p>Can p be below 50 % although the classifier does give this answer? Look near the tip of an arm.</p>`, {
+    free(html`<p>Can p be below 50% although the classifier does give this answer? Look near the tip of an arm.</p>`, {
       model: 'three',
       x: [-0.86, 0.06],
       sigma: 0.25,
@@ -135,7 +135,7 @@ const distanceIsNotP: Lesson = {
       panels: [...withNumber, 'boundary'],
       actions: presets[1]!.points.map((x, i) => ({ label: `Show point ${i + 1}`, change: () => ({ x: [...x] }) })),
     },
-    free(html`<p>Find a point with a short arrow and p above 80 %. Then one with a long arrow and p below 70 %.</p>`, compared),
+    free(html`<p>Find a point with a short arrow and p above 80%. Then one with a long arrow and p below 70%.</p>`, compared),
   ],
 };
 
@@ -176,7 +176,7 @@ const doubleCounting: Lesson = {
           const sum = await sumOverRivals(state);
           const off = guess! / 100 - sum;
           const verdict = Math.abs(off) < 0.1 ? ', as you expected' : `: you expected ${points(off)} ${more(guess! / 100, sum)}`;
-          return `The sum is ${(100 * sum).toFixed(0)} %${verdict}. The answer really changes in ${percent(truth?.pFail ?? NaN)} of cases. Noise that crosses several lines was counted several times.`;
+          return `The sum is ${(100 * sum).toFixed(0)}%${verdict}. The answer really changes in ${percent(truth?.pFail ?? NaN)} of cases. Noise that crosses several lines was counted several times.`;
         },
       },
     },
@@ -289,7 +289,7 @@ const trust: Lesson = {
           const [row] = await estimated(state, ['mc:25']);
           const inside = Math.min(from!, to!) <= p && p <= Math.max(from!, to!);
           const width = Math.abs(to! - from!);
-          return `p is ${p.toFixed(1)} %: ${inside ? 'inside' : 'outside'} your interval, which is ${width.toFixed(0)} points wide. One count of 25 copies gives the 95 % interval from ${percent(row!.ciLow)} to ${percent(row!.ciHigh)}.`;
+          return `p is ${p.toFixed(1)}%: ${inside ? 'inside' : 'outside'} your interval, which is ${width.toFixed(0)} points wide. One count of 25 copies gives the 95% interval from ${percent(row!.ciLow)} to ${percent(row!.ciHigh)}.`;
         },
       },
     },
@@ -302,8 +302,7 @@ const trust: Lesson = {
           network get further with the same cost.
         </p>
         <p>
-          And the network’s own confidence? Softmax says 98 %, while 83 % of the copies keep the answer: it does not know the
-          noise.
+          And the network’s own confidence? Softmax says 98%, while 83% of the copies keep the answer: it does not know the noise.
         </p>
         <p class="source">Section 4.1 of ${averageCase}.</p>`,
       state: { ...few, show: ['tint', 'data'], estimators: ['probit:24', 'mc:25', 'softmax:1'] },

@@ -56,7 +56,7 @@ ${bars.map(({ name, note, value }, i) => {
     <g class="axis">
       <line x1="0" x2=${x(most)} y1=${bottom} y2=${bottom}></line>
       ${[0, most].map((tick) => svg`<line x1=${x(tick)} x2=${x(tick)} y1=${bottom} y2=${bottom + 4}></line>`)}
-      <text x="0" y=${bottom + 17}>0 %</text>
+      <text x="0" y=${bottom + 17}>0%</text>
       <text x=${x(most)} y=${bottom + 17} text-anchor="middle">${percent(most)}</text>
       <text class="label" x=${x(most) / 2} y=${bottom + 32} text-anchor="middle">probability that the answer changes</text>
     </g>

@@ -144,7 +144,7 @@ export function curvesPanel({ curves, stale, entries, onFailure, onHover, ...vie
     id: 'curves',
     title: 'p against sigma',
     words:
-      'Every estimator at every scale of the noise; the band is the 95 % interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
+      'Every estimator at every scale of the noise; the band is the 95% interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
     figure: guard([curves, sigma, failure, hovered, read], () => (curves ? curvesFigure({ curves, ...view }) : waiting)),
     stale,
     controls: html`${legend(entries, hovered, onHover)}

@@ -66,7 +66,7 @@ export const panel = ({ figure, stale = false, controls, csv, ...frame }: Panel)
   );
 
 /** Placeholder for a figure. */
-export const waiting = html`<div class="waiting" aria-hidden="true"></div>`;
+export const waiting = html`<div class="waiting" aria-hidden="true">computing</div>`;
 
 export const panelStyles = css`
   .keys {
@@ -88,6 +88,16 @@ export const panelStyles = css`
   }
   .waiting {
     aspect-ratio: 380 / 250;
+    display: grid;
+    place-items: center;
+    color: var(--muted);
+    /* Most charts come sooner. */
+    animation: 1ms 700ms both appear;
+  }
+  @keyframes appear {
+    from {
+      opacity: 0;
+    }
   }
   .panel {
     min-width: 0;

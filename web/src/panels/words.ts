@@ -8,7 +8,7 @@ type Kind = 'exact' | 'analytical' | 'sampled' | 'confidence' | 'invalid';
 export const marks: Record<Kind, { sign: string; words: string }> = {
   exact: { sign: '=', words: 'exact to rounding' },
   analytical: { sign: '≈', words: 'analytical approximation' },
-  sampled: { sign: '±', words: 'sampled, with a 95 % interval' },
+  sampled: { sign: '±', words: 'sampled, with a 95% interval' },
   confidence: { sign: '○', words: 'confidence, not an estimate of p' },
   invalid: { sign: '∅', words: 'not valid here' },
 };
@@ -63,17 +63,17 @@ export const nameOf = (form: string): { name: string; detail: string } => {
 /** "1 pass", "2 passes". */
 export const passes = (count: number): string => `${count} ${count === 1 ? 'pass' : 'passes'}`;
 
-/** A share in percent, with more digits near 0 and 1. A share and its complement add up to 100 % as shown. */
+/** A share in percent, with more digits near 0 and 1. A share and its complement add up to 100% as shown. */
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {
   if (share === null || Number.isNaN(share)) return '–';
   const small = Math.min(share, rest);
-  if (small > 0 && small < 1e-6) return share > 0.5 ? '> 99.9999 %' : `${(100 * share).toExponential(1)} %`;
+  if (small > 0 && small < 1e-6) return share > 0.5 ? '> 99.9999%' : `${(100 * share).toExponential(1)}%`;
   const digits = small >= 0.001 || small <= 0 ? 1 : Math.ceil(-Math.log10(small)) - 1;
   const shown = Number((100 * small).toFixed(Math.min(4, digits)));
-  return `${(share > rest ? 100 - shown : shown).toFixed(Math.min(4, digits))} %`;
+  return `${(share > rest ? 100 - shown : shown).toFixed(Math.min(4, digits))}%`;
 }
 
-/** p in percent, never rounded to 0 or 100 % if it is neither. */
+/** p in percent, never rounded to 0 or 100% if it is neither. */
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
 
 /** 1 - p in percent. */

@@ -4,7 +4,7 @@
 // more values are live than engines have registers (V8: 15 on x86-64), and half the time goes to spills. Here the loop body is
 // one step: a tile of 8 rows by 4 columns needs 8 sums, 2 vectors of rows and one of a column's element, and nothing is spilled.
 // Measured in one page: 48 GFLOP/s; Eigen's kernel with 12 rows has 32, with 8 rows 27 to 32. Tiles of 12 by 3, 16 by 2 and 8 by
-// 5 are within 8 %.
+// 5 are within 8%.
 #pragma once
 
 #include <wasm_simd128.h>

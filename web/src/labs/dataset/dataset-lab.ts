@@ -193,7 +193,7 @@ class DatasetLab extends LitElement {
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
       <p>
-        How many points of a class have at most this p. Choose a class to see its 95 % band.
+        How many points of a class have at most this p. Choose a class to see its 95% band.
         ${compared ? `Dashed: ${compared.name}.` : 'A second network, opened above, is added as dashed lines.'}
       </p>
       ${distributionFigure(rows, compared?.rows, marked)}

@@ -26,7 +26,7 @@ function steps(values: readonly number[], x: (p: number) => number, y: (share: n
   return `M${x(0)},${y(0)}${parts.join('')}H${x(1)}`;
 }
 
-/** Half the height of a 95 % band that holds the whole distribution function of a class (Dvoretzky, Kiefer, Wolfowitz, Massart). */
+/** Half the height of a 95% band that holds the whole distribution function of a class (Dvoretzky, Kiefer, Wolfowitz, Massart). */
 export const halfBand = (points: number): number => Math.sqrt(Math.log(2 / 0.05) / (2 * points));
 
 /** The outline of the band around the steps, within 0 and 1. */

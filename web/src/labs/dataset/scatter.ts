@@ -182,9 +182,9 @@ export class Scatter extends LitElement {
     for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
       const [x, y] = this.#at(tick, tick);
       ctx.textAlign = 'right';
-      ctx.fillText(`${100 * tick} %`, margin.left - 5, y + 4);
+      ctx.fillText(`${100 * tick}%`, margin.left - 5, y + 4);
       ctx.textAlign = tick === 1 ? 'right' : tick === 0 ? 'left' : 'center';
-      ctx.fillText(`${100 * tick} %`, x, side - margin.bottom + 15);
+      ctx.fillText(`${100 * tick}%`, x, side - margin.bottom + 15);
       ctx.beginPath();
       ctx.moveTo(margin.left, y);
       ctx.lineTo(side - margin.right, y);
@@ -207,7 +207,7 @@ export class Scatter extends LitElement {
       role="application"
       tabindex="0"
       aria-roledescription="movable corner"
-      aria-label="${place} corner of the selection: p ${(100 * p).toFixed(0)} %, softmax ${(100 * softmax).toFixed(0)} %"
+      aria-label="${place} corner of the selection: p ${(100 * p).toFixed(0)}%, softmax ${(100 * softmax).toFixed(0)}%"
       .style="left: ${x}px; top: ${y}px"
       @pointerdown=${(event: PointerEvent) => (event.target as Element).setPointerCapture(event.pointerId)}
       @pointermove=${(event: PointerEvent) => this.#dragCorner(corner, event)}

@@ -72,7 +72,7 @@ export function numberView({ quick, stale, softmax, label, right }: NumberView) 
       ${
         kind === 'invalid'
           ? html`${marks[kind].words}: ${reasonOf(row)}`
-          : html`counted over ${asked.copies.toLocaleString('en')} copies, 95 % interval${interval(row)}`
+          : html`counted over ${asked.copies.toLocaleString('en')} copies, 95% interval${interval(row)}`
       }
       ${softmax?.p == null ? nothing : html`<br />The network’s own confidence, which ignores the noise: ${percentOf(softmax)}`}
     </p>

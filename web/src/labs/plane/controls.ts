@@ -117,7 +117,7 @@ export function trainingBar(store: Store, trainer: Trainer, { play, reset }: { p
     <button @click=${() => trainer.step()} ?disabled=${playing || !trained}>Step</button>
     <button @click=${reset} ?disabled=${!trained}>Reset</button>
     <span class="small muted" data-epoch=${epochs}>
-      ${trained && score ? html`epoch <b>${Math.round(score.epoch)}</b>, loss ${score.loss.toFixed(3)}, accuracy <b>${(100 * score.accuracy).toFixed(0)} %</b>` : nothing}
+      ${trained && score ? html`epoch <b>${Math.round(score.epoch)}</b>, loss ${score.loss.toFixed(3)}, accuracy <b>${(100 * score.accuracy).toFixed(0)}%</b>` : nothing}
       ${trained ? nothing : 'pretrained'}
     </span>
   </div>`;

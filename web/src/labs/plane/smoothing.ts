@@ -30,7 +30,7 @@ function certificate({ winner, radius, pLow, reason }: Votes, sigma: number) {
   const name = html`<b>${letter(winner)}</b>`;
   if (reason !== null) return html`The vote is ${name}. There is no certified radius: ${reason}.`;
   if (radius === null || radius <= 0) return html`The vote is ${name}, but by too few copies for a certified radius.`;
-  return html`The vote is ${name}. No move shorter than <b>${tidy(radius)}</b>, the thick ring, changes it: with 99.9 % confidence
+  return html`The vote is ${name}. No move shorter than <b>${tidy(radius)}</b>, the thick ring, changes it: with 99.9% confidence
     at least ${tidy(pLow!)} of all copies vote for it, and R = σ Φ⁻¹(${tidy(pLow!)}) with σ = ${tidy(sigma)}.`;
 }
 

@@ -155,7 +155,7 @@ class TableLab extends LabElement<Ui, TableSession> {
       ${this.ifVisible('number', () => html`<div part="number">${this.#number(quick, stale)}</div>`)}
       <p class="small muted">
         ± counted: ${copies.toLocaleString('en')}
-        copies${quick?.row.ciLow == null ? '' : `, 95 % interval ${percent(quick.row.ciLow)} to ${percent(quick.row.ciHigh)}`}
+        copies${quick?.row.ciLow == null ? '' : `, 95% interval ${percent(quick.row.ciLow)} to ${percent(quick.row.ciHigh)}`}
       </p>
       ${quick ? this.ifVisible('rivals', () => this.#shares(quick)) : nothing}
       ${this.ifVisible('boundary', () => this.#distance())}
