@@ -3,7 +3,7 @@
 // server that it is for, such as /probust/. PROBUST_REPOSITORY: the address of the repository, for links to sources.
 import { katex } from '@mdit/plugin-katex';
 import { defineConfig } from 'vitepress';
-import { blocks, built, figures, links } from './markdown';
+import { blocks, built, figures, links, longCode } from './markdown';
 
 const page = (text: string, link: string) => ({ text, link });
 
@@ -79,6 +79,7 @@ export default defineConfig({
       md.use(links);
       md.use(blocks);
       md.use(figures);
+      md.use(longCode);
       md.use(katex, { output: 'htmlAndMathml', transformer: (html) => html.replace('<span', '<span v-pre') });
     },
   },

@@ -55,6 +55,15 @@ export function blocks(md: MarkdownIt): void {
   });
 }
 
+/** Short code stays in one line, long code may break: else it would take a table's width. */
+export function longCode(md: MarkdownIt): void {
+  md.core.ruler.push('long-code', ({ tokens }) => {
+    for (const { children } of tokens) {
+      for (const token of children ?? []) if (token.type === 'code_inline' && token.content.length > 32) token.attrJoin('class', 'long');
+    }
+  });
+}
+
 /** Figures that are SVG files of docs/figures become part of the page, so that they follow its theme. */
 export function figures(md: MarkdownIt): void {
   const image = md.renderer.rules.image!;
