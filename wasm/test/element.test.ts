@@ -69,7 +69,7 @@ it('draws a curve with axes, a band, a readout and a table', async () => {
   await show('<probust-curve model="digits.onnx" points="points.csv" sigma="0.1..0.6:6" estimators="mc:200"></probust-curve>');
   expect(await shown('probust-curve')).toContain('mean over 12 points, mc:200, gaussian noise');
   const chart = page.locator('probust-curve svg[role=img]');
-  expect(await chart.getAttribute('aria-label')).toMatch(/^p against sigma: [\d.]+\s% at 0.1, [\d.]+\s% at 0.6$/);
+  expect(await chart.getAttribute('aria-label')).toMatch(/^p against sigma: [\d.]+% at 0.1, [\d.]+% at 0.6$/);
   expect(await chart.locator('text').allTextContents()).toEqual(
     expect.arrayContaining(['0%', '100%', '0.2', 'p', 'sigma, in units of the data']),
   );
