@@ -444,6 +444,43 @@ TEST(Boundary, IsExactForLinearClassifiers) {
   }
 }
 
+// The gradient at a point leads to a farther part of a curved boundary. In the plane, all directions are searched as well.
+TEST(Boundary, IsNearestOnACurvedBoundary) {
+  std::mt19937 random(5);
+  for (const std::int64_t d : {2, 40}) {
+    Tensor half_axes({d});
+    for (std::int64_t k = 0; k < d; ++k) half_axes.data[k] = 1 + static_cast<float>(k) / static_cast<float>(d - 1);
+    std::vector<std::vector<float>> inside;
+    for (int i = 0; i < 20; ++i) {
+      const Tensor direction = test::random_tensor({1, d}, random);
+      double length = 0;
+      for (std::int64_t k = 0; k < d; ++k) length += std::pow(direction.data[k] / half_axes.data[k], 2);
+      inside.emplace_back();
+      for (const float x : direction.data) inside.back().push_back(0.7F * x / static_cast<float>(std::sqrt(length)));
+    }
+    Setting s = setting(test::ellipsoid(half_axes), inside);
+    const auto nearest = nearest_boundary(*s.executor, s.points).value();
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      const double truth = test::ellipsoid_distance(half_axes.data, inside[i]);
+      EXPECT_NEAR(nearest[i].distance, truth, 0.005 * truth) << d << ' ' << i;
+    }
+  }
+}
+
+// In the plane: to the left the boundary is near, but the margin is flat; the gradient leads to the right.
+TEST(Boundary, LooksInAllDirectionsOfThePlane) {
+  Graph g;
+  const ValueId x = append_input(g, {2}, Extent::example, "x");
+  const ValueId right =
+      build::subtract(g, append_constant(g, Tensor({1}, {1})), append(g, Op::slice, {x}, SliceAttributes{{0}, {1}, {1}}));
+  const ValueId left =
+      build::add(g, append_constant(g, Tensor({1}, {0.5F})), append(g, Op::slice, {x}, SliceAttributes{{0}, {1}, {1}}));
+  const ValueId steep = build::multiply(g, left, append_constant(g, Tensor({1}, {10})));
+  g.outputs = {test::two_logits(g, append(g, Op::minimum, {right, steep}))};
+  Setting s = setting(g, {{0, 0}});
+  EXPECT_NEAR(nearest_boundary(*s.executor, s.points).value()[0].distance, 0.5, 1e-4);
+}
+
 TEST(Boundary, BlackBoxFindsTheRightAngle) {
   Setting s = setting(test::right_angle(0.5F, -0.2F), {{0.9F, 0.1F}, {0.1F, 0.3F}, {0.2F, -0.9F}, {2.0F, -0.3F}});
   const auto nearest = nearest_boundary_black_box(*s.executor, s.points).value();

@@ -125,6 +125,10 @@ TEST(Images, HugeSizesAreRefusedBeforeMemoryIsTaken) {
   jpeg.replace(jpeg.find("\xff\xc0") + 5, 4, "\xff\xff\xff\xff");
   expect_image_refused(jpeg, "has 65535 x 65535 pixels");
   expect_image_refused(test::png(1, 1, "a").replace(16, 4, std::string(4, '\0')), "0 x 1 pixels");
+  // Within the largest size, but more than so few bytes can hold.
+  std::string small = test::png(1, 1, "a");
+  small.replace(16, 8, test::big_endian_text(11000, 4) + test::big_endian_text(12000, 4));
+  expect_image_refused(small, "is truncated: " + std::to_string(small.size()) + " bytes cannot hold 11000 x 12000 pixels");
 }
 
 TEST(Images, APngThatUnpacksToMoreThanItsSizeCostsLittleMemory) {

@@ -131,6 +131,10 @@ ImageSize image_size(Bytes file, const std::string& path) {
   if (size.width == 0 || size.height == 0) refuse(path, "is damaged: it has " + pixels, "copy it again");
   if (size.width > kMostPixels / size.height)
     refuse(path, "has " + pixels + ", and at most " + std::to_string(kMostPixels) + " are read", "give smaller images");
+  // Pixels of one bit in deflated data, which are at most 1032 times as many as their bytes; no JPEG holds more.
+  constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
+  if (size.width * size.height / kMostPixelsPerByte > std::ssize(file))
+    refuse(path, "is truncated: " + std::to_string(file.size()) + " bytes cannot hold " + pixels, "copy it again");
   return size;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "probust/normal/univariate.h"
 #include "probust/ops/build.h"
@@ -48,6 +50,32 @@ inline Graph ball(std::int64_t d, float radius) {
   const ValueId x = append_input(g, {d}, Extent::example, "x");
   g.outputs = {two_logits(g, build::subtract(g, append_constant(g, Tensor({1}, {radius * radius})), squared_length(g, x)))};
   return g;
+}
+
+/// Class 0 inside the ellipsoid with these half axes [d].
+inline Graph ellipsoid(const Tensor& half_axes) {
+  Graph g;
+  const ValueId x = append_input(g, half_axes.shape, Extent::example, "x");
+  const ValueId length = squared_length(g, build::divide(g, x, append_constant(g, half_axes)));
+  g.outputs = {two_logits(g, build::subtract(g, append_constant(g, Tensor({1}, {1})), length))};
+  return g;
+}
+
+/// The distance from a point inside the ellipsoid to its surface: at the nearest point y, y_k = a_k^2 x_k / (a_k^2 - t).
+inline double ellipsoid_distance(std::span<const float> half_axes, std::span<const float> x) {
+  const auto nearest = [&](double t, std::size_t k) {
+    return half_axes[k] * half_axes[k] * x[k] / (half_axes[k] * half_axes[k] - t);
+  };
+  double low = 0, high = std::pow(*std::min_element(half_axes.begin(), half_axes.end()), 2);
+  for (int halving = 0; halving < 200; ++halving) {
+    const double t = (low + high) / 2;
+    double length = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) length += std::pow(nearest(t, k) / half_axes[k], 2);
+    (length < 1 ? low : high) = t;
+  }
+  double square = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) square += std::pow(nearest(low, k) - x[k], 2);
+  return std::sqrt(square);
 }
 
 /// Class 0 between two radii.

@@ -168,31 +168,127 @@ std::optional<VectorXd> deepfool_step(std::span<const float> logits, const Logit
   return best;
 }
 
-NearestBoundary by_gradients(Executor& executor, const Points& points, std::int64_t i, int most_steps) {
-  constexpr int kHalvings = 40;
-  Place place(executor, points, i);
-  VectorXd step = VectorXd::Zero(place.size());
-  std::int64_t backwards = 0;
-  for (int round = 0; round < most_steps; ++round) {
-    const Tensor x = place.at({step}), logits = executor.logits(x).value();
-    ++place.forwards;
-    if (argmax(logits.row(0)) < 0) return undefined(place);
-    if (argmax(logits.row(0)) != place.target()) {
-      // The last step may have overshot, and a straight line from x may be shorter than the path.
-      NearestBoundary nearest = found(place, shortened(place, step, kHalvings));
-      nearest.backwards = backwards;
-      return nearest;
+// Searches from one point along gradients. Counts its own passes.
+class GradientSearch {
+ public:
+  GradientSearch(Executor& executor, const Points& points, std::int64_t i) : executor_(executor), place_(executor, points, i) {}
+
+  NearestBoundary nearest(int most_steps) {
+    bool defined = true;
+    std::optional<VectorXd> step = descended(most_steps, defined);
+    if (!defined) return with_passes(undefined(place_));
+    if (place_.size() <= 2) {
+      const double reach = step ? step->norm() : kReach;
+      step = shorter(std::move(step), looked_around(reach));
     }
-    const LogitJacobian J = jacobian_at(executor, x);
-    backwards += executor.classes();
-    const auto move = deepfool_step(logits.row(0), J, place.target(), 1e-6 * std::max(1.0, place.length()));
-    if (!move) break;
-    step += *move;
+    if (!step) return with_passes(nothing(place_));
+    return with_passes(found(place_, projected(std::move(*step))));
   }
-  NearestBoundary none = nothing(place);
-  none.backwards = backwards;
-  return none;
-}
+
+ private:
+  static constexpr int kHalvings = 40;
+  static constexpr int kProjections = 20;
+  static constexpr double kGain = 1e-4;  // of the length, for another projection
+  static constexpr int kRings = 48, kDirections = 96, kRoughHalvings = 8;
+  static constexpr double kReach = 10;  // if no boundary is known, as of BlackBoxSearch
+
+  static std::optional<VectorXd> shorter(std::optional<VectorXd> a, std::optional<VectorXd> b) {
+    return !a || (b && b->norm() < a->norm()) ? b : a;
+  }
+
+  NearestBoundary with_passes(NearestBoundary nearest) const {
+    nearest.forwards = place_.forwards;
+    nearest.backwards = backwards_;
+    return nearest;
+  }
+
+  LogitJacobian jacobian(const Tensor& x) {
+    backwards_ += executor_.classes();
+    return jacobian_at(executor_, x);
+  }
+
+  // DeepFool.
+  std::optional<VectorXd> descended(int most_steps, bool& defined) {
+    VectorXd step = VectorXd::Zero(place_.size());
+    for (int round = 0; round < most_steps; ++round) {
+      const Tensor x = place_.at({step}), logits = executor_.logits(x).value();
+      ++place_.forwards;
+      const std::int64_t answer = argmax(logits.row(0));
+      defined = answer >= 0;
+      if (!defined) return {};
+      // The last step may have overshot, and a straight line from x may be shorter than the path.
+      if (answer != place_.target()) return shortened(place_, step, kHalvings);
+      const auto move = deepfool_step(logits.row(0), jacobian(x), place_.target(), 1e-6 * std::max(1.0, place_.length()));
+      if (!move) return {};
+      step += *move;
+    }
+    return {};
+  }
+
+  // The steepest way need not lead to the nearest boundary. In the plane there are few enough directions to try them all, on
+  // growing rings, because an answer may change and change back.
+  std::optional<VectorXd> looked_around(double reach) {
+    for (int ring = 1; ring <= kRings; ++ring) {
+      const std::vector<VectorXd> steps = on_ring(reach * ring / kRings);
+      const std::vector<std::int64_t> answers = place_.answers(steps);
+      std::optional<VectorXd> best;
+      for (std::size_t k = 0; k < steps.size(); ++k) {
+        if (place_.changed(answers[k])) best = shorter(std::move(best), shortened(place_, steps[k], kRoughHalvings));
+      }
+      if (best) return best;
+    }
+    return {};
+  }
+
+  std::vector<VectorXd> on_ring(double radius) const {
+    std::vector<VectorXd> steps;
+    const int directions = place_.size() == 1 ? 2 : kDirections;
+    for (int k = 0; k < directions; ++k) {
+      const double angle = 2 * M_PI * k / directions;
+      VectorXd step(place_.size());
+      for (Index e = 0; e < step.size(); ++e) step[e] = radius * (e == 0 ? std::cos(angle) : std::sin(angle));
+      steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+
+  // The nearest point of the boundary as linearised at `step`, again and again while that is shorter (Hasofer and Lind 1974;
+  // Rackwitz and Fiessler 1978): a boundary's nearest point is perpendicular to it.
+  VectorXd projected(VectorXd step) {
+    for (int round = 0; round < kProjections; ++round) {
+      const VectorXd next = projection(step);
+      const bool gained = next.norm() < (1 - kGain) * step.norm();
+      if (next.norm() < step.norm()) step = next;
+      if (!gained) break;
+    }
+    return step;
+  }
+
+  VectorXd projection(const VectorXd& step) {
+    const Tensor x = place_.at({step}), logits = executor_.logits(x).value();
+    ++place_.forwards;
+    const std::int64_t rival = argmax(logits.row(0));
+    if (!place_.changed(rival)) return step;
+    const VectorXd gradient = margin_gradient(jacobian(x), place_.target(), rival);
+    const double margin = static_cast<double>(logits.row(0)[place_.target()]) - logits.row(0)[rival],
+                 square = gradient.squaredNorm();
+    if (!(square > 0)) return step;
+    const VectorXd foot = gradient * ((gradient.dot(step) - margin) / square);
+    // On a curved boundary the foot may miss it: then go only a part of the way.
+    std::vector<VectorXd> tries;
+    for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
+    const std::vector<std::int64_t> answers = place_.answers(tries);
+    std::optional<VectorXd> best;
+    for (std::size_t k = 0; k < tries.size(); ++k) {
+      if (place_.changed(answers[k])) best = shorter(std::move(best), shortened(place_, tries[k], kHalvings));
+    }
+    return best ? *best : step;
+  }
+
+  Executor& executor_;
+  Place place_;
+  std::int64_t backwards_ = 0;
+};
 
 void check_search(const BlackBoxSearch& search) {
   if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
@@ -379,7 +475,7 @@ Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const 
     if (most_steps < 1) throw Error{ErrorCode::usage, "nearest_boundary", "no steps are allowed", "allow at least one"};
     check(executor, points);
     std::vector<NearestBoundary> all;
-    for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(by_gradients(executor, points, i, most_steps));
+    for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(GradientSearch(executor, points, i).nearest(most_steps));
     return all;
   });
 }

@@ -21,8 +21,9 @@ struct NearestBoundary {
 };
 
 /// By gradients, after DeepFool (Moosavi-Dezfooli, Fawzi and Frossard, CVPR 2016): steps to the nearest boundary of the
-/// linearised classifier until the answer changes, then bisection along the line from x. Exact for linear classifiers; otherwise
-/// an upper bound. Targets must be the answers at x.
+/// linearised classifier until the answer changes, then projections of x on the boundary as linearised there, as long as they are
+/// nearer. With one or two input elements it also looks in all directions, because the steepest way may lead to a farther
+/// boundary. Exact for linear classifiers; otherwise an upper bound. Targets must be the answers at x.
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps = 50);
 
 struct BlackBoxSearch {

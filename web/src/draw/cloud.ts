@@ -69,9 +69,13 @@ export function drawArrow(
   const from = toPixel(view, size, ...at);
   const to = toPixel(view, size, at[0] + step[0]!, at[1] + step[1]!);
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
-  if (length < 14) return;
+  if (length < 3) return;
+  const headLength = Math.min(9, 0.6 * length);
   const [ux, uy] = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
-  const head = (side: number): Pair => [to[0] - 9 * ux - side * 5 * uy, to[1] - 9 * uy + side * 5 * ux];
+  const head = (side: number): Pair => [
+    to[0] - headLength * (ux + side * 0.55 * uy),
+    to[1] - headLength * (uy - side * 0.55 * ux),
+  ];
   ctx.save();
   for (const [width, colour] of [
     [5, css(palette.paper, 0.85)],

@@ -39,6 +39,8 @@ interface GuessTask {
   kind: 'guess';
   ask: string;
   fields: readonly string[];
+  /** The largest number that makes sense. */
+  most: number;
   reply: Reply;
 }
 
@@ -67,6 +69,10 @@ export interface Step {
   panels: readonly string[];
   /** The panels after the answer. */
   revealed?: readonly string[];
+  /** What else the explorer shows after the answer. */
+  reveals?: Partial<State>;
+  /** Whether the true p is left to a later step. */
+  secret?: boolean;
   actions?: readonly Action[];
   task?: Task;
 }

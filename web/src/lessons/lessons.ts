@@ -19,12 +19,16 @@ const withNumber = [...picture, 'number'];
 const points = (share: number): string => `${Math.round(100 * Math.abs(share))} percentage points`;
 const more = (value: number, than: number): string => (value > than ? 'more' : 'less');
 
-/** The last step: everything is there. */
-const free = (words: ReturnType<typeof html>, state: Partial<State>): Step => ({
+/** The last step: a question to explore, with an answer for those who want to compare. */
+const free = (question: string, answer: string, step: Pick<Step, 'state'> & Partial<Step>): Step => ({
   title: 'Your turn',
-  text: words,
-  state: { ...base, show: ['tint', 'cloud', 'lines', 'arrow', 'data'], ...state },
-  panels: ['picture', 'sigma', 'number', 'estimators', 'boundary', 'curves', 'shape'],
+  text: html`<p>${question}</p>
+    <details class="small">
+      <summary>An answer</summary>
+      <p>${answer}</p>
+    </details>`,
+  panels: [...withNumber, 'estimators', 'boundary', 'curves', 'shape'],
+  ...step,
 });
 
 const whatIsP: Lesson = {
@@ -41,6 +45,10 @@ const whatIsP: Lesson = {
         <p>
           Inputs are measured, so they are noisy. The small dots are 300 copies that you might have measured instead. Rings mark
           copies that get another answer. Move the point and watch them.
+        </p>
+        <p class="muted small">
+          The tiny squares are the data that the classifier learned from. The circles are one and two standard deviations of the
+          noise away.
         </p>`,
       state: { ...base, model: 'moons', x: [-0.9, 0.5], sigma: 0.3, show: ['cloud', 'data'] },
       panels: picture,
@@ -57,8 +65,8 @@ const whatIsP: Lesson = {
         reply: (_, { truth }) => {
           const p = truth?.p ?? NaN;
           const off = Math.abs(p - 0.5);
-          const verdict = off < 0.03 ? 'Well placed' : off < 0.1 ? 'Close' : 'Not there yet';
-          return `${verdict}: p is ${percent(p)} here. ${off < 0.03 ? '' : 'Move the point until the number says 50%. '}On a straight boundary p is 50%; where the boundary bends around the point, it is less.`;
+          const verdict = off < 0.03 ? 'Well placed' : off < 0.07 ? 'Close' : 'Not there yet';
+          return `${verdict}: p is ${percent(p)} here. At a straight boundary p is 50%. Where the other answer reaches around the point, it is less; where the point’s own region is the wider one, it is more.`;
         },
       },
     },
@@ -74,11 +82,14 @@ const whatIsP: Lesson = {
       state: { ...base, model: 'moons', x: [-0.4, 0.5], sigma: 0.3 },
       panels: withNumber,
     },
-    free(html`<p>Can p be below 50% although the classifier does give this answer? Look near the tip of an arm.</p>`, {
-      model: 'three',
-      x: [-0.86, 0.06],
-      sigma: 0.25,
-    }),
+    free(
+      'Can p be below 50% although the classifier does give this answer? Look where a region ends in a point.',
+      'Yes. At (0.4, 0) p is 26%: the answer there is C, but most copies land in the regions around it.',
+      {
+        state: { ...base, model: 'three', x: [-0.3, 0.9], sigma: 0.25, show: ['tint', 'cloud', 'data'] },
+        panels: withNumber,
+      },
+    ),
   ],
 };
 
@@ -127,15 +138,19 @@ const distanceIsNotP: Lesson = {
     {
       title: 'And the other way round',
       text: html`<p>
-          These two points keep their answers equally often, but the arrow of one is six times as long as that of the other.
-          Neither number follows from the other. Ask for the one that fits your question: an opponent, or noise.
+          These two points keep their answers equally often, but the arrow of one is more than three times as long as that of the
+          other. Neither number follows from the other. Ask for the one that fits your question: an opponent, or noise.
         </p>
         <p class="source">After figures 1 and 2 of ${naturalPerturbations}.</p>`,
       state: { ...compared, x: [...presets[1]!.points[0]], show: ['tint', 'arrow', 'data'] },
       panels: [...withNumber, 'boundary'],
       actions: presets[1]!.points.map((x, i) => ({ label: `Show point ${i + 1}`, change: () => ({ x: [...x] }) })),
     },
-    free(html`<p>Find a point with a short arrow and p above 80%. Then one with a long arrow and p below 70%.</p>`, compared),
+    free(
+      'Find two points of which the one with the shorter arrow is the safer one.',
+      'At (−0.84, −0.06) the arrow is 0.13 long and p is 80%. At (0, −0.24) the arrow is 0.22 long and p is 70%.',
+      { state: { ...compared, x: [...first], show: ['tint', 'arrow', 'data'] }, panels: [...withNumber, 'boundary', 'curves'] },
+    ),
   ],
 };
 
@@ -162,16 +177,17 @@ const doubleCounting: Lesson = {
     {
       title: 'Predict',
       text: html`<p>
-        Here six regions meet. The point has five rivals. Add up the five probabilities to cross each of the lines, as if none of
-        the noise crossed two.
+        Here six regions meet. The point has five rivals, and the table says how many σ away their lines are (dashed). Half of the
+        noise crosses a line at z = 0, 31% one at 0.5, and 16% one at 1. Add up the five, as if none of the noise crossed two.
       </p>`,
       state: corner,
-      panels: ['picture'],
+      panels: ['picture', 'boundary'],
       revealed: ['picture', 'number', 'counting'],
       task: {
         kind: 'guess',
         ask: 'What is the sum over the rivals, in percent?',
         fields: ['the sum'],
+        most: 500,
         reply: async ([guess], { state, truth }) => {
           const sum = await sumOverRivals(state);
           const off = guess! / 100 - sum;
@@ -193,10 +209,11 @@ const doubleCounting: Lesson = {
       state: corner,
       panels: ['picture', 'sigma', 'number', 'correlation', 'counting'],
     },
-    free(html`<p>Move away from the corner. Where does the sum become almost right, and why?</p>`, {
-      ...corner,
-      more: true,
-    }),
+    free(
+      'Move away from the corner. Where does the sum become almost right, and why?',
+      'Near the middle of a boundary between two regions: then one rival is much nearer than the others, and hardly any noise crosses two lines.',
+      { state: corner, panels: [...withNumber, 'boundary', 'counting'] },
+    ),
   ],
 };
 
@@ -218,10 +235,11 @@ const bestLine: Lesson = {
     },
     {
       title: 'Draw',
-      text: html`<p>Move the two ends of the line. Its p is the normal probability of the side that the point is on.</p>`,
+      text: html`<p>Move the two ends of the line. Its p is the share of the noise on the point’s side of the line.</p>`,
       state: bent,
       panels: ['picture'],
       revealed: withNumber,
+      reveals: { show: ['tint', 'lines', 'data'], estimators: ['mmse:25', 'taylor'] },
       task: {
         kind: 'line',
         ask: 'Draw the line that you would use.',
@@ -230,8 +248,9 @@ const bestLine: Lesson = {
             besideLine(state, line),
             estimated(state, ['quadrature:256', 'taylor', 'mmse:25']),
           ]);
+          if (Number.isNaN(mine)) return 'Both ends of your line are in one place: move one of them.';
           const [truth, taylor, mmse] = rows as [(typeof rows)[0], (typeof rows)[0], (typeof rows)[0]];
-          return `Your line says ${percent(mine)}; the truth is ${percentOf(truth)}. Taylor’s line, the network’s slope at the point alone, says ${percentOf(taylor)}. The MMSE line, an average over 25 noisy copies, says ${percentOf(mmse)}.`;
+          return `Your line says ${percent(mine)}; the truth is ${percentOf(truth)}. Taylor’s line (dashed), from the network’s slope at the point alone, says ${percentOf(taylor)}. The MMSE line (solid), an average over 25 noisy copies, says ${percentOf(mmse)}.`;
         },
       },
     },
@@ -242,17 +261,21 @@ const bestLine: Lesson = {
           squared error over the noise: it needs more passes through the network, and sees what the noise sees.
         </p>
         <p>
-          A smooth network has only one slope to see. Choose “Train”, let it run, and raise lambda: the lines come together, and
-          so do the numbers.
+          Training with noise makes a network smooth at the scale of the noise. Set “Training noise” to 0.6, choose “Train” and
+          let it run: the lines come closer, and so do the numbers.
         </p>
         <p class="source">Section 3.2 of ${averageCase}.</p>`,
       state: { ...bent, show: ['tint', 'lines', 'data'], estimators: ['mmse:25', 'taylor'] },
       panels: ['picture', 'sigma', 'number', 'estimators', 'training'],
     },
-    free(html`<p>At which σ do Taylor and MMSE begin to differ? The curves show it.</p>`, {
-      ...bent,
-      estimators: ['mmse:25', 'taylor'],
-    }),
+    free(
+      'At which σ do Taylor and MMSE begin to differ? The curves show it.',
+      'From about 0.2 on: there Taylor says 99%, MMSE 95%, and the truth is 88%.',
+      {
+        state: { ...bent, show: ['tint', 'lines', 'data'], estimators: ['mmse:25', 'taylor'] },
+        panels: [...withNumber, 'estimators', 'curves'],
+      },
+    ),
   ],
 };
 
@@ -267,10 +290,11 @@ const trust: Lesson = {
       title: 'Count',
       text: html`<p>
         Nobody needs formulas to count: make 25 noisy copies, and count those that keep the answer. Press “New noise” a few times.
-        Each time you get 25 other copies, and another number.
+        Each time you get 25 other copies, and another number. (The picture shows 300 copies; the row counts the first 25.)
       </p>`,
       state: { ...few, show: ['cloud', 'data'] },
       panels: ['picture', 'estimators'],
+      secret: true,
       actions: [{ label: 'New noise', change: ({ seed }) => ({ seed: seed + 1 }) }],
     },
     {
@@ -284,6 +308,7 @@ const trust: Lesson = {
         kind: 'guess',
         ask: 'Between which two values is p, in percent?',
         fields: ['from', 'to'],
+        most: 100,
         reply: async ([from, to], { state, truth }) => {
           const p = 100 * (truth?.p ?? NaN);
           const [row] = await estimated(state, ['mc:25']);
@@ -298,8 +323,9 @@ const trust: Lesson = {
       text: html`<p>The error of a count falls with the root of the number N of copies:</p>
         ${standardError}
         <p>
-          So a tenth of the error costs a hundred times as many copies. Estimators that also use the scores or the slopes of the
-          network get further with the same cost.
+          So a tenth of the error costs a hundred times as many copies. With few copies, estimators that also use the network’s
+          scores (probit) or slopes (regression) err less at the same cost. With many, what they assume shows, and counting
+          catches up.
         </p>
         <p>
           And the network’s own confidence? Softmax says 98%, while 83% of the copies keep the answer: it does not know the noise.
@@ -308,10 +334,14 @@ const trust: Lesson = {
       state: { ...few, show: ['tint', 'data'], estimators: ['probit:24', 'mc:25', 'softmax:1'] },
       panels: ['picture', 'number', 'estimators', 'convergence'],
     },
-    free(html`<p>How many copies do you need for an error below one percentage point? Choose estimators such as mc:1000.</p>`, {
-      ...few,
-      estimators: ['probit:24', 'mc:25', 'mc:100', 'mc:1000', 'softmax:1'],
-    }),
+    free(
+      'How many copies do you need for an error below one percentage point?',
+      'About 1,400, because √(0.83 · 0.17 / N) is 0.01 at N = 1,411. Even then one count in three is farther off.',
+      {
+        state: { ...few, show: ['tint', 'cloud', 'data'], estimators: ['probit:24', 'mc:25', 'mc:100', 'mc:1400', 'softmax:1'] },
+        panels: [...withNumber, 'estimators', 'convergence'],
+      },
+    ),
   ],
 };
 

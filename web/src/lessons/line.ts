@@ -85,6 +85,7 @@ export class LessonLine extends LitElement {
     const step = event.shiftKey ? 0.2 : 0.04;
     const [x, y] = this.ends[which];
     this.#move(which, [x + step * direction[0], y + step * direction[1]]);
+    (event.target as Element).scrollIntoView({ block: 'nearest' });
   }
 
   protected override render() {

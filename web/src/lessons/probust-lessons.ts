@@ -27,22 +27,39 @@ function placeOf(hash: string): Place | undefined {
   return lessons[lesson]?.steps[step] ? { lesson, step } : undefined;
 }
 
+/** The number in "40", "40 %" or "40,5"; NaN if there is none. */
+const percentIn = (text: string): number => {
+  const digits = text.replace('%', '').replace(',', '.').trim();
+  return digits === '' ? NaN : Number(digits);
+};
+
+const isWithin = (value: number | undefined, most: number): boolean => value !== undefined && value >= 0 && value <= most;
+
 const addressOf = ({ lesson, step }: Place): string => `#lesson=${lesson + 1}&step=${step + 1}`;
 
 export class ProbustLessons extends LitElement {
   static override properties = {
-    ...{ place: { state: true }, answer: { state: true }, busy: { state: true }, given: { state: true }, line: { state: true } },
+    ...{
+      place: { state: true },
+      answer: { state: true },
+      busy: { state: true },
+      given: { state: true },
+      typed: { state: true },
+      line: { state: true },
+    },
   };
   static override styles = [themeStyles, sharedStyles, lessonStyles];
 
   declare place: Place | undefined;
-  /** The reply to the task, once it was answered. */
+  /** The reply to the task, once it was answered; empty if it was changed since. */
   declare answer: string | undefined;
   declare busy: boolean;
-  /** What was entered or chosen. */
+  /** What was chosen, or entered in `typed`: NaN if that is no number. */
   declare given: number[];
+  declare typed: string[];
   declare line: Ends;
   #truth: Truth | undefined;
+  #answered = '';
   readonly #observer = new ResizeObserver(() => this.#cover());
 
   constructor() {
@@ -80,6 +97,7 @@ export class ProbustLessons extends LitElement {
     this.answer = undefined;
     this.busy = false;
     this.given = [];
+    this.typed = [];
     this.line = firstLine;
     void this.updateComplete.then(() => this.#show());
   }
@@ -118,18 +136,36 @@ export class ProbustLessons extends LitElement {
     this.#cover();
   }
 
+  /** What an answer is about. */
+  #asked(): string {
+    const { x, sigma, seed, model } = this.#explorer!.state;
+    return JSON.stringify([x, sigma, seed, model, this.line, this.given]);
+  }
+
+  /** A reply must not stay beside something else. */
+  #changed(): void {
+    if (this.answer && this.#asked() !== this.#answered) this.answer = '';
+  }
+
   async #reveal(task: Task): Promise<void> {
     const { place, given } = this;
+    this.#answered = this.#asked();
     const seen = { truth: this.#truth, state: this.#explorer!.state, line: this.line };
     this.busy = true;
     const reply = await Promise.resolve(task.reply(given, seen)).catch(messageOf);
     if (this.place !== place) return;
     this.busy = false;
     this.answer = reply;
-    const { revealed = this.#step!.panels } = this.#step!;
+    const { revealed = this.#step!.panels, reveals } = this.#step!;
     const { show } = this.#explorer!.state;
-    this.#explorer!.state = { panels: [...revealed], show: [...new Set([...show, 'tint' as const])] };
+    this.#explorer!.state = { panels: [...revealed], show: [...new Set([...show, 'tint' as const])], ...reveals };
+    this.#changed();
     requestAnimationFrame(() => this.#cover());
+  }
+
+  #drawn(line: Ends): void {
+    this.line = line;
+    this.#changed();
   }
 
   #act({ change }: Action): void {
@@ -155,9 +191,11 @@ export class ProbustLessons extends LitElement {
 
   #fields(task: Extract<Task, { kind: 'guess' }>) {
     const set = (i: number, text: string) => {
-      const given = [...this.given];
-      given[i] = text === '' ? NaN : Number(text.replace(',', '.'));
-      this.given = given;
+      const typed = [...this.typed];
+      typed[i] = text;
+      this.typed = typed;
+      this.given = typed.map(percentIn);
+      this.#changed();
     };
     return html`<div class="guesses">
       ${task.fields.map(
@@ -168,8 +206,7 @@ export class ProbustLessons extends LitElement {
               type="text"
               inputmode="decimal"
               size="5"
-              .value=${Number.isFinite(this.given[i]) ? String(this.given[i]) : ''}
-              @change=${(event: Event) => set(i, (event.target as HTMLInputElement).value)}
+              .value=${this.typed[i] ?? ''}
               @input=${(event: Event) => set(i, (event.target as HTMLInputElement).value)}
             />
             %</label
@@ -180,8 +217,15 @@ export class ProbustLessons extends LitElement {
 
   #ready(task: Task): boolean {
     if (task.kind === 'choice') return this.given.length === 1;
-    if (task.kind === 'guess') return task.fields.every((_, i) => Number.isFinite(this.given[i]));
+    if (task.kind === 'guess') return task.fields.every((_, i) => isWithin(this.given[i], task.most));
     return true;
+  }
+
+  /** What is wrong with an entered number. */
+  #hint(task: Task) {
+    const wrong =
+      task.kind === 'guess' && this.typed.some((text, i) => text.trim() !== '' && !isWithin(this.given[i], task.most));
+    return wrong ? html`<p class="hint" role="status">Write a number from 0 to ${task.most}, such as 40.</p>` : nothing;
   }
 
   #task(task: Task) {
@@ -193,11 +237,13 @@ export class ProbustLessons extends LitElement {
       }}
     >
       <p class="ask">${task.ask}</p>
-      ${task.kind === 'choice' ? this.#choices(task) : task.kind === 'guess' ? this.#fields(task) : nothing}
+      ${task.kind === 'choice' ? this.#choices(task) : task.kind === 'guess' ? this.#fields(task) : nothing} ${this.#hint(task)}
       <button class="primary" ?disabled=${!this.#ready(task) || this.busy}>
         ${this.answer === undefined ? 'Reveal' : 'Compare again'}
       </button>
-      <p class="reply" role="status">${this.busy ? 'Computing …' : (this.answer ?? '')}</p>
+      <p class="reply" role="status">
+        ${this.busy ? 'Computing …' : this.answer === '' ? 'You changed something: compare again.' : (this.answer ?? '')}
+      </p>
     </form>`;
   }
 
@@ -250,10 +296,11 @@ export class ProbustLessons extends LitElement {
         <probust-explorer
           embed
           brief
-          ?secret=${step.task !== undefined && this.answer === undefined}
+          ?secret=${step.secret ?? (step.task !== undefined && this.answer === undefined)}
+          @statechange=${() => this.#changed()}
           @result=${(event: CustomEvent<Truth>) => this.#result(event)}
         ></probust-explorer>
-        ${step.task?.kind === 'line' ? html`<probust-lesson-line .ends=${this.line} @line=${({ detail }: CustomEvent<Ends>) => (this.line = detail)}></probust-lesson-line>` : nothing}
+        ${step.task?.kind === 'line' ? html`<probust-lesson-line .ends=${this.line} @line=${({ detail }: CustomEvent<Ends>) => this.#drawn(detail)}></probust-lesson-line>` : nothing}
       </div>
     </div>`;
   }

@@ -65,6 +65,10 @@ export const lessonStyles = css`
     gap: 0.5rem;
     min-height: 2.25rem;
   }
+  .hint {
+    margin: 0.4rem 0;
+    font-size: 0.875rem;
+  }
   .reply {
     margin: 0.6rem 0 0;
   }

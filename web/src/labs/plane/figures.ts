@@ -6,6 +6,7 @@ import { curvesPanel as sweepPanel } from '../../panels/curves.js';
 import { panel } from '../../panels/panel.js';
 import { naturalPerturbations } from '../../panels/sources.js';
 import { percentOf, tidy } from '../../panels/words.js';
+import { isVisible } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
 import type { Parts } from '../lab-element.js';
 import type { Answers } from '../lab-session.js';
@@ -38,14 +39,15 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   });
 }
 
-/** The worst case next to the average case. */
-export function boundaryLine({ answers, key }: FigureParts) {
+/** The worst case, next to the average case if that is on screen. */
+export function boundaryLine({ answers, key, store: { state } }: FigureParts) {
   const { listed, quick } = answers;
   if (!listed || !quick || !Number.isFinite(listed.value.boundary.distance)) return nothing;
   const { distance, rival } = listed.value.boundary;
   return html`<p class="small boundary ${listed.key === key ? '' : 'stale'}" data-distance=${distance}>
-    The arrow is the worst case: the nearest other answer, ${letter(rival)}, is <b>${tidy(distance)}</b> away. The big number is
-    the average case: <b>${percentOf(truthOf(answers)!)}</b>. Neither follows from the other.
+    ${state.show.includes('arrow') ? 'The arrow is the worst case: the' : 'The'} nearest other answer, ${letter(rival)}, is
+    <b>${tidy(distance)}</b> away.
+    ${isVisible(state, 'number') ? html`The big number is the average case: <b>${percentOf(truthOf(answers)!)}</b>. Neither follows from the other.` : nothing}
   </p>`;
 }
 
@@ -65,7 +67,7 @@ export const trainingPanel = (store: Store) =>
     id: 'training',
     title: 'Training',
     words:
-      'Smoothness penalises steep networks. Straight lines fit smooth networks better, so that Taylor comes closer to the truth. It can be changed during training.',
+      'Smoothness penalises steep networks, and training noise shows noisy copies of each point. Straight lines fit smooth networks better. Both can be changed during training.',
     figure: html`<div class="controls">${settings(store)}</div>`,
     source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used by Han,
       Srinivas and Lakkaraju.`,

@@ -103,9 +103,10 @@ export class PictureLayers {
     // Over the lines, which would cross them.
     for (const { of, x, y } of regions.names) drawLetter(ctx, toPixel(view, size, x, y), of, palette);
     if (scene.rings) drawRings(ctx, size, scene, palette);
-    if (scene.arrow) drawArrow(ctx, size, view, at, scene.arrow, palette);
     for (const { name, at: ghost } of scene.ghosts) drawGhost(ctx, toPixel(view, size, ...ghost), name, palette);
     drawPoint(ctx, toPixel(view, size, ...at), scene.target, palette);
+    // Over the point, which would hide a short one.
+    if (scene.arrow) drawArrow(ctx, size, view, at, scene.arrow, palette);
   }
 
   #lines(ctx: CanvasRenderingContext2D, size: number, { view, taylor, mmse, rival }: Scene, palette: Palette): void {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The 2-D lab's picture: regions, noise, and the point, which is moved with mouse, finger or arrow keys.
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Palette } from '../../draw/palette.js';
 import { axes, inside, isInside, shapeTo, toData, toPixel, type Pair } from '../../draw/view.js';
 import { sharedStyles } from '../../style/shared.js';
@@ -118,6 +118,13 @@ class PlanePicture extends LitElement {
     return [clientX - box.left, clientY - box.top];
   }
 
+  /** Where the point was moved since the scene came. */
+  #asked: Pair | undefined;
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('scene')) this.#asked = undefined;
+  }
+
   /** Whether a finger holds the point or a handle. */
   #held = false;
 
@@ -152,7 +159,8 @@ class PlanePicture extends LitElement {
     if (!direction || !this.scene) return;
     event.preventDefault();
     const step = (this.scene.view.reach / 75) * (event.shiftKey ? 5 : 1);
-    const [x, y] = this.scene.at;
+    // Several presses may come before the next scene.
+    const [x, y] = this.#asked ?? this.scene.at;
     this.#move([x + direction[0] * step, y + direction[1] * step]);
   }
 

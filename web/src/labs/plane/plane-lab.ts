@@ -118,7 +118,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     if (!quick || !truth) return;
     if (this.silent) this.#first();
     const { x, sigma } = quick.asked;
-    this.announce(truth, { ...truth, x, sigma }, () => spoken(truth, sigma));
+    this.announce(truth, { ...truth, x, sigma }, () => (this.secret ? '' : spoken(truth, sigma)));
   }
 
   /** The patient worker and the data wait until the first answer is on screen. */
@@ -189,7 +189,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return html`<div class="stage">
       ${this.ifVisible('training', () => this.#dataBars())}
       ${this.ifVisible('picture', () => html`${chosenPair({ ...this.parts, show: this.#show })} ${picture} ${this.embed ? nothing : caption}`)}
-      ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store, truthOf(this.session.answers)) : nothing}
+      ${this.isVisible('sigma') || this.isVisible('picture') ? sigmaBar(store, this.secret ? undefined : truthOf(this.session.answers)) : nothing}
       ${this.ifVisible('training', () => trainingBar(store, this.#training, buttons))}
       ${this.embed ? nothing : html`<div class="bar spread toggles">${layerToggles(store)} ${newNoise(store)}<button class="quiet" @click=${() => this.#savePicture()}>Save picture</button></div>`}
     </div>`;
@@ -238,13 +238,18 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     );
   }
 
+  /** The table is about the lines in the picture. */
+  get #hasRivalTable(): boolean {
+    return this.isVisible('slopes') || (this.state.panels.includes('boundary') && this.state.show.includes('lines'));
+  }
+
   #side(mass: number | undefined, parts: FigureParts) {
     const { answers, key } = parts;
     const number = () => numberView({ truth: truthOf(answers), stale: answers.quick?.key !== key, mass });
     return html`<div class="side">
       ${this.ifVisible('number', () => html`<div part="number">${number()}</div>`)}
       ${this.ifVisible('estimators', () => this.#estimators(parts))}
-      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.isVisible('slopes') || this.state.panels.includes('boundary') ? this.#advanced?.rivalTable(parts) : nothing}`)}
+      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.#hasRivalTable ? this.#advanced?.rivalTable(parts) : nothing}`)}
     </div>`;
   }
 

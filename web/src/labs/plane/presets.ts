@@ -26,7 +26,7 @@ export const presets: Preset[] = [
     id: 'probability',
     title: 'Same p, different distance',
     words:
-      'Both points keep the answer in 70% of cases, but the nearest boundary is six times as far from one as from the other.',
+      'Both points keep the answer in 70% of cases, but the nearest boundary is more than three times as far from one as from the other.',
     points: [
       [0, -0.24],
       [-0.78, -0.12],
