@@ -192,7 +192,7 @@ it('dims results of other settings, and says that new ones are computed', async 
   expect(await page.locator('.lab').getAttribute('aria-busy')).toBe('true');
   await page.locator('progress[value]').waitFor({ timeout: 20_000 });
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByText('Stopped: the results are those of other settings.').waitFor();
+  await page.getByText('Stopped: these are the results of other settings.').waitFor();
   expect(await dim()).toBe(0.5);
   await page.getByRole('button', { name: '500' }).click();
   await page.locator('.lab[data-points="500"][aria-busy=false]').waitFor({ timeout: 60_000 });

@@ -237,8 +237,8 @@ class DatasetLab extends LitElement {
     if (!this.#stale && data) return nothing;
     if (!this.#working) {
       return html`<p class="small working">
-        ${data ? 'Stopped: the results are those of other settings.' : 'Stopped: there are no results.'}
-        <button class="quiet" @click=${() => this.#ask()}>Compute them</button>
+        ${data ? 'Stopped: these are the results of other settings.' : 'Stopped: there are no results yet.'}
+        <button class="quiet" @click=${() => this.#ask()}>Compute</button>
       </p>`;
     }
     const share = progress && progress.planned > 0 ? progress.done / progress.planned : undefined;
@@ -278,7 +278,7 @@ class DatasetLab extends LitElement {
     if (selected === 0)
       return `Select points first: then you can save them${data.points ? ', or see which classes take over' : ''}.`;
     const listed = selected > shown ? `The ${shown} with the smallest p are listed.` : '';
-    const arrow = `→ is the class that most of the noisy copies get instead, of ${takeoverCopies} copies.`;
+    const arrow = `An arrow points to the class that most of the changed copies get, out of ${takeoverCopies} noisy copies.`;
     return this.takeovers.size > 0 ? `${listed} ${arrow}` : listed;
   }
 

@@ -149,7 +149,8 @@ export const datasetStyles = css`
     }
   }
   @container (max-width: 480px) {
-    .plot {
+    .plot,
+    .reply {
       scroll-margin-bottom: 7rem;
     }
   }
