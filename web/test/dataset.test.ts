@@ -5,9 +5,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProbust, type Probust, type Row } from 'probust';
+import type { Bias } from 'probust/analysis';
 import { readRows, writeRows } from 'probust/data';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
+import { finding, verdict } from '../src/labs/dataset/fragile.js';
 import { encoded, inputsOf, tables } from '../src/tables/tables.js';
 import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type Server } from './server.js';
 
@@ -52,6 +54,36 @@ const softmaxOf = (index: number) => rows.find((row) => row.index === index && r
 const within = ([pLow, pHigh, sLow, sHigh]: number[]) =>
   ofP().filter(({ index, p }) => p! >= pLow! && p! <= pHigh! && softmaxOf(index) >= sLow! && softmaxOf(index) <= sHigh!);
 const selected = async () => Number(await page.locator('[data-selected]').getAttribute('data-selected'));
+/** The text of the element that has the focus. */
+const focused = () =>
+  page.evaluate(() => {
+    let found = document.activeElement;
+    while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return (found as HTMLElement).innerText;
+  });
+/** The mean of p of each label. */
+const byLabel = () =>
+  [...new Set(ofP().map(({ label }) => label!))]
+    .sort((a, b) => a - b)
+    .map((of) => ofP().filter(({ label }) => label === of))
+    .map((own) => ({ mean: own.reduce((sum, { p }) => sum + p!, 0) / own.length }));
+/** Where the dot is on the screen, from the margins of the plot. */
+const dotOf = async (index: number) => {
+  const { x, y, width, height } = (await page.locator('probust-scatter').boundingBox())!;
+  const { p } = ofP().find((row) => row.index === index)!;
+  return { x: x + 44 + softmaxOf(index) * (width - 54), y: y + 8 + (1 - p!) * (height - 46) };
+};
+/** Moves a finger up or down. */
+const swipe = async ([x, y]: [number, number], way: number) => {
+  const session = await page.context().newCDPSession(page);
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', at?: number) =>
+    session.send('Input.dispatchTouchEvent', { type, touchPoints: at === undefined ? [] : [{ x, y: at }] });
+  await touch('touchStart', y);
+  for (let i = 1; i <= 10; ++i) await touch('touchMove', y + (way * i) / 10);
+  await touch('touchEnd');
+  // A touch soon after it only stops the momentum.
+  await page.waitForTimeout(500);
+};
 const brush = () =>
   page.evaluate(() => (document.querySelector('probust-explorer') as unknown as { state: { brush: number[] } }).state.brush);
 
@@ -92,15 +124,109 @@ it('selects with the pointer, the keyboard and buttons', async () => {
 
 it('asks before it shows the classes', async () => {
   await open();
-  expect(await page.locator('probust-bias').count()).toBe(0);
-  await page.getByRole('group', { name: 'Which class is most fragile?' }).getByRole('button', { name: '4' }).click();
-  await page.locator('probust-bias tbody tr').first().waitFor();
-  expect(await page.locator('probust-bias tbody tr').count()).toBe(10);
-  expect(await page.getByText('You said 4.').count()).toBe(1);
-  expect(await page.locator('probust-bias [part=sentence]').innerText()).toMatch(/^\d is the most fragile class/);
+  expect(await page.locator('.fragile').count()).toBe(0);
+  const guesses = page.getByRole('group', { name: 'Which class is most fragile?' });
+  await guesses.getByRole('button', { name: '4' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(focused).toMatch(/^You said 4\. That .* \d (is the most fragile class|comes out lowest)/);
+  const means = byLabel().map(({ mean }) => `${(100 * mean).toFixed(1)}%`);
+  const cells = await page.locator('.fragile tbody tr').evaluateAll((all) => all.map((each) => each.children[1]!.textContent));
+  expect(cells).toEqual(means);
+  await page.getByRole('button', { name: 'Ask again' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(focused).toBe('0');
+});
+
+it('says whether the guess was right, and which classes cannot be told apart', () => {
+  const of = (...classes: [mean: number, half: number][]): Bias => ({
+    ...{ noise: 'gaussian:0.3', sigma: 0.3, estimator: 'auto:100', by: 'label', compared: classes.length, confidence: 0.99 },
+    classes: classes.map(([mean, half], i) => ({ class: i, mean, ciLow: mean - half, ciHigh: mean + half, count: 50 })),
+    all: { mean: 0.8, ciLow: 0.7, ciHigh: 0.9, count: 500 },
+    largestDifference: null,
+  });
+  const clear = of([0.9, 0.01], [0.5, 0.1], [0.7, 0.05]);
+  expect(verdict(clear, 1)).toBe('That is right.');
+  expect(verdict(clear, 0)).toBe('That is not so: its mean p is 90.0%.');
+  expect(verdict(clear, 3)).toBe('There is no such class here.');
+  expect(finding(clear, String)).toBe('1 is the most fragile class: its mean p is 50.0%, and its interval is below all others.');
+  const close = of([0.806, 0.05], [0.8, 0.05], [0.95, 0.02]);
+  expect(verdict(close, 1)).toBe('That may well be right.');
+  expect(verdict(close, 0)).toBe('That may be right: its mean p is 80.6%.');
+  expect(finding(close, String)).toBe('1 comes out lowest, at 80.0%, but 500 points are too few to tell it from 0 (80.6%).');
+  const many = of([0.8, 0.1], [0.81, 0.1], [0.82, 0.1], [0.83, 0.1]);
+  expect(finding(many, String)).toMatch(/from 1 \(81\.0%\), 2 \(82\.0%\) and 1 more class\.$/);
+});
+
+it('shows the point of a card or a dot, and rings it', async () => {
+  await open();
+  const picture = () => page.locator('probust-scatter canvas').evaluate((each) => (each as HTMLCanvasElement).toDataURL());
+  const before = await picture();
+  const card = page.locator('#ranking button').first();
+  await card.click();
+  const least = ofP().reduce((a, b) => (a.p! < b.p! ? a : b));
+  const detail = page.locator('.chosen');
+  expect(await detail.getAttribute('data-index')).toBe(String(least.index));
+  const share = (p: number) => `${(100 * p).toFixed(1)}%`;
+  for (const text of [`answers ${least.predicted}.`, `p = ${share(least.p!)}`, `is ${share(softmaxOf(least.index))}`]) {
+    expect(await detail.innerText()).toContain(text);
+  }
+  expect(await detail.innerText()).toMatch(least.predicted === least.label ? 'the true class' : `true class is ${least.label}`);
+  await expect.poll(() => detail.evaluate((each) => each.getBoundingClientRect().bottom)).toBeLessThanOrEqual(900);
+  expect(await card.getAttribute('aria-pressed')).toBe('true');
+  const ringed = await picture();
+  expect(ringed).not.toBe(before);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await expect.poll(picture).toBe(before);
+  const { x, y } = await dotOf(least.index);
+  await page.mouse.click(x + 2, y);
+  await expect.poll(picture).toBe(ringed);
+});
+
+it('dims results of other settings, and says that new ones are computed', async () => {
+  await open();
+  const dim = () => page.locator('.plot').evaluate((each) => Number(getComputedStyle(each).opacity));
+  expect(await dim()).toBe(1);
+  await page.getByRole('button', { name: '2000' }).click();
+  await page.getByText('Computing new results …').waitFor();
+  await expect.poll(dim).toBe(0.5);
+  expect(await page.locator('.lab').getAttribute('aria-busy')).toBe('true');
+  await page.locator('progress[value]').waitFor({ timeout: 20_000 });
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('Stopped: these are the results of other settings.').waitFor();
+  expect(await dim()).toBe(0.5);
+  await page.getByRole('button', { name: '500' }).click();
+  await page.locator('.lab[data-points="500"][aria-busy=false]').waitFor({ timeout: 60_000 });
+  await expect.poll(dim).toBe(1);
+  expect(await page.getByText('500 generated digits; p by auto with Gaussian noise of sigma 0.3').count()).toBe(1);
+});
+
+it('scrolls under a finger, except on a corner', async () => {
+  await page.close();
+  page = await browser.newPage({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+  problems = problemsOf(page);
+  await open();
+  const before = await brush();
+  const scrolled = () => page.evaluate(() => scrollY);
+  const corner = (await page.getByRole('application', { name: /^Upper right corner/ }).boundingBox())!;
+  await swipe([corner.x + 10, corner.y + 10], -60);
+  await expect.poll(async () => (await brush())[1]).toBeGreaterThan(before[1]! + 0.1);
+  expect(await scrolled()).toBe(0);
+  // A tap chooses a dot.
+  const { index } = ofP().reduce((a, b) => (a.p! < b.p! ? a : b));
+  const dot = await dotOf(index);
+  await page.touchscreen.tap(dot.x, dot.y);
+  await page.locator(`.chosen[data-index="${index}"]`).waitFor();
+  const [selection, top] = [await brush(), await scrolled()];
+  const { x, y, height } = (await page.locator('probust-scatter').boundingBox())!;
+  await swipe([x + 150, y + 0.5 * height], -200);
+  await expect.poll(scrolled).toBeGreaterThan(top + 100);
+  expect(await brush()).toEqual(selection);
 });
 
 it('says which classes take over', async () => {
+  await open('brush=0,0,0,0');
+  await page.getByText('Select points first: then you can save them, or see which classes take over.').waitFor();
+  expect(await page.getByRole('button', { name: 'which classes take over?' }).isDisabled()).toBe(true);
   await open('brush=0,0.6,0.9,1');
   const marks = page.locator('.thumbnails li', { hasText: '→' });
   expect(await marks.count()).toBe(0);
@@ -123,7 +249,10 @@ it('has the numbers of the package for Iris, and names its classes', async () =>
   expect(await first.innerText()).toContain(iris.rows[least.index]!.values.join(' · '));
   expect(await first.innerText()).toContain(iris.classes[least.predicted]!);
   expect(await page.getByText('You said versicolor.').count()).toBe(1);
-  await expect.poll(() => page.locator('probust-bias tbody').innerText()).toMatch(/virginica/);
+  expect(await page.locator('.fragile tbody').innerText()).toMatch(/virginica/);
+  const cards = await page.locator('#ranking li').allInnerTexts();
+  expect(cards.length).toBe(12);
+  expect(cards.every((text) => /^Point \d+\s.*\d cm\s/.test(text))).toBe(true);
   await page.getByRole('button', { name: 'which classes take over?' }).click();
   await expect
     .poll(() => page.locator('.thumbnails li', { hasText: /→ (setosa|versicolor|virginica)/ }).count())
@@ -138,7 +267,7 @@ it('opens a run, and says what is wrong with other files', async () => {
   const input = page.locator('input[data-role=first]');
   await input.setInputFiles(file('rows.jsonl', writeRows(rows.filter(({ index }) => index < 50))));
   await page.locator('.lab[data-points="50"]').waitFor();
-  expect(await page.getByText('rows.jsonl: auto').count()).toBe(1);
+  expect(await page.getByText('50 points of rows.jsonl: p by auto with Gaussian noise of sigma 0.3').count()).toBe(1);
   await page.getByRole('button', { name: 'everything' }).click();
   await expect.poll(selected).toBe(50);
   await input.setInputFiles(file('letter.csv', 'Dear reader'));
@@ -202,7 +331,7 @@ it('takes points and networks of files, and compares a second network', async ()
     .locator('input[data-role=first]')
     .setInputFiles({ name: 'points.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
   await page.locator('.lab[data-points="8"]').waitFor({ timeout: 20_000 });
-  expect(await page.getByText('8 points, points.csv, auto, gaussian:0.3').count()).toBe(1);
+  expect(await page.getByText('8 points of points.csv; p by auto with Gaussian noise of sigma 0.3').count()).toBe(1);
 });
 
 it.each([
@@ -212,7 +341,7 @@ it.each([
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height: 800 });
   await open('guessed=3');
-  await page.locator('probust-gallery canvas').first().waitFor();
+  await page.locator('#ranking canvas').first().waitFor();
   expect(await seriousViolations(page)).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
 });

@@ -2,10 +2,10 @@
 // The data-set lab: many labelled points, p against softmax, and which classes are fragile.
 import { html, LitElement, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
+import type { Row } from 'probust';
 import { paletteOf } from '../../draw/palette.js';
 import { panelStyles } from '../../panels/panel.js';
 import { saveText } from '../../panels/save.js';
-import { percentOf } from '../../panels/words.js';
 import { dataSources, type State } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
 import { sharedStyles } from '../../style/shared.js';
@@ -13,28 +13,23 @@ import { sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
 import { byClass, distributionFigure, distributionKeys } from './distribution.js';
-import { contentOf, DatasetSession, type Data, type Item } from './session.js';
+import { fragileReply } from './fragile.js';
+import { card, nameIn, pointDetail } from './point.js';
+import { contentOf, DatasetSession, takeoverCopies, type Data, type Item } from './session.js';
 import { sources } from './sources.js';
 import { datasetStyles } from './styles.js';
-import './thumbnail.js';
 
 const fragile: Brush = [0, 0.6, 0.9, 1];
 const everything: Brush = [0, 1, 0, 1];
 const mostShown = 24;
-/** Numbers of a point that are listed. */
-const mostNumbers = 6;
 const restMilliseconds = 300;
-
-function numbersOf(point: Float32Array): string {
-  const shown = Array.from(point.subarray(0, mostNumbers), (value) => String(Number(value.toPrecision(3))));
-  return [...shown, ...(point.length > mostNumbers ? ['…'] : [])].join(' · ');
-}
 
 class DatasetLab extends LitElement {
   static override properties = {
     store: { attribute: false },
     embed: { type: Boolean },
     ...{ takeovers: { state: true }, tick: { state: true }, marked: { state: true } },
+    chosen: { state: true },
   };
   static override styles = [sharedStyles, panelStyles, labStyles, datasetStyles];
 
@@ -45,9 +40,12 @@ class DatasetLab extends LitElement {
   declare takeovers: ReadonlyMap<number, number | null>;
   /** The class whose line stands out, with its band. */
   declare marked: number | undefined;
+  /** The index of the point that is shown in detail. */
+  declare chosen: number | undefined;
   #session: DatasetSession | undefined;
   #unsubscribe: (() => void) | undefined;
-  #resting = 0;
+  /** The timer before work begins. */
+  #resting: number | undefined;
   /** Files opened so far. */
   #opened = 0;
 
@@ -76,6 +74,7 @@ class DatasetLab extends LitElement {
     this.#unsubscribe?.();
     this.#session?.dispose();
     clearTimeout(this.#resting);
+    this.#resting = undefined;
   }
 
   #report(error: unknown): void {
@@ -83,13 +82,19 @@ class DatasetLab extends LitElement {
   }
 
   #changed(state: Readonly<State>, before: Readonly<State>): void {
-    if (
-      ['dataSource', 'dataCount', 'dataSigma', 'dataSeed'].some((key) => state[key as keyof State] !== before[key as keyof State])
-    ) {
+    const other = (['dataSource', 'dataCount', 'dataSeed'] as const).some((key) => state[key] !== before[key]);
+    if (other) this.chosen = undefined;
+    if (other || state.dataSigma !== before.dataSigma) {
       this.takeovers = new Map();
       clearTimeout(this.#resting);
-      this.#resting = window.setTimeout(() => this.#session?.ask(this.store.state), restMilliseconds);
+      this.#resting = window.setTimeout(() => this.#ask(), restMilliseconds);
     }
+    this.requestUpdate();
+  }
+
+  #ask(): void {
+    this.#resting = undefined;
+    this.#session?.ask(this.store.state);
     this.requestUpdate();
   }
 
@@ -99,6 +104,20 @@ class DatasetLab extends LitElement {
 
   get #selected(): Item[] {
     return (this.#session?.data?.items ?? []).filter((item) => isSelected(item, this.#brush));
+  }
+
+  /** Shows the point in detail and rings its dot, or no longer if it is shown already. */
+  async #choose(index: number): Promise<void> {
+    this.chosen = index === this.chosen ? undefined : index;
+    await this.updateComplete;
+    if (this.chosen !== undefined) this.renderRoot.querySelector('.plot')!.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** The button that was pressed goes away: focus moves to what replaces it. */
+  async #guess(guessed: number): Promise<void> {
+    this.store.set({ guessed });
+    await this.updateComplete;
+    this.renderRoot.querySelector<HTMLElement>('.reply, .guesses button')!.focus();
   }
 
   async #look(shown: readonly Item[]): Promise<void> {
@@ -124,6 +143,7 @@ class DatasetLab extends LitElement {
     input.value = '';
     if (!file) return;
     this.takeovers = new Map();
+    this.chosen = undefined;
     if (/\.onnx$/i.test(file.name)) this.#session!.openModel(file, this.store.state, role);
     else void this.#openData(file);
   }
@@ -172,11 +192,12 @@ class DatasetLab extends LitElement {
             : nothing
         }
         ${this.#opener('open points, a run or a network …', '.sqlite,.jsonl,.csv,.npy,.gz,.onnx', 'first')}
-        ${this.#opener('compare with a network …', '.onnx', 'second')}
+        ${this.#opener('compare another network …', '.onnx', 'second')}
         ${this.#session!.own ? html`<button class="chip" @click=${() => this.#session!.reset(this.store.state)}>close the files</button>` : nothing}
       </div>
       <div class="sigma">
         ${sigmaSlider({ unit, low: 0.05, high: 1, value: dataSigma, set: (value) => this.store.set({ dataSigma: value }) })}
+        ${this.#status()}
       </div>`;
   }
 
@@ -193,139 +214,156 @@ class DatasetLab extends LitElement {
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
       <p>
-        How many points of a class have at most this p. Choose a class to see its 95% band.
-        ${compared ? `Dashed: ${compared.name}.` : 'A second network, opened above, is added as dashed lines.'}
+        The share of each class’s points whose p is at most the value below. Choose a class to see the 95% band of its line, which
+        is for that class alone.
+        ${compared ? `Dashed: ${compared.name}.` : 'Open another network above to compare it, as dashed lines.'}
       </p>
       ${distributionFigure(rows, compared?.rows, marked)}
       ${distributionKeys(rows, classNames, marked, (of) => (this.marked = of === marked ? undefined : of))}
     </section>`;
   }
 
-  #progress() {
-    const { progress } = this.#session!;
-    if (!progress) return nothing;
-    const share = progress.planned > 0 ? progress.done / progress.planned : undefined;
+  get #working(): boolean {
+    return this.#resting !== undefined || this.#session!.progress !== undefined;
+  }
+
+  get #stale(): boolean {
+    return this.#working || this.#session!.isStale(this.store.state);
+  }
+
+  /** What is going on, if the results are not those of the settings. */
+  #status() {
+    const { progress, data } = this.#session!;
+    if (!this.#stale && data) return nothing;
+    if (!this.#working) {
+      return html`<p class="small working">
+        ${data ? 'Stopped: these are the results of other settings.' : 'Stopped: there are no results yet.'}
+        <button class="quiet" @click=${() => this.#ask()}>Compute</button>
+      </p>`;
+    }
+    const share = progress && progress.planned > 0 ? progress.done / progress.planned : undefined;
     return html`<p class="small working">
-      <progress aria-label="Estimating" value=${share ?? nothing}></progress>
+      <span role="status">${data ? 'Computing new results …' : 'Computing …'}</span>
+      <progress aria-label="Computing" value=${share ?? nothing}></progress>
       <button class="quiet" @click=${() => this.#session!.cancel()}>Cancel</button>
     </p>`;
   }
 
-  #name(of: number): string {
-    return this.#session!.data?.classNames?.[of] ?? String(of);
+  #card(data: Data, item: Item, rival?: number | null) {
+    const { index } = item.row;
+    return card(data, item, { chosen: index === this.chosen, choose: () => void this.#choose(index), rival });
   }
 
-  /** An image, or the point's numbers. */
-  #point(index: number) {
-    const { points } = this.#session!.data!;
-    if (!points) return nothing;
-    const { x, pointShape, words } = points;
-    const size = pointShape.reduce((all, each) => all * each, 1);
-    const point = x.subarray(index * size, (index + 1) * size);
-    return pointShape.length > 1
-      ? html`<probust-thumbnail .x=${point} .shape=${pointShape}></probust-thumbnail>`
-      : html`<span class="small">${words?.[index] ?? numbersOf(point)}</span>`;
-  }
-
-  #thumbnail({ row }: Item) {
-    const wrong = row.label !== null && row.label !== row.predicted;
-    const rival = this.takeovers.get(row.index);
-    return html`<li>
-      ${guard([this.#session!.data, row.index], () => this.#point(row.index))}
-      <b>${percentOf(row)}</b>
-      <span class="small ${wrong ? 'wrong' : 'muted'}"
-        >${this.#name(row.predicted)}${wrong ? `, should be ${this.#name(row.label!)}` : ''}</span
-      >
-      ${rival === undefined ? nothing : html`<span class="small muted">${rival === null ? 'none takes over' : `→ ${this.#name(rival)}`}</span>`}
-    </li>`;
-  }
-
-  #selection() {
+  #selection(data: Data) {
     const selected = this.#selected;
     const shown = [...selected].sort((a, b) => (a.row.p ?? 1) - (b.row.p ?? 1)).slice(0, mostShown);
+    const none = selected.length === 0;
     return html`<h2 aria-live="polite" data-selected=${selected.length}>
-        ${selected.length} of ${this.#session!.data?.items.length ?? 0} selected
+        ${selected.length} of ${data.items.length} points selected
       </h2>
       <div class="bar">
         <button class="chip" @click=${() => this.store.set({ brush: [...fragile] })}>confident but fragile</button>
         <button class="chip" @click=${() => this.store.set({ brush: [...everything] })}>everything</button>
-        <button class="chip" ?disabled=${selected.length === 0} @click=${() => this.#export('csv')}>CSV</button>
-        <button class="chip" ?disabled=${selected.length === 0} @click=${() => this.#export('jsonl')}>JSONL</button>
-        ${this.#session!.data?.points ? html`<button class="chip" ?disabled=${shown.length === 0} @click=${() => this.#look(shown)}>which classes take over?</button>` : nothing}
+        <button class="chip" ?disabled=${none} @click=${() => this.#export('csv')}>save as CSV</button>
+        <button class="chip" ?disabled=${none} @click=${() => this.#export('jsonl')}>save as JSONL</button>
+        ${data.points ? html`<button class="chip" ?disabled=${none || this.#stale} @click=${() => this.#look(shown)}>which classes take over?</button>` : nothing}
       </div>
+      <p class="small muted">${this.#selectionWords(data, shown.length, selected.length)}</p>
       <ol class="thumbnails">
-        ${shown.map((item) => this.#thumbnail(item))}
-      </ol>
-      ${selected.length > shown.length ? html`<p class="small muted">The ${shown.length} with the smallest p.</p>` : nothing}`;
+        ${shown.map((item) => this.#card(data, item, this.takeovers.get(item.row.index)))}
+      </ol>`;
   }
 
-  #question({ rows, classNames }: Data) {
+  #selectionWords(data: Data, shown: number, selected: number): string {
+    if (selected === 0)
+      return `Select points first: then you can save them${data.points ? ', or see which classes take over' : ''}.`;
+    const listed = selected > shown ? `The ${shown} with the smallest p are listed.` : '';
+    const arrow = `An arrow points to the class that most of the changed copies get, out of ${takeoverCopies} noisy copies.`;
+    return this.takeovers.size > 0 ? `${listed} ${arrow}` : listed;
+  }
+
+  #question({ rows, bias }: Data, name: (of: number) => string) {
     const classes = [...new Set(rows.map(({ label, predicted }) => label ?? predicted))].sort((a, b) => a - b);
     const { guessed } = this.store.state;
     return html`<section class="panel">
       <h2>Which class is most fragile?</h2>
       ${
         guessed < 0
-          ? html`<p>Say what you expect. The answer comes after that.</p>
-              <div class="bar" role="group" aria-label="Which class is most fragile?">
-                ${classes.map((of) => html`<button @click=${() => this.store.set({ guessed: of })}>${this.#name(of)}</button>`)}
+          ? html`<p>Guess first, then see the answer.</p>
+              <div class="bar guesses" role="group" aria-label="Which class is most fragile?">
+                ${classes.map((of) => html`<button @click=${() => this.#guess(of)}>${name(of)}</button>`)}
               </div>`
-          : html`<p>You said ${this.#name(guessed)}.</p>
-              <probust-bias .rows=${rows} .classNames=${classNames}></probust-bias>
-              <button class="quiet" @click=${() => this.store.set({ guessed: -1 })}>Ask again</button>`
+          : html`${fragileReply(bias, guessed, name)} <button class="quiet" @click=${() => this.#guess(-1)}>Ask again</button>`
       }
     </section>`;
   }
 
-  #below() {
-    const { data } = this.#session!;
-    if (!data) return nothing;
-    const { guessed } = this.store.state;
+  #ranked(data: Data) {
+    const items = new Map(data.items.map((item) => [item.row.index, item]));
+    const list = (title: string, rows: readonly Row[]) =>
+      html`<h2>${title}</h2>
+        <ol class="thumbnails">
+          ${rows.map(({ index }) => this.#card(data, items.get(index)!))}
+        </ol>`;
+    return html`<section class="panel" id="ranking">
+      ${list('Least robust', data.ranking.least)} ${list('Most robust', data.ranking.most)}
+    </section>`;
+  }
+
+  #below(data: Data) {
+    const { guessed, theme } = this.store.state;
     return guard(
-      [data, guessed, this.marked],
+      [data, guessed, theme, this.marked, this.chosen],
       () =>
-        html`<div class="panels">
-          ${this.#question(data)} ${guessed < 0 ? nothing : this.#distribution(data)}
-          <section class="panel">
-            <h2>Galleries</h2>
-            <probust-gallery count="6" .rows=${data.rows} .points=${data.points} .classNames=${data.classNames}></probust-gallery>
-          </section>
+        html`${this.#question(data, nameIn(data))} ${guessed < 0 ? nothing : this.#distribution(data)} ${this.#ranked(data)}
           <section class="panel">
             <h2>On average</h2>
-            <probust-number .rows=${data.rows} .classNames=${data.classNames}></probust-number>
+            <probust-number .theme=${theme} .rows=${data.rows} .classNames=${data.classNames}></probust-number>
             <p class="source">
               p by class: section 4.4 of
-              <cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>. A run
-              of the command line opens here: <code>probust estimate MODEL DATA --sigma 0.3 -o run.sqlite</code>.
+              <cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>. You
+              can open a run of the command line above: <code>probust estimate MODEL DATA --sigma 0.3 -o run.sqlite</code>.
             </p>
-          </section>
-        </div>`,
+          </section>`,
     );
+  }
+
+  #plot(data: Data | undefined) {
+    const chosen = data?.items.find(({ row }) => row.index === this.chosen);
+    return html`<p class="small muted">${data?.about}</p>
+      <probust-scatter
+        .items=${data?.items ?? []}
+        .brush=${this.#brush}
+        .chosen=${this.chosen}
+        .palette=${paletteOf(this)}
+        @brush=${({ detail }: CustomEvent<Brush>) => this.store.set({ brush: [...detail] })}
+        @choose=${({ detail }: CustomEvent<number>) => this.#choose(detail)}
+      ></probust-scatter>
+      <div aria-live="polite">${chosen ? pointDetail(data!, chosen, () => (this.chosen = undefined)) : nothing}</div>`;
   }
 
   protected override render() {
     if (!this.#session) return nothing;
     const { data } = this.#session;
-    return html`<div class="lab ${this.embed ? 'embedded' : ''}" data-points=${data?.items.length ?? 0}>
+    const look = this.#stale ? 'stale' : '';
+    return html`<div
+      class="lab ${this.embed ? 'embedded' : ''}"
+      data-points=${data?.items.length ?? 0}
+      aria-busy=${this.#working}
+    >
       <div class="first">
         <div class="stage">
           ${this.#controls()}
-          <p class="small muted">${data?.about ?? 'Generating and estimating …'}</p>
-          ${this.#progress()}
-          <probust-scatter
-            .items=${data?.items ?? []}
-            .brush=${this.#brush}
-            .palette=${paletteOf(this)}
-            @brush=${({ detail }: CustomEvent<Brush>) => this.store.set({ brush: [...detail] })}
-          ></probust-scatter>
+          <div class="plot ${look}">${this.#plot(data)}</div>
           <p class="small muted">
-            Each dot is a point; rings are answered wrongly. Draw a rectangle to select, or move its corners. At the lower right,
-            the network is confident and the answer fragile.
+            Each dot is a point, and an open circle one that the network gets wrong. At the lower right the network is confident
+            and its answer fragile. Move the corners of the rectangle to select points, or draw another with a mouse or pen. Press
+            a dot to see its point.
           </p>
         </div>
-        <div class="side">${this.#selection()}</div>
+        <div class="side ${look}">${data ? this.#selection(data) : nothing}</div>
       </div>
-      ${this.#below()}
+      <div class="panels ${look}">${data ? this.#below(data) : nothing}</div>
     </div>`;
   }
 }

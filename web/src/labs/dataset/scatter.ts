@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // <probust-scatter>: p against softmax, one dot for each point, and a rectangle that selects some of them. Corners of the rectangle
-// are moved with the pointer or the arrow keys.
+// are moved with the pointer or the arrow keys; mouse and pen draw a new one. A touch scrolls, except on a corner.
 import { css, html, LitElement } from 'lit';
 import { css as colour, type Palette } from '../../draw/palette.js';
 import type { Item } from './session.js';
@@ -10,6 +10,11 @@ export type Brush = readonly [number, number, number, number];
 
 const margin = { left: 44, right: 10, top: 8, bottom: 38 };
 const dotRadius = 3.5;
+const ringRadius = 8;
+/** A press chooses a dot within this many pixels. */
+const reach = 14;
+/** A shorter way is a press, not a rectangle. */
+const leastDrawn = 0.01;
 
 export const isSelected = ({ row, softmax }: Item, [pLow, pHigh, sLow, sHigh]: Brush): boolean =>
   row.p !== null && row.p >= pLow && row.p <= pHigh && (softmax ?? 1) >= sLow && (softmax ?? 1) <= sHigh;
@@ -21,6 +26,7 @@ export class Scatter extends LitElement {
     items: { attribute: false },
     brush: { attribute: false },
     palette: { attribute: false },
+    chosen: { attribute: false },
     side: { state: true },
   };
   static override styles = css`
@@ -28,14 +34,12 @@ export class Scatter extends LitElement {
       display: block;
       position: relative;
       aspect-ratio: 1;
-      touch-action: pan-y;
     }
     canvas {
       position: absolute;
       inset: 0;
       width: 100%;
       height: 100%;
-      touch-action: none;
       cursor: crosshair;
     }
     .corner {
@@ -50,6 +54,17 @@ export class Scatter extends LitElement {
       touch-action: none;
       cursor: move;
     }
+    /* For fingers. */
+    .corner::after {
+      content: '';
+      position: absolute;
+      inset: -12px;
+    }
+    @media (pointer: fine) {
+      .corner::after {
+        inset: 0;
+      }
+    }
     .corner:focus-visible {
       outline: 3px solid var(--accent);
       outline-offset: 2px;
@@ -59,8 +74,11 @@ export class Scatter extends LitElement {
   declare items: readonly Item[];
   declare brush: Brush;
   declare palette: Palette;
+  /** The index of the row that is ringed. */
+  declare chosen: number | undefined;
   declare side: number;
   #from: [number, number] | undefined;
+  #drawn = false;
   readonly #observer = new ResizeObserver(([entry]) => (this.side = Math.round(entry!.contentRect.width)));
 
   constructor() {
@@ -98,7 +116,14 @@ export class Scatter extends LitElement {
     this.dispatchEvent(new CustomEvent<Brush>('brush', { detail: brush }));
   }
 
+  /** A pen that comes near draws; else it would scroll, as a finger does. */
+  #hover({ type, pointerType, target }: PointerEvent): void {
+    (target as HTMLElement).style.touchAction = type === 'pointerenter' && pointerType === 'pen' ? 'none' : '';
+  }
+
   #press(event: PointerEvent): void {
+    this.#drawn = false;
+    if (event.pointerType === 'touch') return;
     (event.target as Element).setPointerCapture(event.pointerId);
     this.#from = this.#values(event);
     event.preventDefault();
@@ -108,7 +133,21 @@ export class Scatter extends LitElement {
     if (!this.#from || event.buttons === 0) return;
     const [s0, p0] = this.#from;
     const [s1, p1] = this.#values(event);
-    this.#select([Math.min(p0, p1), Math.max(p0, p1), Math.min(s0, s1), Math.max(s0, s1)]);
+    this.#drawn ||= Math.hypot(s1 - s0, p1 - p0) > leastDrawn;
+    if (this.#drawn) this.#select([Math.min(p0, p1), Math.max(p0, p1), Math.min(s0, s1), Math.max(s0, s1)]);
+  }
+
+  /** Chooses the nearest dot. */
+  #click({ clientX, clientY }: MouseEvent): void {
+    if (this.#drawn) return;
+    const box = this.getBoundingClientRect();
+    const away = ({ row, softmax }: Item) => {
+      const [x, y] = this.#at(softmax ?? 1, row.p!);
+      return Math.hypot(x - (clientX - box.left), y - (clientY - box.top));
+    };
+    const near = this.items.filter((item) => item.row.p !== null && away(item) <= reach);
+    const nearest = near.sort((a, b) => away(a) - away(b))[0];
+    if (nearest) this.dispatchEvent(new CustomEvent<number>('choose', { detail: nearest.row.index }));
   }
 
   #dragCorner(corner: Corner, event: PointerEvent): void {
@@ -172,6 +211,18 @@ export class Scatter extends LitElement {
     ctx.fillRect(left, top, right - left, bottom - top);
     ctx.strokeStyle = colour(palette.accent);
     ctx.strokeRect(left, top, right - left, bottom - top);
+    this.#drawRing(ctx);
+  }
+
+  /** Around the chosen dot. */
+  #drawRing(ctx: CanvasRenderingContext2D): void {
+    const item = this.items.find(({ row }) => row.index === this.chosen);
+    if (!item || item.row.p === null) return;
+    ctx.beginPath();
+    ctx.arc(...this.#at(item.softmax ?? 1, item.row.p), ringRadius, 0, 2 * Math.PI);
+    ctx.strokeStyle = colour(this.palette.ink);
+    ctx.lineWidth = 2.5;
+    ctx.stroke();
   }
 
   #axes(ctx: CanvasRenderingContext2D): void {
@@ -219,9 +270,12 @@ export class Scatter extends LitElement {
     return html`<canvas
         role="img"
         aria-label="p against softmax, ${this.items.length} points"
+        @pointerenter=${(event: PointerEvent) => this.#hover(event)}
+        @pointerleave=${(event: PointerEvent) => this.#hover(event)}
         @pointerdown=${(event: PointerEvent) => this.#press(event)}
         @pointermove=${(event: PointerEvent) => this.#drag(event)}
         @pointerup=${() => (this.#from = undefined)}
+        @click=${(event: MouseEvent) => this.#click(event)}
       ></canvas>
       ${this.#corner('low')} ${this.#corner('high')}`;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The data-set lab's rows: points, estimated by the package in all free workers, or rows of a file.
 import type { Model, Probust, Row } from 'probust';
+import type { Bias, Ranking } from 'probust/analysis';
 import { takeProbust, type Lease } from 'probust/page';
 import { isAborted } from '../../engine/latest.js';
 import { sources, type Asked, type Points } from './sources.js';
@@ -22,6 +23,12 @@ export interface Data {
   classNames: string[] | undefined;
   /** How p was estimated, and of what. */
   about: string;
+  /** The settings that these are the results of; undefined for rows of a file. */
+  settings: string | undefined;
+  /** p by class. */
+  bias: Bias;
+  /** The least and the most robust points. */
+  ranking: Ranking;
   /** Rows of the network that is compared, of the same points. */
   compared: { name: string; rows: Row[] } | undefined;
 }
@@ -39,9 +46,23 @@ export interface DatasetCallbacks {
 
 const mostWorkers = 8;
 /** Copies of each selected point, to see which classes take over. */
-const takeoverCopies = 'mc:200';
+export const takeoverCopies = 200;
+/** Points at each end of the ranking. */
+const rankedCount = 6;
 
-export const noiseOf = ({ dataSigma }: Asked): string => `gaussian:${dataSigma}`;
+const settingsOf = ({ dataSource, dataCount, dataSigma, dataSeed }: Asked): string =>
+  [dataSource, dataCount, dataSigma, dataSeed].join(' ');
+
+const noiseOf = ({ dataSigma }: Asked): string => `gaussian:${dataSigma}`;
+
+/** "gaussian:0.3" in words. */
+const noiseWords = (noise: string): string => {
+  const [kind, sigma] = noise.split(':');
+  return kind === 'gaussian' && Number(sigma) > 0 ? `Gaussian noise of sigma ${sigma}` : `the noise ${noise}`;
+};
+
+/** How the rows' p was computed. The number that auto's canonical text has says little. */
+const howOf = ({ estimator, noise }: Row): string => `p by ${estimator.replace(/^auto:.*/, 'auto')} with ${noiseWords(noise)}`;
 
 /** p and softmax of each point, from rows of both estimators. */
 export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
@@ -71,7 +92,8 @@ async function rowsOf(file: File, content: Content): Promise<Row[]> {
 
 export class DatasetSession {
   data: Data | undefined;
-  progress: Progress | undefined;
+  /** The lab asks as soon as it is there. */
+  progress: Progress | undefined = { done: 0, planned: 0 };
   #lease: Lease | undefined;
   /** The networks of sources that were used, and one of a file. */
   readonly #models = new Map<string, Promise<Model>>();
@@ -87,7 +109,7 @@ export class DatasetSession {
 
   /** Generates and estimates, unless that is what is there already. */
   ask(asked: Asked): void {
-    const key = [asked.dataSource, asked.dataCount, asked.dataSigma, asked.dataSeed, this.#version].join(' ');
+    const key = `${settingsOf(asked)} ${this.#version}`;
     if (key === this.#key) return;
     this.#key = key;
     this.#begin((signal) => this.#estimate(asked, signal));
@@ -97,17 +119,14 @@ export class DatasetSession {
   open(file: File, content: Content): void {
     this.#key = '';
     this.#begin(async (signal) => {
-      const { items, rows } = itemsOf(await rowsOf(file, content));
+      const found = itemsOf(await rowsOf(file, content));
+      if (!found.rows[0]) throw new Error(`${file.name} has no estimates of p.`);
+      const about = `${found.rows.length.toLocaleString('en')} points of ${file.name}: ${howOf(found.rows[0])}`;
+      const analysed = await this.#analysed(found.rows);
       if (signal.aborted) return;
-      if (!rows[0]) throw new Error(`${file.name} has no estimates of p.`);
-      const { estimator, noise } = rows[0];
       this.data = {
-        items,
-        rows,
-        points: undefined,
-        classNames: undefined,
-        about: `${file.name}: ${estimator}, ${noise}`,
-        compared: undefined,
+        ...{ ...found, ...analysed, about },
+        ...{ points: undefined, classNames: undefined, settings: undefined, compared: undefined },
       };
     });
   }
@@ -118,7 +137,7 @@ export class DatasetSession {
       const { readData } = await import('probust/data');
       const { x, labels, pointShape } = await readData(file, { limit: asked.dataCount, signal });
       const shape = pointShape.length > 1 ? pointShape : [...(await this.#loaded(asked)).info.pointShape];
-      this.#points = { name: file.name, x, labels, pointShape: shape };
+      this.#points = { noun: `points of ${file.name}`, x, labels, pointShape: shape };
       this.#version += 1;
       this.#key = '';
       await this.#estimate(asked, signal);
@@ -154,6 +173,12 @@ export class DatasetSession {
     return this.#points !== undefined || this.#second !== undefined || this.#models.has('own');
   }
 
+  /** Whether the data are not, or not yet, what is asked for. */
+  isStale(asked: Asked): boolean {
+    const settings = this.data?.settings ?? settingsOf(asked);
+    return this.progress !== undefined || settings !== settingsOf(asked);
+  }
+
   cancel(): void {
     this.#controller.abort();
     this.progress = undefined;
@@ -178,7 +203,7 @@ export class DatasetSession {
     const found = new Map<number, number | null>();
     for (const row of rows) {
       const point = x.slice(row.index * size, (row.index + 1) * size);
-      const given = { noise: noiseOf(asked), estimators: takeoverCopies, perClass: true, index: row.index };
+      const given = { noise: noiseOf(asked), estimators: `mc:${takeoverCopies}`, perClass: true, index: row.index };
       const [counted] = await model.estimate(point, given);
       const votes = (counted!.classes ?? []).map((share, of) => ({ share: share ?? 0, of }));
       const rival = votes.filter(({ of }) => of !== row.target).sort((a, b) => b.share - a.share)[0];
@@ -209,7 +234,7 @@ export class DatasetSession {
     const source = sources[asked.dataSource];
     const given = async () => this.#points ?? source.points(asked, await this.#probust(), signal);
     const [model, points] = await Promise.all([this.#loaded(asked), given()]);
-    const { name, x, labels } = points;
+    const { noun, x, labels } = points;
     const options = { noise: noiseOf(asked), ...(labels && { labels }), seed: asked.dataSeed, signal };
     const all = await model.estimate(x, {
       ...options,
@@ -222,10 +247,18 @@ export class DatasetSession {
     });
     const second = this.#second;
     const compared = second && { name: second.name, rows: await second.model.estimate(x, options) };
+    const found = itemsOf(all);
+    const analysed = await this.#analysed(found.rows);
     if (signal.aborted) return;
-    const { items, rows } = itemsOf(all);
     const classNames = this.#models.has('own') ? undefined : source.classNames;
-    this.data = { items, rows, points, classNames, about: `${rows.length} points, ${name}, auto, ${noiseOf(asked)}`, compared };
+    const about = `${found.rows.length.toLocaleString('en')} ${noun}; ${howOf(found.rows[0]!)}`;
+    this.data = { ...found, ...analysed, points, classNames, about, settings: settingsOf(asked), compared };
+  }
+
+  async #analysed(rows: readonly Row[]): Promise<Pick<Data, 'bias' | 'ranking'>> {
+    const [probust, { bias, rank }] = await Promise.all([this.#probust(), import('probust/analysis')]);
+    const [biases, rankings] = await Promise.all([bias(probust, rows), rank(probust, rows, { count: rankedCount })]);
+    return { bias: biases[0]!, ranking: rankings[0]! };
   }
 
   #begin(work: (signal: AbortSignal) => Promise<void>): void {

@@ -8,7 +8,8 @@ import { bytesOf } from '../../engine/files.js';
 
 /** Points to estimate. */
 export interface Points {
-  name: string;
+  /** What they are, after their number: "500 generated digits". */
+  noun: string;
   x: Float32Array;
   labels: Labels | undefined;
   pointShape: number[];
@@ -44,7 +45,7 @@ export const sources: Record<DataSource, Source> = {
     generated: true,
     async points({ dataCount, dataSeed }, probust, signal) {
       const made = await probust.data.digits({ count: dataCount, seed: digitSeed + dataSeed, signal });
-      return { name: 'generated digits', x: made.x, labels: Array.from(made.labels), pointShape: made.pointShape };
+      return { noun: 'generated digits', x: made.x, labels: Array.from(made.labels), pointShape: made.pointShape };
     },
     network: (signal) => bytesOf(digitsUrl, signal),
   },
@@ -58,7 +59,7 @@ export const sources: Record<DataSource, Source> = {
       const { columns, rows } = tables.iris;
       const inputs = inputsOf(tables.iris, 'network');
       return {
-        name: 'Iris',
+        noun: 'points of Iris',
         x: Float32Array.from(rows.flatMap(({ values }) => encoded(tables.iris, inputs, values))),
         labels: rows.map(({ label }) => label),
         pointShape: [columns.length],

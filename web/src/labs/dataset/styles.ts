@@ -22,6 +22,7 @@ export const datasetStyles = css`
     background: var(--soft);
   }
   .working {
+    grid-column: 1 / -1;
     display: flex;
     align-items: center;
     gap: 0.75rem;
@@ -42,14 +43,87 @@ export const datasetStyles = css`
   }
   .thumbnails {
     display: grid;
-    grid-template-columns: repeat(auto-fill, minmax(5rem, 1fr));
-    gap: 0.75rem;
+    grid-template-columns: repeat(auto-fill, minmax(6.25rem, 1fr));
+    gap: 0.5rem;
     margin: 0.75rem 0;
     padding: 0;
     list-style: none;
   }
-  .thumbnails li > * {
+  .card {
+    width: 100%;
+    padding: 0.25rem;
+    border-color: transparent;
+    border-radius: 4px;
+    text-align: left;
+    overflow-wrap: anywhere;
+  }
+  .card > :not(.visually-hidden) {
     display: block;
+  }
+  .card b {
+    font-size: 0.875rem;
+    white-space: nowrap;
+  }
+  .card[aria-pressed='true'] {
+    border-color: var(--ink);
+    background: var(--soft);
+    color: var(--ink);
+  }
+  .plot {
+    scroll-margin: 0.5rem;
+  }
+  .chosen {
+    display: flex;
+    gap: 0.75rem;
+    margin: 0.25rem 0 0.5rem;
+  }
+  .chosen .picture {
+    flex: 0 0 5rem;
+  }
+  .fragile {
+    width: 100%;
+    margin-bottom: 0.5rem;
+    border-collapse: collapse;
+    font-size: 0.9375rem;
+  }
+  .fragile th,
+  .fragile td {
+    padding: 0.3rem 0 0.3rem 0.5rem;
+    border-bottom: 1px solid var(--line);
+    text-align: right;
+    font-weight: 400;
+  }
+  .fragile th:first-child {
+    padding-left: 0;
+    text-align: left;
+  }
+  .fragile .wide {
+    width: 38%;
+    text-align: left;
+  }
+  .fragile thead th {
+    color: var(--muted);
+  }
+  .track {
+    display: block;
+    width: 100%;
+    height: 14px;
+    overflow: visible;
+  }
+  .track .all {
+    stroke: var(--line);
+    stroke-width: 8;
+  }
+  .track .interval {
+    stroke: var(--accent);
+    stroke-width: 3;
+  }
+  .track .mean {
+    fill: var(--accent);
+  }
+  /* The plot's caption says how. */
+  probust-number::part(how) {
+    display: none;
   }
   .wrong {
     font-weight: 600;
@@ -69,10 +143,15 @@ export const datasetStyles = css`
     color: var(--muted);
     text-decoration: underline;
   }
-  @media (max-width: 800px) {
-    .first {
-      display: grid;
-      grid-template-columns: minmax(0, 1fr);
+  @container (max-width: 860px) {
+    .side.stale > * {
+      opacity: 0.5;
+    }
+  }
+  @container (max-width: 480px) {
+    .plot,
+    .reply {
+      scroll-margin-bottom: 7rem;
     }
   }
 `;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Which class is most fragile: a reply to the reader's guess, and the mean of p of each class with its interval.
+import { html, svg } from 'lit';
+import type { Bias } from 'probust/analysis';
+import { percent } from '../../panels/words.js';
+
+type Name = (of: number) => string;
+
+/** Other classes are named in a sentence up to this number. */
+const mostNamed = 2;
+
+/** Classes that have p, from the most fragile upwards. */
+const ranked = ({ classes }: Bias) => classes.filter(({ mean }) => mean !== null).sort((a, b) => a.mean! - b.mean!);
+
+/** The lowest class, and those whose intervals overlap with its own. A class of one point has no interval. */
+function lowestOf(bias: Bias) {
+  const [lowest, ...others] = ranked(bias);
+  return { lowest, near: others.filter(({ ciLow }) => (ciLow ?? 0) <= (lowest!.ciHigh ?? 1)) };
+}
+
+/** "9 (80.6%), 3 (82.0%) and 4 more classes". */
+function listed(near: Bias['classes'], name: Name): string {
+  const named = near.slice(0, mostNamed).map((each) => `${name(each.class)} (${percent(each.mean)})`);
+  const more = near.length - named.length;
+  const all = more > 0 ? [...named, `${more} more ${more === 1 ? 'class' : 'classes'}`] : named;
+  return all.length > 1 ? `${all.slice(0, -1).join(', ')} and ${all.at(-1)}` : all.join('');
+}
+
+/** What was seen. */
+export function finding(bias: Bias, name: Name): string {
+  const { lowest, near } = lowestOf(bias);
+  if (!lowest) return 'No class has p.';
+  const [of, mean] = [name(lowest.class), percent(lowest.mean)];
+  if (near.length === 0) return `${of} is the most fragile class: its mean p is ${mean}, and its interval is below all others.`;
+  const count = bias.all.count.toLocaleString('en');
+  return `${of} comes out lowest, at ${mean}, but ${count} points are too few to tell it from ${listed(near, name)}.`;
+}
+
+/** Whether the guess was right. */
+export function verdict(bias: Bias, guessed: number): string {
+  const { lowest, near } = lowestOf(bias);
+  const own = ranked(bias).find((each) => each.class === guessed);
+  if (!own) return 'There is no such class here.';
+  if (own === lowest) return near.length === 0 ? 'That is right.' : 'That may well be right.';
+  return `${near.includes(own) ? 'That may be right' : 'That is not so'}: its mean p is ${percent(own.mean)}.`;
+}
+
+/** The mean and its interval on a line from 0 to 1. */
+const track = ({ mean, ciLow, ciHigh }: Bias['classes'][number]) => svg`
+  <svg class="track" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
+    <line class="all" x2="100" y1="7" y2="7"></line>
+    <line class="interval" x1=${100 * (ciLow ?? 0)} x2=${100 * (ciHigh ?? 0)} y1="7" y2="7"></line>
+    <rect class="mean" x=${100 * (mean ?? 0) - 0.75} y="1" width="1.5" height="12"></rect>
+  </svg>`;
+
+const row = (each: Bias['classes'][number], name: Name) => {
+  const interval = each.ciLow === null ? 'no interval' : `${percent(each.ciLow)} to ${percent(each.ciHigh)}`;
+  return html`<tr>
+    <th scope="row">${name(each.class)}</th>
+    <td>${percent(each.mean)}</td>
+    <td class="wide" title=${interval}>${track(each)}<span class="visually-hidden">${interval}</span></td>
+    <td>${each.count}</td>
+  </tr>`;
+};
+
+export const fragileReply = (bias: Bias, guessed: number, name: Name) =>
+  html`<p class="reply" tabindex="-1"><b>You said ${name(guessed)}. ${verdict(bias, guessed)}</b> ${finding(bias, name)}</p>
+    <table class="fragile">
+      <thead>
+        <tr>
+          <th>${bias.by === 'label' ? 'true class' : 'answer'}</th>
+          <th>mean p</th>
+          <th class="wide">interval, 0 to 100%</th>
+          <th>points</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${bias.classes.map((each) => row(each, name))}
+      </tbody>
+    </table>
+    <p class="small muted">
+      Each is a ${percent(bias.confidence)} interval, so that all ${bias.compared} together hold the true means with 95%
+      probability.
+    </p>`;
