@@ -131,6 +131,42 @@ it('chooses a row in the scatter plot', async () => {
   await page.waitForSelector('#ranks svg path');
 });
 
+const words = (panel: string) => page.locator(`#${panel} .words`).innerText();
+
+it('has words that hold for every table and model', async () => {
+  for (const model of ['forest', 'network', 'regression']) {
+    await open(`table=iris&tableModel=${model}`);
+    expect(await words('curves')).toMatch(/Very close to another answer, even little noise changes/);
+    expect(await words('ranks')).not.toContain('sky');
+    expect(await words('scatter')).toContain(model === 'regression' ? 'outside the tolerance' : 'nearest other answer');
+    await open(`table=days&tableModel=${model}`);
+    expect(await words('curves')).toContain('The sky changes with probability 0.2 at every sigma');
+    expect(await words('ranks')).toMatch(/leaves out changes of the sky/);
+    await page.getByText('Source: made-up data.').waitFor();
+  }
+  await open('table=days&tableChange=0');
+  expect(await words('curves')).not.toContain('sky');
+  expect(await words('ranks')).toContain('keeps p at 100%');
+});
+
+it('does not ask to point at charts that are still computed', async () => {
+  let release = (): void => undefined;
+  const late = new Promise<void>((resolve) => (release = resolve));
+  let workers = 0;
+  await page.route(/worker-[^/]*\.js$/, async (route) => {
+    if (++workers > 1) await late;
+    await route.continue();
+  });
+  await open();
+  expect(await page.locator('.waiting').count()).toBe(3);
+  expect(await page.locator('.stale .waiting').count()).toBe(0);
+  expect((await page.locator('.reading').allInnerTexts()).join('').trim()).toBe('');
+  release();
+  await page.waitForSelector('#ranks svg path');
+  expect(await page.locator('#curves .reading').innerText()).toMatch(/^Point at the chart/);
+  expect(await page.locator('#ranks .reading').innerText()).toMatch(/^Point at the chart/);
+});
+
 it.each([
   ['light', 1280],
   ['dark', 360],
