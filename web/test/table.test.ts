@@ -167,6 +167,25 @@ it('does not ask to point at charts that are still computed', async () => {
   expect(await page.locator('#ranks .reading').innerText()).toMatch(/^Point at the chart/);
 });
 
+it('keeps p on a phone’s screen while the noise of a column changes, and over the charts', async () => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open();
+  const bar = page.locator('.sigma .compact');
+  const inside = async () => {
+    const { y, height } = (await bar.boundingBox())!;
+    return y > 600 && y + height <= 740;
+  };
+  expect(await bar.innerText()).toBe(await page.locator('[data-p]').innerText());
+  await page.getByText('Noise of each column').click();
+  const before = await bar.innerText();
+  await page.getByRole('slider', { name: /petal width, times/ }).focus();
+  await page.keyboard.press('Home');
+  await expect.poll(() => bar.innerText()).not.toBe(before);
+  expect(await inside()).toBe(true);
+  await page.locator('#curves').evaluate((each) => each.scrollIntoView());
+  expect(await inside()).toBe(true);
+});
+
 it.each([
   ['light', 1280],
   ['dark', 360],

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The table lab's controls: table, model, the point's values, and the noise of each column.
 import { html, nothing } from 'lit';
+import type { Row } from 'probust';
 import { tidy } from '../../panels/words.js';
 import { tableModels, tableNames, type State, type TableModel } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
+import { smallNumber } from '../big-number.js';
 import { newNoise, slider, sliderFromZero } from '../controls.js';
 import { factorsOf, isCategory, pointOf, rowOf, tableOfState, tables, toleranceOf, type Column } from '../../tables/tables.js';
 
@@ -104,11 +106,13 @@ function tolerance(store: Store) {
   });
 }
 
-export function noiseSliders(store: Store) {
+/** `row` has the p that phones show next to the slider. */
+export function noiseSliders(store: Store, row: Row | undefined) {
   const { state } = store;
   const { columns } = tableOfState(state);
   const set = (patch: Partial<State>) => store.set(patch);
   return html`<div class="sigma">
+      ${smallNumber(row)}
       ${slider({
         ...{ label: 'Noise, sigma', unit: 'standard deviations of each column', low: 0.02, high: 3, value: state.tableSigma },
         set: (tableSigma) => set({ tableSigma }),

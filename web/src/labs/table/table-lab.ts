@@ -62,10 +62,9 @@ const ownStyles = css`
     stroke: var(--ink);
     stroke-width: 2;
   }
-  @container (max-width: 760px) {
-    .first {
-      display: grid;
-      grid-template-columns: minmax(0, 1fr);
+  @container (max-width: 480px) {
+    .lab {
+      padding-top: 0.9rem;
     }
   }
 `;
@@ -173,7 +172,7 @@ class TableLab extends LabElement<Ui, TableSession> {
         <div class="stage">
           ${choices(store)}
           <p class="small muted">${table.about}. Source: ${table.source}.</p>
-          ${rowChooser(store)} ${pointSliders(store, inputs)} ${noiseSliders(store)}
+          ${rowChooser(store)} ${pointSliders(store, inputs)} ${noiseSliders(store, parts.answers.quick?.value.row)}
         </div>
         ${this.#side(parts)}
       </div>
