@@ -88,7 +88,7 @@ it('follows sliders by the keyboard, and goes back to the row', async () => {
   for (let press = 0; press < 6; ++press) await page.keyboard.press('ArrowLeft');
   await expect.poll(p).not.toBe(before);
   await expect.poll(() => page.url()).toMatch(/tableX=/);
-  await page.getByRole('button', { name: 'as measured' }).click();
+  await page.getByRole('button', { name: 'as in the table' }).click();
   await expect.poll(p).toBe(before);
   await page.getByLabel(/Noise, sigma/).focus();
   await page.keyboard.press('Home');
@@ -101,12 +101,12 @@ it('has noise for each column, categories, and a regression with a tolerance', a
   await open('table=days&tableSigma=0.3');
   const same = await p();
   await page.getByText('Noise of each column').click();
-  await page.getByLabel(/temperature, times/).focus();
+  await page.getByLabel(/Noise of temperature/).focus();
   await page.keyboard.press('End');
   await expect.poll(p).toBeLessThan(same - 0.05);
   await open('table=days&tableSigma=0.02&tableChange=0');
   const still = await p();
-  await page.getByLabel(/A category changes/).focus();
+  await page.getByLabel(/The sky changes/).focus();
   await page.keyboard.press('End');
   await expect.poll(p).toBeLessThan(still - 0.1);
   await page.getByRole('button', { name: /^regression/ }).click();
@@ -117,7 +117,7 @@ it('has noise for each column, categories, and a regression with a tolerance', a
   await tolerance.focus();
   await page.keyboard.press('End');
   await expect.poll(p).toBeGreaterThan(narrow);
-  expect(await page.locator('probust-table-lab .lead').innerText()).toMatch(/keep the visitors of \d+, up to 300/);
+  expect(await page.locator('probust-table-lab .lead').innerText()).toMatch(/keep the prediction of \d+ visitors, to within 300/);
 });
 
 it('chooses a row in the scatter plot', async () => {
@@ -129,6 +129,91 @@ it('chooses a row in the scatter plot', async () => {
   await dots.nth(5).dispatchEvent('click');
   await expect.poll(() => page.locator('[data-row]').textContent()).not.toBe(before);
   await page.waitForSelector('#ranks svg path');
+});
+
+const words = (panel: string) => page.locator(`#${panel} .words`).innerText();
+
+it('has words that hold for every table and model', async () => {
+  for (const model of ['forest', 'network', 'regression']) {
+    await open(`table=iris&tableModel=${model}`);
+    expect(await words('curves')).toMatch(/Very close to another answer, even little noise changes/);
+    expect(await words('ranks')).not.toContain('sky');
+    expect(await words('scatter')).toContain(model === 'regression' ? 'outside the tolerance' : 'nearest other answer');
+    await open(`table=days&tableModel=${model}`);
+    expect(await words('curves')).toContain('The sky changes with probability 0.2 at every sigma');
+    expect(await words('ranks')).toMatch(/leaves out changes of the sky/);
+    await expect.poll(() => page.locator('[data-distance]').innerText()).toMatch(/away with the same sky\.$/);
+    await page.getByText('Source: made-up data.').waitFor();
+  }
+  await open('table=days&tableChange=0');
+  expect(await words('curves')).not.toContain('sky');
+  expect(await words('ranks')).toContain('keeps p at 100%');
+});
+
+it('says that an answer is wrong, unless the flower was changed', async () => {
+  const wrong = page.locator('[data-wrong]');
+  await open();
+  expect(await wrong.innerText()).toBe('The answer is wrong: this is versicolor.');
+  await page.getByRole('slider', { name: /sepal length/ }).focus();
+  await page.keyboard.press('ArrowRight');
+  await wrong.waitFor({ state: 'detached' });
+  for (const model of ['network', 'regression']) {
+    await open(`tableModel=${model}`);
+    expect(await wrong.count()).toBe(0);
+  }
+});
+
+it('has no sliders without an effect', async () => {
+  await open('tableModel=regression');
+  await page.getByText('Noise of each column').click();
+  expect(await page.getByRole('slider', { name: /Noise of / }).count()).toBe(3);
+  await page.getByText('No noise of petal width: it is not an input of this model.').waitFor();
+  const width = page.getByRole('slider', { name: /petal width 1.8 cm, not an input of this model/ });
+  expect(await width.isDisabled()).toBe(true);
+  expect(await page.locator('probust-table-lab .lead').innerText()).toMatch(
+    /keep the predicted petal width of 1\.75 cm, to within 0\.2 cm/,
+  );
+  // The noise of all columns stays in the address.
+  await page.getByRole('slider', { name: /Noise of sepal width/ }).focus();
+  await page.keyboard.press('Home');
+  await expect.poll(() => decodeURIComponent(page.url())).toContain('tableFactors=1,0,1,1');
+});
+
+it('keeps p on a phone’s screen while the noise of a column changes, and over the charts', async () => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open();
+  const bar = page.locator('.sigma .compact');
+  const inside = async () => {
+    const { y, height } = (await bar.boundingBox())!;
+    return y > 600 && y + height <= 740;
+  };
+  expect(await bar.innerText()).toBe(await page.locator('[data-p]').innerText());
+  await page.getByText('Noise of each column').click();
+  const before = await bar.innerText();
+  await page.getByRole('slider', { name: /Noise of petal width/ }).focus();
+  await page.keyboard.press('Home');
+  await expect.poll(() => bar.innerText()).not.toBe(before);
+  expect(await inside()).toBe(true);
+  await page.locator('#curves').evaluate((each) => each.scrollIntoView());
+  expect(await inside()).toBe(true);
+});
+
+it('does not ask to point at charts that are still computed', async () => {
+  let release = (): void => undefined;
+  const late = new Promise<void>((resolve) => (release = resolve));
+  let workers = 0;
+  await page.route(/worker-[^/]*\.js$/, async (route) => {
+    if (++workers > 1) await late;
+    await route.continue();
+  });
+  await open();
+  expect(await page.locator('.waiting').count()).toBe(3);
+  expect(await page.locator('.stale .waiting').count()).toBe(0);
+  expect((await page.locator('.reading').allInnerTexts()).join('').trim()).toBe('');
+  release();
+  await page.waitForSelector('#ranks svg path');
+  expect(await page.locator('#curves .reading').innerText()).toMatch(/^Point at the chart/);
+  expect(await page.locator('#ranks .reading').innerText()).toMatch(/^Point at the chart/);
 });
 
 it.each([

@@ -106,6 +106,9 @@ function tableOf(plain: Plain, text: string, models: Record<keyof Table['models'
   return { ...plain, columns, rows, models: bytes };
 }
 
+/** The file's words name the script that makes the rows, which says nothing to visitors. */
+const daysWords = { about: '150 days at a lake: the forecast, and what people did', source: 'made-up data' };
+
 export const tables: Record<TableName, Table> = {
   iris: tableOf(about.iris, irisText, {
     forest: irisForest,
@@ -113,7 +116,7 @@ export const tables: Record<TableName, Table> = {
     regression: irisRegression,
     change: irisChange,
   }),
-  days: tableOf(about.days, daysText, {
+  days: tableOf({ ...about.days, ...daysWords }, daysText, {
     forest: daysForest,
     network: daysNetwork,
     regression: daysRegression,
@@ -126,6 +129,14 @@ export const tableOfState = ({ table }: Pick<State, 'table'>): Table => tables[t
 /** The columns that the model takes, as indices of the table's columns. */
 export const inputsOf = ({ columns, regression }: Table, model: TableModel): number[] =>
   model === 'regression' ? regression.inputs : columns.map((_, i) => i);
+
+/** The category that the model takes, if there is one. */
+export function categoryOf(state: Pick<State, 'table' | 'tableModel'>): CategoryColumn | undefined {
+  const table = tableOfState(state);
+  return inputsOf(table, state.tableModel)
+    .map((i) => table.columns[i]!)
+    .find(isCategory);
+}
 
 export const rowOf = (table: Table, { tableRow }: Pick<State, 'tableRow'>): number => Math.min(tableRow, table.rows.length - 1);
 

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: MIT
 // The table lab's controls: table, model, the point's values, and the noise of each column.
 import { html, nothing } from 'lit';
+import type { Row } from 'probust';
 import { tidy } from '../../panels/words.js';
 import { tableModels, tableNames, type State, type TableModel } from '../../state/state.js';
 import type { Store } from '../../state/store.js';
+import { smallNumber } from '../big-number.js';
 import { newNoise, slider, sliderFromZero } from '../controls.js';
-import { factorsOf, isCategory, pointOf, rowOf, tableOfState, tables, toleranceOf, type Column } from '../../tables/tables.js';
+import {
+  categoryOf,
+  factorsOf,
+  inputsOf,
+  isCategory,
+  pointOf,
+  rowOf,
+  tableOfState,
+  tables,
+  toleranceOf,
+  type Column,
+} from '../../tables/tables.js';
 
 const modelNames: Record<TableModel, string> = { forest: 'random forest', network: 'neural network', regression: 'regression' };
 
@@ -34,6 +47,8 @@ export function choices(store: Store) {
   </div>`;
 }
 
+const notUsed = 'not an input of this model';
+
 /** A row of the table by its number. */
 export function rowChooser(store: Store) {
   const table = tableOfState(store.state);
@@ -42,9 +57,9 @@ export function rowChooser(store: Store) {
   const moved = store.state.tableX.length > 0;
   return html`<div class="bar" role="group" aria-label="Row">
     <button class="chip" @click=${() => choose(row - 1)} aria-label="Previous ${table.one}">‹</button>
-    <span>${table.one} <b data-row=${row}>${row}</b>, ${table.classes[table.rows[row]!.label]}${moved ? ', moved' : ''}</span>
+    <span>${table.one} <b data-row=${row}>${row}</b>, ${table.classes[table.rows[row]!.label]}${moved ? ', changed' : ''}</span>
     <button class="chip" @click=${() => choose(row + 1)} aria-label="Next ${table.one}">›</button>
-    ${moved ? html`<button class="chip" @click=${() => store.set({ tableX: [] })}>as measured</button>` : nothing}
+    ${moved ? html`<button class="chip" @click=${() => store.set({ tableX: [] })}>as in the table</button>` : nothing}
   </div>`;
 }
 
@@ -60,7 +75,7 @@ function valueSlider(store: Store, column: Column, i: number, used: boolean) {
     >`;
   const shown = tidy(values[i]!);
   return html`<label class="slider"
-    ><span>${column.name} <b>${shown}</b> <span class="muted">${column.unit}${used ? '' : ', not used'}</span></span>
+    ><span>${column.name} <b>${shown}</b> <span class="muted">${column.unit}${used ? '' : `, ${notUsed}`}</span></span>
     <input
       type="range"
       min=${column.low}
@@ -68,6 +83,7 @@ function valueSlider(store: Store, column: Column, i: number, used: boolean) {
       step=${column.step}
       .value=${String(values[i])}
       aria-valuetext="${shown} ${column.unit}"
+      ?disabled=${!used}
       @input=${(event: Event) => set(Number((event.target as HTMLInputElement).value))}
   /></label>`;
 }
@@ -82,16 +98,21 @@ function factorSliders(store: Store) {
   const factors = factorsOf(store.state);
   const numeric = columns.flatMap((column, i) => (isCategory(column) ? [] : [{ column, i }]));
   const own = numeric.map(({ i }) => factors[i]!);
+  const inputs = inputsOf(tableOfState(store.state), store.state.tableModel);
+  const unused = numeric.filter(({ i }) => !inputs.includes(i));
   return html`<details>
     <summary>Noise of each column</summary>
     <div class="controls">
-      ${numeric.map(({ column }, k) =>
-        sliderFromZero({
-          ...{ label: `${column.name}, times`, low: 0.05, high: 5, value: own[k]! },
-          set: (value) => store.set({ tableFactors: own.map((each, at) => (at === k ? value : each)) }),
-        }),
+      ${numeric.map(({ column, i }, k) =>
+        inputs.includes(i)
+          ? sliderFromZero({
+              ...{ label: `Noise of ${column.name}`, unit: own[k] === 0 ? '' : '× sigma', low: 0.05, high: 5, value: own[k]! },
+              set: (value) => store.set({ tableFactors: own.map((each, at) => (at === k ? value : each)) }),
+            })
+          : nothing,
       )}
     </div>
+    ${unused.map(({ column }) => html`<p class="small muted">No noise of ${column.name}: it is ${notUsed}.</p>`)}
   </details>`;
 }
 
@@ -104,18 +125,20 @@ function tolerance(store: Store) {
   });
 }
 
-export function noiseSliders(store: Store) {
+/** `row` has the p that phones show next to the slider. */
+export function noiseSliders(store: Store, row: Row | undefined) {
   const { state } = store;
-  const { columns } = tableOfState(state);
+  const category = categoryOf(state);
   const set = (patch: Partial<State>) => store.set(patch);
   return html`<div class="sigma">
+      ${smallNumber(row)}
       ${slider({
         ...{ label: 'Noise, sigma', unit: 'standard deviations of each column', low: 0.02, high: 3, value: state.tableSigma },
         set: (tableSigma) => set({ tableSigma }),
       })}
     </div>
     <div class="controls">
-      ${columns.some(isCategory) ? sliderFromZero({ label: 'A category changes with probability', low: 0.01, high: 1, value: state.tableChange, set: (tableChange) => set({ tableChange }) }) : nothing}
+      ${category ? sliderFromZero({ label: `The ${category.name} changes with probability`, low: 0.01, high: 1, value: state.tableChange, set: (tableChange) => set({ tableChange }) }) : nothing}
       ${state.tableModel === 'regression' ? tolerance(store) : nothing}
     </div>
     ${factorSliders(store)}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The panels of the table lab: distance against p over the data, p and the rank correlation against the scale of the noise.
 import { line } from 'd3-shape';
-import { html, svg } from 'lit';
+import { html, nothing, svg } from 'lit';
 import type { Distances } from 'probust/analysis';
 import { chart, cursor, inner } from '../../panels/chart.js';
 import { panel, waiting } from '../../panels/panel.js';
@@ -9,11 +9,12 @@ import { csvOf } from '../../panels/save.js';
 import { linearScale, logScale, type Scale } from '../../panels/scale.js';
 import { naturalPerturbations } from '../../panels/sources.js';
 import { percent, percentOf, tidy } from '../../panels/words.js';
+import type { State } from '../../state/state.js';
 import type { Parts } from '../lab-element.js';
-import type { Answers } from '../lab-session.js';
+import type { Answers, Kept } from '../lab-session.js';
 import { scales } from './answers.js';
 import type { Keys, TableValues } from './session.js';
-import { rowOf, tableOfState } from '../../tables/tables.js';
+import { categoryOf, rowOf, tableOfState } from '../../tables/tables.js';
 import type { Ui } from './ui.js';
 
 export type FigureParts = Parts<Answers<TableValues>, Ui> & { keys: Keys };
@@ -27,9 +28,15 @@ const scaleAxis = (scale: Scale) => ({
     scale,
     ticks: [0.03, 0.1, 0.3, 1, 3],
     format: (value: number) => tidy(value),
-    label: 'sigma, in standard deviations of a column',
+    label: 'sigma, in standard deviations of each column',
   },
 });
+
+/** While nothing is there to be stale, the words in its place are in full colour. */
+const isStale = (kept: Kept<unknown> | undefined, key: string): boolean => kept !== undefined && kept.key !== key;
+
+/** The category that changes at every sigma, if one does. */
+const changing = (state: Readonly<State>): string | undefined => (state.tableChange > 0 ? categoryOf(state)?.name : undefined);
 
 interface Dot {
   index: number;
@@ -59,6 +66,12 @@ function scatter({ store, point, ui }: FigureParts, found: Distances, dots: read
   return chart(axis, y, title, svg`${marks}`);
 }
 
+/** What is on the axes of the scatter plot. A regression's answers are other ones only outside the tolerance. */
+const axesWords = (state: Readonly<State>): string =>
+  state.tableModel === 'regression'
+    ? 'its distance to the nearest answer outside the tolerance, and the probability that noise keeps it inside'
+    : 'its distance to the nearest other answer, and the probability that its answer survives this noise';
+
 export function scatterPanel(parts: FigureParts) {
   const { store, answers, keys, ui } = parts;
   const found = answers.rows?.value;
@@ -69,13 +82,13 @@ export function scatterPanel(parts: FigureParts) {
   return panel({
     id: 'scatter',
     title: 'Distance against p',
-    words: `Each dot is a ${table.one}: its distance to the nearest other answer, and the probability that its answer survives this noise. Press a dot to choose it.`,
+    words: `Each dot is a ${table.one}: ${axesWords(store.state)}. Press a dot to choose it.`,
     figure: found ? scatter(parts, found, dots) : waiting,
-    stale: answers.rows?.key !== keys.rows,
+    stale: isStale(answers.rows, keys.rows),
     controls: html`<p class="reading" data-spearman=${spearman ?? ''}>
       ${read ? html`${table.one} ${read.index}: distance ${tidy(read.distance)}, p ${percent(read.p)}. ` : ''}
-      ${typeof spearman === 'number' ? `The rank correlation of distance and p is ${spearman.toFixed(2)}: 1 would mean that distance orders the ${table.one}s as p does.` : ''}
-      ${found && dots.length < found.points.length ? `${found.points.length - dots.length} have no other answer near.` : ''}
+      ${typeof spearman === 'number' ? `The rank correlation of distance and p is ${spearman.toFixed(2)}: 1 would mean that both put the ${table.one}s in the same order.` : ''}
+      ${found && dots.length < found.points.length ? `Not shown: ${found.points.length - dots.length} of ${found.points.length} ${table.one}s, for which no other answer was found nearby.` : ''}
     </p>`,
     source: html`After figure 3 of ${naturalPerturbations}.`,
     csv: found && (() => csvOf(dots)),
@@ -87,6 +100,15 @@ const drawnLine = (x: Scale, y: Scale, values: readonly (number | null)[]) =>
     .defined((value) => value !== null)
     .x((_, i) => x(scales[i]!))
     .y((value) => y(value!))(values) ?? '';
+
+function curveWords(state: Readonly<State>): string {
+  const category = changing(state);
+  return `p of this ${tableOfState(state).one} under less and more noise. ${
+    category
+      ? `The ${category} changes with probability ${tidy(state.tableChange, 2)} at every sigma, so p need not start at 100%.`
+      : 'Very close to another answer, even little noise changes some copies.'
+  }`;
+}
 
 export function curvePanel({ store, answers, keys, ui, point }: FigureParts) {
   const rows = answers.curve?.value;
@@ -109,16 +131,29 @@ export function curvePanel({ store, answers, keys, ui, point }: FigureParts) {
   return panel({
     id: 'curves',
     title: 'p against the noise',
-    words:
-      'The same point under more and more noise. Small noise keeps every answer; large noise leaves the shares that the answers have anywhere.',
+    words: curveWords(store.state),
     figure: rows ? chart(scaleAxis(x), y, 'p against the scale of the noise', content!, reading) : waiting,
-    stale: answers.curve?.key !== keys.curve,
+    stale: isStale(answers.curve, keys.curve),
     controls: html`<p class="reading">
-      ${read ? `sigma ${tidy(scales[ui.readCurve!]!)}: p ${percentOf(read)}` : 'Point at the chart to read values; press to set sigma.'}
+      ${read ? `sigma ${tidy(scales[ui.readCurve!]!)}: p ${percentOf(read)}` : rows ? 'Point at the chart to read values; press to set sigma.' : nothing}
     </p>`,
     source: html`Definition of p: ${naturalPerturbations}, section 3.`,
     csv: rows && (() => csvOf(rows.map(({ p, pFail }, i) => ({ sigma: scales[i]!, p, pFail })))),
   });
+}
+
+function ranksWords(state: Readonly<State>): string {
+  const category = changing(state);
+  return `Near 1, distance orders the ${tableOfState(state).one}s as p does. ${
+    category
+      ? `It leaves out changes of the ${category}, which matter most where sigma is small.`
+      : 'Noise that reaches no other answer keeps p at 100%; large noise reaches more than the nearest one.'
+  }`;
+}
+
+function ranksReading(ranks: readonly (number | null)[], at: number | undefined): string {
+  if (at === undefined) return 'Point at the chart to read values.';
+  return `sigma ${tidy(scales[at]!)}: ${ranks[at]?.toFixed(2) ?? 'all p are the same'}`;
 }
 
 export function ranksPanel({ answers, keys, ui, point, store }: FigureParts) {
@@ -135,19 +170,15 @@ export function ranksPanel({ answers, keys, ui, point, store }: FigureParts) {
     svg`<path d=${drawnLine(x, y.scale, ranks)} .style=${'stroke: var(--accent); stroke-width: 2.5'}></path>
     ${cursor(x, ui.readRanks === undefined ? store.state.tableSigma : scales[ui.readRanks]!)}`;
   const reading = { at: scales, onRead: (readRanks: number | undefined) => point({ readRanks }) };
-  const read = ranks && ui.readRanks !== undefined ? ranks[ui.readRanks] : undefined;
   return panel({
     id: 'ranks',
     title: 'When distance is enough',
-    words:
-      'The distance orders the rows best if the noise is of its own size. Under less noise almost every p is 1; under more, the distance says less and less.',
+    words: ranksWords(store.state),
     figure: ranks
       ? chart(scaleAxis(x), y, 'rank correlation of distance and p against the scale of the noise', content!, reading)
       : waiting,
-    stale: answers.ranks?.key !== keys.ranks,
-    controls: html`<p class="reading">
-      ${typeof read === 'number' ? `sigma ${tidy(scales[ui.readRanks!]!)}: ${read.toFixed(2)}` : 'Point at the chart to read values.'}
-    </p>`,
+    stale: isStale(answers.ranks, keys.ranks),
+    controls: html`<p class="reading">${ranks ? ranksReading(ranks, ui.readRanks) : nothing}</p>`,
     source: html`After figure 4 of ${naturalPerturbations}.`,
     csv: ranks && (() => csvOf(ranks.map((rank, i) => ({ sigma: scales[i]!, rank })))),
   });

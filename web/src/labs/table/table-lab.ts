@@ -4,6 +4,7 @@ import { css, html, nothing } from 'lit';
 import { classColour } from '../../draw/classes.js';
 import { panelStyles } from '../../panels/panel.js';
 import { percent, percentOf, tidy } from '../../panels/words.js';
+import type { State } from '../../state/state.js';
 import { sharedStyles } from '../../style/shared.js';
 import { bigNumber, bigNumberStyles } from '../big-number.js';
 import { LabElement } from '../lab-element.js';
@@ -13,7 +14,7 @@ import { copies, type Quick } from './answers.js';
 import { choices, noiseSliders, pointSliders, rowChooser } from './controls.js';
 import { curvePanel, ranksPanel, scatterPanel, type FigureParts } from './figures.js';
 import { TableSession } from './session.js';
-import { inputsOf, isCategory, tableOfState, toleranceOf, type Table } from '../../tables/tables.js';
+import { categoryOf, inputsOf, rowOf, tableOfState, toleranceOf } from '../../tables/tables.js';
 import type { Ui } from './ui.js';
 
 const ownStyles = css`
@@ -62,16 +63,46 @@ const ownStyles = css`
     stroke: var(--ink);
     stroke-width: 2;
   }
-  @container (max-width: 760px) {
-    .first {
-      display: grid;
-      grid-template-columns: minmax(0, 1fr);
+  @container (max-width: 480px) {
+    .lab {
+      padding-top: 0.9rem;
     }
   }
 `;
 
-/** The classes by name; of a regression, too low, too high and within the tolerance. */
-const namesOf = (table: Table, regression: boolean): string[] => (regression ? ['lower', 'higher', 'within'] : table.classes);
+const isRegression = ({ tableModel }: Readonly<State>): boolean => tableModel === 'regression';
+
+/** The classes by name; of a regression, how its copies' answers compare with the tolerance. */
+const namesOf = (state: Readonly<State>): string[] =>
+  isRegression(state) ? ['too low', 'too high', 'within tolerance'] : tableOfState(state).classes;
+
+/** Answers are compared with the labels of rows that are as in the table. */
+function wrongLine({ state, row }: Quick) {
+  const { rows, classes } = tableOfState(state);
+  const right = rows[rowOf(tableOfState(state), state)]!.label;
+  if (isRegression(state) || state.tableX.length > 0 || right === row.target) return nothing;
+  return html`<p class="small" data-wrong>The answer is wrong: this is <b>${classes[right]}</b>.</p>`;
+}
+
+/** What a regression answers, and how far the copies' answers may be from it. */
+function predictedLine({ state, output: value = NaN }: Quick) {
+  const { output, unit, digits } = tableOfState(state).regression;
+  const within = html`to within ${tidy(toleranceOf(state))} ${unit}`;
+  const shown = value.toFixed(digits);
+  return html`<p class="lead">
+    of noisy copies keep the
+    ${unit ? html`predicted ${output} of <b>${shown} ${unit}</b>` : html`prediction of <b>${shown} ${output}</b>`}, ${within}
+  </p>`;
+}
+
+function numberView(quick: Quick | undefined, stale: boolean) {
+  if (!quick || !isRegression(quick.state)) {
+    const name = quick ? namesOf(quick.state)[quick.row.target] : undefined;
+    return html`${bigNumber(quick?.row, name ?? '', stale)} ${quick ? wrongLine(quick) : nothing}`;
+  }
+  return html`<div class=${stale ? 'big stale' : 'big'} data-testid="p" data-p=${quick.row.p ?? ''}>${percentOf(quick.row)}</div>
+    ${predictedLine(quick)}`;
+}
 
 class TableLab extends LabElement<Ui, TableSession> {
   static override styles = [sharedStyles, panelStyles, labStyles, ownStyles];
@@ -85,14 +116,6 @@ class TableLab extends LabElement<Ui, TableSession> {
     return new TableSession(this.engine, () => this.state, callbacks);
   }
 
-  get #table(): Table {
-    return tableOfState(this.state);
-  }
-
-  get #isRegression(): boolean {
-    return this.state.tableModel === 'regression';
-  }
-
   protected override answered(): void {
     const quick = this.session.answers.quick?.value;
     if (!quick) return;
@@ -101,22 +124,8 @@ class TableLab extends LabElement<Ui, TableSession> {
     this.announce(row, { ...row, sigma: this.state.tableSigma }, () => `${percentOf(row)} of noisy copies keep the answer.`);
   }
 
-  #number(quick: Quick | undefined, stale: boolean) {
-    const table = this.#table;
-    if (!quick || !this.#isRegression) return bigNumber(quick?.row, quick ? (table.classes[quick.row.target] ?? '') : '', stale);
-    const { output, unit, digits } = table.regression;
-    const within = (amount: string) => `${amount} ${unit}`.trim();
-    return html`<div class=${stale ? 'big stale' : 'big'} data-testid="p" data-p=${quick.row.p ?? ''}>
-        ${percentOf(quick.row)}
-      </div>
-      <p class="lead">
-        of noisy copies keep the ${output} of <b>${within((quick.output ?? NaN).toFixed(digits))}</b>, up to
-        ${within(tidy(toleranceOf(this.state)))}
-      </p>`;
-  }
-
-  #shares({ row }: Quick) {
-    const names = namesOf(this.#table, this.#isRegression);
+  #shares({ state, row }: Quick) {
+    const names = namesOf(state);
     const shares = row.classes ?? [];
     return html`<table class="shares">
       <caption class="visually-hidden">
@@ -140,22 +149,25 @@ class TableLab extends LabElement<Ui, TableSession> {
     if (!near) return nothing;
     const stale = near.key !== this.session.keys(this.state).near;
     const { distance, rival } = near.value;
-    const name = namesOf(this.#table, this.#isRegression)[rival] ?? '';
+    const name = namesOf(this.state)[rival] ?? '';
+    const category = categoryOf(this.state);
+    const nearest = isRegression(this.state) ? `nearest answer that is ${name}` : `nearest other answer, ${name},`;
     const words = Number.isFinite(distance)
-      ? html`The nearest other answer, ${name}, is <b>${tidy(distance)}</b> standard deviations away.
-          ${this.#table.columns.some(isCategory) ? 'Categories keep their value.' : nothing}`
-      : html`No other answer was found nearby.`;
-    return html`<p class="small ${stale ? 'stale' : ''}" data-distance=${distance}>${words}</p>`;
+      ? html`The ${nearest} is <b>${tidy(distance)}</b> standard deviations away`
+      : 'No other answer was found nearby';
+    return html`<p class="small ${stale ? 'stale' : ''}" data-distance=${distance}>
+      ${words}${category ? ` with the same ${category.name}` : nothing}.
+    </p>`;
   }
 
   #side(parts: FigureParts) {
     const quick = parts.answers.quick?.value;
     const stale = parts.answers.quick?.key !== parts.keys.quick;
     return html`<div class="side">
-      ${this.ifVisible('number', () => html`<div part="number">${this.#number(quick, stale)}</div>`)}
+      ${this.ifVisible('number', () => html`<div part="number">${numberView(quick, stale)}</div>`)}
       <p class="small muted">
-        ± counted: ${copies.toLocaleString('en')}
-        copies${quick?.row.ciLow == null ? '' : `, 95% interval ${percent(quick.row.ciLow)} to ${percent(quick.row.ciHigh)}`}
+        ± counted over ${copies.toLocaleString('en')}
+        copies${quick?.row.ciLow == null ? '' : `, 95% interval: ${percent(quick.row.ciLow)} to ${percent(quick.row.ciHigh)}`}
       </p>
       ${quick ? this.ifVisible('rivals', () => this.#shares(quick)) : nothing}
       ${this.ifVisible('boundary', () => this.#distance())}
@@ -165,7 +177,7 @@ class TableLab extends LabElement<Ui, TableSession> {
   protected override render() {
     if (!this.begun) return nothing;
     const { store } = this;
-    const table = this.#table;
+    const table = tableOfState(this.state);
     const parts: FigureParts = { ...this.parts, keys: this.session.keys(this.state) };
     const inputs = inputsOf(table, this.state.tableModel);
     return html`<div class="lab ${this.embed ? 'embedded' : ''}">
@@ -173,7 +185,7 @@ class TableLab extends LabElement<Ui, TableSession> {
         <div class="stage">
           ${choices(store)}
           <p class="small muted">${table.about}. Source: ${table.source}.</p>
-          ${rowChooser(store)} ${pointSliders(store, inputs)} ${noiseSliders(store)}
+          ${rowChooser(store)} ${pointSliders(store, inputs)} ${noiseSliders(store, parts.answers.quick?.value.row)}
         </div>
         ${this.#side(parts)}
       </div>
