@@ -116,6 +116,14 @@ TEST(Images, OtherFilesAreRefused) {
   expect_image_refused("\xff\xd8\xff", "cannot be decoded");
 }
 
+TEST(Images, AScanNeedsItsHuffmanTables) {
+  for (const std::string& table : {std::string("\xff\xc4\0\x14\0", 5), std::string("\xff\xc4\0\x14\x10", 5)}) {
+    std::string jpeg = test::plain_jpeg(3);
+    jpeg[jpeg.find(table) + 1] = '\xe4';  // a segment that is skipped
+    expect_image_refused(jpeg, "is damaged: a Huffman table is missing");
+  }
+}
+
 TEST(Images, HugeSizesAreRefusedBeforeMemoryIsTaken) {
   const std::string header =
       test::big_endian_text(60000, 4) + test::big_endian_text(60000, 4) + "\x08\x02" + std::string(3, '\0');

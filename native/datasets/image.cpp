@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "datasets/stb_decoder.h"
@@ -47,7 +48,7 @@ void check_png(Bytes file, const std::string& path) {
 // that is neither a stuffed zero nor a restart.
 class JpegMarkers {
  public:
-  static constexpr std::uint8_t kHuffmanTables = 0xc4, kEnd = 0xd9, kScan = 0xda;
+  static constexpr std::uint8_t kProgressive = 0xc2, kHuffmanTables = 0xc4, kEnd = 0xd9, kScan = 0xda;
 
   explicit JpegMarkers(Bytes file) : file_(file) {}
 
@@ -80,19 +81,49 @@ class JpegMarkers {
   std::uint8_t marker_ = 0;
 };
 
-// Huffman tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check that and writes beyond its own table.
-// It reads a whole table also if the segment is shorter.
-void check_huffman_tables(Bytes file, const std::string& path) {
-  constexpr std::size_t kLengths = 16, kMost = 256;
-  for (JpegMarkers markers(file); markers.next() && markers.marker() != JpegMarkers::kEnd;) {
-    if (markers.marker() != JpegMarkers::kHuffmanTables) continue;
-    for (std::size_t at = 0; at < markers.contents_size();) {
-      const Bytes lengths = file.subspan(std::min(file.size(), markers.contents() + at + 1));
+// The Huffman tables that a JPEG file has given so far: of DC coefficients (class 0) and AC coefficients (class 1).
+class HuffmanTables {
+ public:
+  // Tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check that and writes beyond its own table. It
+  // reads a whole table also if the segment is shorter.
+  void give(Bytes segments, std::size_t size, const std::string& path) {
+    constexpr std::size_t kLengths = 16, kMost = 256;
+    for (std::size_t at = 0; at < size && at < segments.size();) {
+      const Bytes lengths = segments.subspan(at + 1);
       std::size_t codes = 0;
       for (const std::uint8_t count : lengths.first(std::min(kLengths, lengths.size()))) codes += count;
       if (codes > kMost) refuse(path, "is damaged: a Huffman table has " + std::to_string(codes) + " codes", "copy it again");
+      given_.at(segments[at] >> 4 & 1).at(segments[at] & 3) = true;
       at += 1 + kLengths + codes;
     }
+  }
+
+  // What a scan uses was given (B.2.3): stb_image 2.27 decodes with memory that nobody set otherwise. In a progressive file, a
+  // scan has either the DC coefficients, whose refinement needs no table, or AC coefficients.
+  void check_scan(Bytes scan, bool progressive, const std::string& path) const {
+    const std::size_t components = scan.empty() ? 0 : scan[0], end = 1 + 2 * components;
+    if (scan.size() < end + 3) return;  // stb_image refuses it
+    const bool dc = scan[end] == 0, refines = scan[end + 2] >> 4 != 0;
+    for (std::size_t c = 1; c < end; c += 2) {
+      const std::uint8_t tables = scan[c + 1];
+      const bool complete = ((progressive && (!dc || refines)) || given_[0].at(tables >> 4 & 3)) &&
+                            ((progressive && dc) || given_[1].at(tables & 3));
+      if (!complete) refuse(path, "is damaged: a Huffman table is missing", "copy it again");
+    }
+  }
+
+ private:
+  std::array<std::array<bool, 4>, 2> given_{};
+};
+
+void check_huffman_tables(Bytes file, const std::string& path) {
+  HuffmanTables tables;
+  bool progressive = false;
+  for (JpegMarkers markers(file); markers.next() && markers.marker() != JpegMarkers::kEnd;) {
+    const Bytes contents = file.subspan(std::min(file.size(), markers.contents()));
+    progressive = progressive || markers.marker() == JpegMarkers::kProgressive;
+    if (markers.marker() == JpegMarkers::kHuffmanTables) tables.give(contents, markers.contents_size(), path);
+    if (markers.marker() == JpegMarkers::kScan) tables.check_scan(contents, progressive, path);
   }
 }
 

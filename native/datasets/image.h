@@ -27,8 +27,8 @@ struct Image {
 /// "640 x 480", the width first.
 std::string size_text(std::int64_t height, std::int64_t width);
 
-/// What the header of a PNG or JPEG file says. Throws Error{unreadable} named after `path`: not such a file, damaged, of more than
-/// kMostPixels, or of more than its bytes can hold.
+/// What the header of a PNG or JPEG file says. Throws Error{unreadable} named after `path`: not such a file, damaged, of more
+/// than kMostPixels, or of more than its bytes can hold.
 ImageSize image_size(Bytes file, const std::string& path);
 
 /// A PNG or JPEG file with 1 or 3 channels. Colour becomes gray by ITU-R 601 weights; transparency is dropped; 16 bits become

@@ -162,6 +162,54 @@ async function expectLineOnPicture(page: Page): Promise<void> {
   expect(await end.getAttribute('aria-label')).not.toBe(before);
 }
 
+it('gives nothing away before the prediction, and takes a reply back when its point moves', async () => {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  await page.goto(`${server.url}/lessons.html#lesson=1&step=2`);
+  const point = page.getByRole('application', { name: /^Point at/ });
+  await point.waitFor();
+  await point.press('ArrowDown');
+  await page.waitForTimeout(1500); // longer than the pause before p is said
+  expect(await page.locator('probust-plane-lab [role=status]').textContent()).not.toMatch(/\d%/);
+  await page.getByRole('button', { name: 'Reveal' }).click();
+  await revealed(page);
+  await point.press('ArrowDown');
+  await expect.poll(() => reply(page).textContent()).toBe('You changed something: compare again.');
+  await page.getByRole('button', { name: 'Compare again' }).click();
+  await revealed(page);
+  await page.close();
+});
+
+it('says which numbers make sense', async () => {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(`${server.url}/lessons.html#lesson=5&step=2`);
+  const [from, to, reveal] = [page.getByLabel('from'), page.getByLabel('to'), page.getByRole('button', { name: 'Reveal' })];
+  await to.fill('90');
+  for (const wrong of ['abc', '-20', '150', '  ']) {
+    await from.fill(wrong);
+    expect(await reveal.isDisabled()).toBe(true);
+    expect(await page.locator('.hint').count()).toBe(wrong.trim() === '' ? 0 : 1);
+  }
+  await from.fill('70,5 %');
+  expect(await from.inputValue()).toBe('70,5 %');
+  expect(await reveal.isDisabled()).toBe(false);
+  await page.close();
+});
+
+it('moves the point once for each press of a key, however fast', async () => {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(`${server.url}/lessons.html#lesson=1&step=1`);
+  const point = page.getByRole('application', { name: /^Point at/ });
+  await point.waitFor();
+  const place = async () => Number(/, (-?[\d.]+),? /.exec((await point.getAttribute('aria-label'))!)![1]);
+  const before = await place();
+  await point.evaluate((handle) => {
+    for (let press = 0; press < 10; ++press)
+      handle.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp', bubbles: true }));
+  });
+  await expect.poll(place).toBeCloseTo(before + (10 * 1.6) / 75, 1);
+  await page.close();
+});
+
 it('has notes for teachers whose links open each task', async () => {
   const page = await browser.newPage({ viewport: { width: 360, height: 740 } });
   const problems = problemsOf(page);

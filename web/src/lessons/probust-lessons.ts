@@ -228,6 +228,11 @@ export class ProbustLessons extends LitElement {
     return wrong ? html`<p class="hint" role="status">Write a number from 0 to ${task.most}, such as 40.</p>` : nothing;
   }
 
+  #reply(): string {
+    if (this.busy) return 'Computing …';
+    return this.answer === '' ? 'You changed something: compare again.' : (this.answer ?? '');
+  }
+
   #task(task: Task) {
     return html`<form
       class="task"
@@ -241,9 +246,7 @@ export class ProbustLessons extends LitElement {
       <button class="primary" ?disabled=${!this.#ready(task) || this.busy}>
         ${this.answer === undefined ? 'Reveal' : 'Compare again'}
       </button>
-      <p class="reply" role="status">
-        ${this.busy ? 'Computing …' : this.answer === '' ? 'You changed something: compare again.' : (this.answer ?? '')}
-      </p>
+      <p class="reply" role="status">${this.#reply()}</p>
     </form>`;
   }
 

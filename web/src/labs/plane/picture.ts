@@ -90,7 +90,8 @@ class PlanePicture extends LitElement {
   }
 
   #move(x: Pair): void {
-    this.dispatchEvent(new CustomEvent<Pair>('move', { detail: inside(this.scene!.view, x) }));
+    this.#asked = inside(this.scene!.view, x);
+    this.dispatchEvent(new CustomEvent<Pair>('move', { detail: this.#asked }));
   }
 
   /** The handle that is dragged: the end of the long axis sets size and direction of the noise, that of the short axis the ratio. */
