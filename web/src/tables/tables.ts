@@ -106,9 +106,6 @@ function tableOf(plain: Plain, text: string, models: Record<keyof Table['models'
   return { ...plain, columns, rows, models: bytes };
 }
 
-/** The file's words name the script that makes the rows, which says nothing to visitors. */
-const daysWords = { about: '150 days at a lake: the forecast, and what people did', source: 'made-up data' };
-
 export const tables: Record<TableName, Table> = {
   iris: tableOf(about.iris, irisText, {
     forest: irisForest,
@@ -116,7 +113,7 @@ export const tables: Record<TableName, Table> = {
     regression: irisRegression,
     change: irisChange,
   }),
-  days: tableOf({ ...about.days, ...daysWords }, daysText, {
+  days: tableOf(about.days, daysText, {
     forest: daysForest,
     network: daysNetwork,
     regression: daysRegression,
