@@ -179,6 +179,20 @@ it('gives nothing away before the prediction, and takes a reply back when its po
   await page.close();
 });
 
+it('keeps the reply while both points are looked at, until another answer is chosen', async () => {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  await page.goto(`${server.url}/lessons.html#lesson=2&step=2`);
+  await page.getByLabel('point 1', { exact: true }).check();
+  await page.getByRole('button', { name: 'Reveal' }).click();
+  await revealed(page);
+  await page.getByRole('button', { name: 'Show point 2' }).click();
+  await expect.poll(() => page.getByRole('application', { name: /^Point at 0.30/ }).count()).toBe(1);
+  expect(await reply(page).textContent()).toMatch(/^Yes/);
+  await page.getByLabel('both equally').check();
+  await expect.poll(() => reply(page).textContent()).toBe('You changed something: compare again.');
+  await page.close();
+});
+
 it('says which numbers make sense', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(`${server.url}/lessons.html#lesson=5&step=2`);

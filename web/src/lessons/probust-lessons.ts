@@ -139,7 +139,9 @@ export class ProbustLessons extends LitElement {
   /** What an answer is about. */
   #asked(): string {
     const { x, sigma, seed, model } = this.#explorer!.state;
-    return JSON.stringify([x, sigma, seed, model, this.line, this.given]);
+    // A choice is between points that the buttons show, wherever the point is now.
+    const place = this.#step!.task?.kind === 'choice' ? [] : [x, seed];
+    return JSON.stringify([place, sigma, model, this.line, this.given]);
   }
 
   /** A reply must not stay beside something else. */
@@ -174,16 +176,15 @@ export class ProbustLessons extends LitElement {
   }
 
   #choices(task: Extract<Task, { kind: 'choice' }>) {
+    const choose = (i: number) => {
+      this.given = [i];
+      this.#changed();
+    };
     return html`<div class="choices" role="radiogroup" aria-label=${task.ask}>
       ${task.options.map(
         (option, i) =>
           html`<label
-            ><input
-              type="radio"
-              name="choice"
-              .checked=${this.given[0] === i}
-              @change=${() => (this.given = [i])}
-            />${option}</label
+            ><input type="radio" name="choice" .checked=${this.given[0] === i} @change=${() => choose(i)} />${option}</label
           >`,
       )}
     </div>`;
