@@ -229,15 +229,20 @@ class GradientSearch {
   // growing rings, because an answer may change and change back.
   std::optional<VectorXd> looked_around(double reach) {
     for (int ring = 1; ring <= kRings; ++ring) {
-      const std::vector<VectorXd> steps = on_ring(reach * ring / kRings);
-      const std::vector<std::int64_t> answers = place_.answers(steps);
-      std::optional<VectorXd> best;
-      for (std::size_t k = 0; k < steps.size(); ++k) {
-        if (place_.changed(answers[k])) best = shorter(std::move(best), shortened(place_, steps[k], kRoughHalvings));
-      }
-      if (best) return best;
+      const std::optional<VectorXd> crossing = shortest_of(on_ring(reach * ring / kRings), kRoughHalvings);
+      if (crossing) return crossing;
     }
     return {};
+  }
+
+  // The shortest of the steps that change the answer, each shortened as far as it still does.
+  std::optional<VectorXd> shortest_of(const std::vector<VectorXd>& steps, int halvings) {
+    const std::vector<std::int64_t> answers = place_.answers(steps);
+    std::optional<VectorXd> best;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      if (place_.changed(answers[k])) best = shorter(std::move(best), shortened(place_, steps[k], halvings));
+    }
+    return best;
   }
 
   std::vector<VectorXd> on_ring(double radius) const {
@@ -277,12 +282,7 @@ class GradientSearch {
     // On a curved boundary the foot may miss it: then go only a part of the way.
     std::vector<VectorXd> tries;
     for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
-    const std::vector<std::int64_t> answers = place_.answers(tries);
-    std::optional<VectorXd> best;
-    for (std::size_t k = 0; k < tries.size(); ++k) {
-      if (place_.changed(answers[k])) best = shorter(std::move(best), shortened(place_, tries[k], kHalvings));
-    }
-    return best ? *best : step;
+    return shortest_of(tries, kHalvings).value_or(step);
   }
 
   Executor& executor_;

@@ -144,7 +144,7 @@ export class ProbustLessons extends LitElement {
     return JSON.stringify([place, sigma, model, this.line, this.given]);
   }
 
-  /** A reply must not stay beside something else. */
+  /** Withdraws a reply that no longer matches what is on screen. */
   #changed(): void {
     if (this.answer && this.#asked() !== this.#answered) this.answer = '';
   }
