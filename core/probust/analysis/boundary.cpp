@@ -229,8 +229,7 @@ class GradientSearch {
   // growing rings, because an answer may change and change back.
   std::optional<VectorXd> looked_around(double reach) {
     for (int ring = 1; ring <= kRings; ++ring) {
-      const std::optional<VectorXd> crossing = shortest_of(on_ring(reach * ring / kRings), kRoughHalvings);
-      if (crossing) return crossing;
+      if (auto crossing = shortest_of(on_ring(reach * ring / kRings), kRoughHalvings)) return crossing;
     }
     return {};
   }
