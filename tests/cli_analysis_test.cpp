@@ -92,6 +92,7 @@ TEST_F(CliAnalysis, BiasHasAllClasses) {
     least = std::min<double>(least, one["mean"]);
   }
   EXPECT_NEAR(group["largest_difference"]["difference"], most - least, 1e-12);
+  EXPECT_EQ(group["fragile"][0], group["largest_difference"]["least"]);
   EXPECT_TRUE(has(test::probust("bias '" + run() + "'").out, "intervals adjusted for 10 classes (99.5% each)"));
 }
 

@@ -174,6 +174,11 @@ TEST(RunAnalysis, IntervalsOfClassesAreAdjusted) {
   EXPECT_NEAR(bias.largest->low, 0.375 - 0.3693449173873147, 1e-8);
 }
 
+// Class 7 is 0.365 above class 4, with an interval of 0.38 to either side, and a single point of class 9 says little.
+TEST(RunAnalysis, ClassesThatMayBeTheMostFragile) {
+  EXPECT_EQ(bias_of(grouped(rows_with(four_classes()))[0]).fragile, (std::vector<std::int64_t>{4, 9, 7}));
+}
+
 TEST(RunAnalysis, WithoutLabelsClassesArePredictions) {
   std::vector<Given> points = four_classes();
   for (Given& point : points) {
@@ -191,8 +196,10 @@ TEST(RunAnalysis, OneClassHasNoDifference) {
   const std::vector<Row> one = rows_with({{0, 0.9, 3}, {1, 0.8, 3}}), none = rows_with({{0, kMissing, 3}, {1, kMissing, 4}});
   const GroupBias single = bias_of(grouped(one)[0]);
   EXPECT_FALSE(single.largest);
+  EXPECT_EQ(single.fragile, (std::vector<std::int64_t>{3}));
   EXPECT_EQ(single.confidence, 0.95);
   EXPECT_FALSE(bias_of(grouped(none)[0]).largest);
+  EXPECT_TRUE(bias_of(grouped(none)[0]).fragile.empty());
   EXPECT_EQ(bias_of(grouped(none)[0]).all.count, 0);
 }
 
@@ -203,6 +210,7 @@ TEST(RunAnalysis, ClassesWithoutScatterDifferForCertain) {
   ASSERT_TRUE(bias.largest);
   EXPECT_EQ(bias.largest->low, 0.5);
   EXPECT_EQ(bias.largest->high, 0.5);
+  EXPECT_EQ(bias.fragile, (std::vector<std::int64_t>{1}));
 }
 
 // ---- rank

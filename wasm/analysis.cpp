@@ -199,6 +199,7 @@ val write_bias(const GroupBias& bias) {
     gap.set("ciHigh", number_or_null(bias.largest->high));
   }
   object.set("largestDifference", gap);
+  object.set("fragile", list_of(bias.fragile, whole));
   return object;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust summary, bias and rank: a run at a glance, by class, and by point.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,6 +107,17 @@ report::Chart summary_chart(const Summary& summary) {
 
 // ---- bias
 
+// "most fragile: 4", or "most fragile: 4, or 9, 3 (the differences may be chance)".
+std::string fragile_text(const std::vector<std::int64_t>& fragile, const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 5;
+  if (fragile.empty()) return "most fragile: -";
+  std::vector<std::string> others;
+  for (std::size_t k = 1; k < std::min(fragile.size(), kNamed); ++k) others.push_back(class_text(fragile[k], names));
+  if (fragile.size() > kNamed) others.push_back(fmt::format("{} more", fragile.size() - kNamed));
+  const std::string lowest = "most fragile: " + class_text(fragile[0], names);
+  return others.empty() ? lowest : fmt::format("{}, or {} (the differences may be chance)", lowest, fmt::join(others, ", "));
+}
+
 void print_bias(const GroupBias& bias, const std::vector<std::string>& names) {
   fmt::print("{}: p by {}", group_text(bias.key), bias.by_label ? "label" : "prediction (no labels)");
   if (bias.compared > 1) fmt::print(", intervals adjusted for {} classes ({:.4g}% each)", bias.compared, 100 * bias.confidence);
@@ -125,6 +137,7 @@ void print_bias(const GroupBias& bias, const std::vector<std::string>& names) {
   const ClassGap& gap = *bias.largest;
   fmt::print("largest difference: {:.4f} ({:.4f}..{:.4f}), {} to {}\n", gap.difference, gap.low, gap.high,
              class_text(gap.most, names), class_text(gap.least, names));
+  fmt::print("{}\n", fragile_text(bias.fragile, names));
 }
 
 ordered_json json_of(const GroupBias& bias, const std::vector<std::string>& names) {
@@ -146,6 +159,7 @@ ordered_json json_of(const GroupBias& bias, const std::vector<std::string>& name
                                   {"difference", bias.largest->difference},
                                   {"ci_low", bias.largest->low},
                                   {"ci_high", bias.largest->high}};
+  json["fragile"] = bias.fragile;
   return json;
 }
 

@@ -63,6 +63,11 @@ export interface Bias extends GroupKey {
     ciLow: number | null;
     ciHigh: number | null;
   } | null;
+  /**
+   * The classes that may be the least robust, ascending by mean: the lowest of those with two points or more, and those that
+   * cannot be told from it. Empty if no class has two points.
+   */
+  fragile: number[];
 }
 
 export interface Ranking extends GroupKey {

@@ -138,22 +138,23 @@ it('asks before it shows the classes', async () => {
 });
 
 it('says whether the guess was right, and which classes cannot be told apart', () => {
-  const of = (...classes: [mean: number, half: number][]): Bias => ({
-    ...{ noise: 'gaussian:0.3', sigma: 0.3, estimator: 'auto:100', by: 'label', compared: classes.length, confidence: 0.99 },
-    classes: classes.map(([mean, half], i) => ({ class: i, mean, ciLow: mean - half, ciHigh: mean + half, count: 50 })),
+  const of = (fragile: number[], ...means: number[]): Bias => ({
+    ...{ noise: 'gaussian:0.3', sigma: 0.3, estimator: 'auto:100', by: 'label', compared: means.length, confidence: 0.99 },
+    classes: means.map((mean, i) => ({ class: i, mean, ciLow: mean - 0.05, ciHigh: mean + 0.05, count: 50 })),
     all: { mean: 0.8, ciLow: 0.7, ciHigh: 0.9, count: 500 },
     largestDifference: null,
+    fragile,
   });
-  const clear = of([0.9, 0.01], [0.5, 0.1], [0.7, 0.05]);
+  const clear = of([1], 0.9, 0.5, 0.7);
   expect(verdict(clear, 1)).toBe('That is right.');
   expect(verdict(clear, 0)).toBe('That is not so: its mean p is 90.0%.');
   expect(verdict(clear, 3)).toBe('There is no such class here.');
-  expect(finding(clear, String)).toBe('1 is the most fragile class: its mean p is 50.0%, and its interval is below all others.');
-  const close = of([0.806, 0.05], [0.8, 0.05], [0.95, 0.02]);
+  expect(finding(clear, String)).toBe('1 is the most fragile class: its mean p is 50.0%.');
+  const close = of([1, 0], 0.806, 0.8, 0.95);
   expect(verdict(close, 1)).toBe('That may well be right.');
   expect(verdict(close, 0)).toBe('That may be right: its mean p is 80.6%.');
   expect(finding(close, String)).toBe('1 comes out lowest, at 80.0%, but 500 points are too few to tell it from 0 (80.6%).');
-  const many = of([0.8, 0.1], [0.81, 0.1], [0.82, 0.1], [0.83, 0.1]);
+  const many = of([0, 1, 2, 3], 0.8, 0.81, 0.82, 0.83);
   expect(finding(many, String)).toMatch(/from 1 \(81\.0%\), 2 \(82\.0%\) and 1 more class\.$/);
 });
 

@@ -60,16 +60,30 @@ ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval
   return gap;
 }
 
-std::optional<ClassGap> largest_gap(const ClassedPoints& points, const std::vector<MeanInterval>& means, std::int64_t compared) {
-  if (compared < 2) return std::nullopt;
-  std::int64_t most = -1, least = -1;
+// The places of the classes with an answered point, ascending by mean.
+std::vector<std::int64_t> by_mean(const std::vector<MeanInterval>& means) {
+  std::vector<std::int64_t> places;
   for (std::int64_t c = 0; c < std::ssize(means); ++c) {
-    if (means[c].count < 2) continue;
-    if (most < 0 || means[c].mean > means[most].mean) most = c;
-    if (least < 0 || means[c].mean <= means[least].mean) least = c;  // equal means: two classes nevertheless
+    if (means[c].count > 0) places.push_back(c);
   }
-  const double pairs = 0.5 * static_cast<double>(compared) * static_cast<double>(compared - 1);
-  return gap_between(points, means, most, least, 1 - 0.05 / pairs);
+  std::stable_sort(places.begin(), places.end(), [&](std::int64_t a, std::int64_t b) { return means[a].mean < means[b].mean; });
+  return places;
+}
+
+// What the pairs of the compared classes tell, each with the same confidence.
+void compare(const ClassedPoints& points, GroupBias& bias) {
+  const std::vector<std::int64_t> places = by_mean(bias.p);
+  const auto compared = [&](std::int64_t c) { return bias.p[c].count >= 2; };
+  const auto least = std::find_if(places.begin(), places.end(), compared);
+  if (least == places.end()) return;
+  const double pairs = 0.5 * static_cast<double>(bias.compared) * static_cast<double>(bias.compared - 1);
+  const auto gap = [&](std::int64_t c) { return gap_between(points, bias.p, c, *least, 1 - 0.05 / pairs); };
+  const auto most = std::find_if(places.rbegin(), places.rend(), compared);
+  if (bias.compared >= 2) bias.largest = gap(*most);
+  bias.fragile.push_back(bias.classes[*least]);
+  for (const std::int64_t c : places) {
+    if (c != *least && (!compared(c) || gap(c).low <= 0)) bias.fragile.push_back(bias.classes[c]);
+  }
 }
 
 }  // namespace
@@ -85,7 +99,7 @@ GroupBias bias_of(const RowGroup& group) {
   ClassBias means = class_bias(points.p, points.of_class, classes, bias.confidence, points.common);
   bias.p = std::move(means.classes);
   bias.all = means.all;
-  bias.largest = largest_gap(points, bias.p, bias.compared);
+  compare(points, bias);
   return bias;
 }
 

@@ -2,8 +2,8 @@
 //
 // Whether robustness differs between classes (Han et al., section 4.3). k classes are compared at once, so each interval has the
 // confidence 1 - 0.05 / k: with 95%, all of them contain their means (Bonferroni; Dunn, "Multiple comparisons among means", JASA
-// 1961). The interval of a difference is Welch's, adjusted in the same way for the k (k - 1) / 2 pairs from which the largest
-// difference is taken.
+// 1961). The interval of a difference is Welch's, adjusted in the same way for the k (k - 1) / 2 pairs of which one was chosen by
+// looking.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,9 @@ struct GroupBias {
   std::int64_t compared = 0;            ///< k: the classes with at least two answered points
   double confidence = 0.95;             ///< of each class's interval
   std::optional<ClassGap> largest{};    ///< among the compared classes, if there are two
+  /// Those that may be the least robust: of the compared classes the one with the smallest mean, then those that cannot be told
+  /// from it, because the interval of the difference contains 0 or because they have one point. Ascending by mean.
+  std::vector<std::int64_t> fragile{};
 };
 
 /// Rows without a label, or with a negative one, are left out if others have labels.

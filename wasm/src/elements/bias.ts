@@ -14,12 +14,17 @@ export interface BiasView {
   names: (label: number) => string;
 }
 
-function sentence({ largestDifference, by }: Bias, names: (label: number) => string): string {
+/** "3 or 5", "3, 5 or one of 4 others". */
+function others(near: readonly string[]): string {
+  const all = near.length > 3 ? [...near.slice(0, 2), `one of ${near.length - 2} others`] : near;
+  return all.length > 1 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : all.join('');
+}
+
+function sentence({ fragile, by, largestDifference }: Bias, names: (label: number) => string): string {
+  const [lowest, ...near] = fragile.map(names);
   if (!largestDifference) return `Classes are ${by === 'label' ? 'labels' : 'predictions'}.`;
-  const { most, least, ciLow } = largestDifference;
-  return `${names(least)} is the most fragile class, ${names(most)} the most robust${
-    ciLow !== null && ciLow > 0 ? '' : '; the difference may be chance'
-  }.`;
+  if (near.length === 0) return `${lowest} is the most fragile class.`;
+  return `${lowest} comes out lowest, but the most fragile class may be ${others(near)}.`;
 }
 
 export class ProbustBias extends ProbustElement<BiasView> {
@@ -37,7 +42,7 @@ export class ProbustBias extends ProbustElement<BiasView> {
           <tr>
             <th>class</th>
             <th class="number">mean p</th>
-            <th class="wide" aria-hidden="true"></th>
+            <th aria-hidden="true"></th>
             <th class="number">points</th>
           </tr>
         </thead>
@@ -47,7 +52,7 @@ export class ProbustBias extends ProbustElement<BiasView> {
               html`<tr part="row">
                 <th scope="row">${names(label)}</th>
                 <td class="number" title=${interval(ciLow, ciHigh)}>${percent(mean)}</td>
-                <td class="bar wide">${track(mean, ciLow, ciHigh)}</td>
+                <td class="bar">${track(mean, ciLow, ciHigh)}</td>
                 <td class="number">${count}</td>
               </tr>`,
           )}

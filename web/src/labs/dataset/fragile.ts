@@ -9,13 +9,10 @@ type Name = (of: number) => string;
 /** Other classes are named in a sentence up to this number. */
 const mostNamed = 2;
 
-/** Classes that have p, from the most fragile upwards. */
-const ranked = ({ classes }: Bias) => classes.filter(({ mean }) => mean !== null).sort((a, b) => a.mean! - b.mean!);
-
-/** The lowest class, and those whose intervals overlap with its own. A class of one point has no interval. */
-function lowestOf(bias: Bias) {
-  const [lowest, ...others] = ranked(bias);
-  return { lowest, near: others.filter(({ ciLow }) => (ciLow ?? 0) <= (lowest!.ciHigh ?? 1)) };
+/** The lowest class, and those that cannot be told from it. */
+function lowestOf({ classes, fragile }: Bias) {
+  const [lowest, ...near] = fragile.map((label) => classes.find((each) => each.class === label)!);
+  return { lowest, near };
 }
 
 /** "9 (80.6%), 3 (82.0%) and 4 more classes". */
@@ -31,7 +28,7 @@ export function finding(bias: Bias, name: Name): string {
   const { lowest, near } = lowestOf(bias);
   if (!lowest) return 'No class has p.';
   const [of, mean] = [name(lowest.class), percent(lowest.mean)];
-  if (near.length === 0) return `${of} is the most fragile class: its mean p is ${mean}, and its interval is below all others.`;
+  if (near.length === 0) return `${of} is the most fragile class: its mean p is ${mean}.`;
   const count = bias.all.count.toLocaleString('en');
   return `${of} comes out lowest, at ${mean}, but ${count} points are too few to tell it from ${listed(near, name)}.`;
 }
@@ -39,8 +36,8 @@ export function finding(bias: Bias, name: Name): string {
 /** Whether the guess was right. */
 export function verdict(bias: Bias, guessed: number): string {
   const { lowest, near } = lowestOf(bias);
-  const own = ranked(bias).find((each) => each.class === guessed);
-  if (!own) return 'There is no such class here.';
+  const own = bias.classes.find((each) => each.class === guessed);
+  if (!own || own.mean === null) return 'There is no such class here.';
   if (own === lowest) return near.length === 0 ? 'That is right.' : 'That may well be right.';
   return `${near.includes(own) ? 'That may be right' : 'That is not so'}: its mean p is ${percent(own.mean)}.`;
 }
