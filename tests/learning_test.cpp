@@ -244,6 +244,27 @@ TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   }
 }
 
+// Under much noise a network of ReLUs bends within the noise, and gradients explain little of its margins.
+TEST(Learning, TakesNoGradientsIfMarginsBend) {
+  std::mt19937 random(15);
+  Learners block(test::small_cnn(), test::random_tensor({100, 1, 8, 8}, random));
+  for (const Estimate& estimate : block("regression:110:learned", {isotropic_gaussian(), 0.1})) {
+    EXPECT_GT(estimate.backwards, 0);
+    EXPECT_FALSE(estimate.method);
+  }
+  const Noise wide{isotropic_gaussian(), 4};
+  const std::vector<Estimate> actual = block("regression:110:learned", wide), expected = block("probit:110:shared", wide),
+                              chosen = block("auto:110", wide);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_EQ(actual[i].p, expected[i].p) << i;
+    EXPECT_EQ(actual[i].forwards, 110) << i;
+    EXPECT_EQ(actual[i].backwards, 0) << i;
+    ASSERT_TRUE(actual[i].method && chosen[i].method) << i;
+    EXPECT_EQ(actual[i].method->text(), "probit:110:shared") << i;
+    EXPECT_EQ(chosen[i].method->text(), "probit:110:shared") << i;
+  }
+}
+
 TEST(Learning, DoesNotDependOnThreadsMemoryOrBatch) {
   std::mt19937 random(14);
   const Tensor x = test::random_tensor({70, 1, 8, 8}, random);

@@ -53,7 +53,7 @@ void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estima
   for (std::size_t k = 0; k < which.size(); ++k) {
     Estimate& chosen = estimates[which[k]];
     own[k].forwards += chosen.forwards;  // the pilot's
-    own[k].method = estimator;
+    if (!own[k].method) own[k].method = estimator;
     chosen = own[k];
   }
 }

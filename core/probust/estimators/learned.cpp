@@ -20,7 +20,16 @@ std::vector<Estimate> estimate_learning(Evaluation& evaluation, const Noise& noi
   if (n == 0) return {};
   check_all_fit(executor, n, bytes_to_learn(n, pairs, classes));
   const SharedPoints shared = share ? share_draws(points, noise, pairs) : SharedPoints{points};
-  const std::vector<Pairs> sampled = executor.pairs(shared.points, noise, pairs).value();
+  return estimates_from_learned(evaluation, shared, executor.pairs(shared.points, noise, pairs).value());
+}
+
+}  // namespace
+
+std::vector<Estimate> estimates_from_learned(Evaluation& evaluation, const SharedPoints& shared,
+                                             const std::vector<Pairs>& sampled) {
+  Executor& executor = evaluation.executor();
+  const Points& points = shared.points;
+  const std::int64_t n = points.size(), copies = 2 * sampled[0].size();
   const LearnedMargins learned(sampled, points.target, points.x, evaluation.logits(), shared.noise);
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> kept(estimates.size());
@@ -30,19 +39,17 @@ std::vector<Estimate> estimate_learning(Evaluation& evaluation, const Noise& noi
     kept[i] = count_kept(sampled[i], points.target[i]);
     if (!learned.learned(i)) return void(estimates[i] = estimate_from_pairs(sampled[i], points.target[i], stop));
     estimates[i] = from_moments(learned.moments(i), points.target[i], stop);
-    estimates[i].forwards = 2 * pairs;
+    estimates[i].forwards = copies;
   });
-  if (contradicted(estimates, kept, 2 * pairs)) return estimates_from_pooled(evaluation, sampled);
+  if (contradicted(estimates, kept, copies)) return estimates_from_pooled(evaluation, sampled);
   parallel_for(n, executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(stop);
     if (!learned.learned(i)) return;
     const Rivals nearest = some_rivals(sampled[i], points.target[i], most_threatening(sampled[i]));
-    judge(estimates[i], std_error_of_z(learned, i, nearest), kept[i], 2 * pairs, 1, kCountedIfAgreed);
+    judge(estimates[i], std_error_of_z(learned, i, nearest), kept[i], copies, 1, kCountedIfAgreed);
   });
   return estimates;
 }
-
-}  // namespace
 
 std::vector<Estimate> estimate_probit_learned(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   return estimate_learning(evaluation, noise, asked, false);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
 // learned from the points of a block, which share draws (learning.h). Margins are taken as normal: p = Phi(m; B Bᵀ + S_r). Uses
-// the gradients of the mean under the noise if there are enough copies and all operators have moment rules.
+// the gradients of the mean under the noise if there are enough copies and all operators have moment rules. If the margins bend
+// so much that gradients explain little, the block is answered as by probit:N:shared.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "probust/base/parallel.h"
@@ -12,6 +15,8 @@
 
 namespace probust {
 namespace {
+
+constexpr double kBent = 0.25;  // of the margins' variance: if more is even, gradients do not pay (docs/estimators.md)
 
 class LearnedResiduals {
  public:
@@ -30,17 +35,25 @@ class LearnedResiduals {
                   bytes_to_learn(n, budget_.pairs, classes) + 4 * bytes_of_pairs(budget_.pairs, classes) +
                       bytes_to_project_by_draw(shared_.points, noise_, budget_.gradients));
     std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
-    if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop)) return pooled(std::move(pairs));
+    if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop))
+      return estimates_from_pooled(evaluation_, with_the_rest(std::move(pairs)));
+    if (shared_.noise.shared() && even_share(pairs) > kBent) return without_gradients(std::move(pairs));
     shared_.noise.draw.resize(std::min<std::size_t>(shared_.noise.draw.size(), budget_.pairs));
     return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
   }
 
  private:
   // All of the cost goes into pairs.
-  std::vector<Estimate> pooled(std::vector<Pairs> pairs) {
+  std::vector<Pairs> with_the_rest(std::vector<Pairs> pairs) {
     const std::vector<Pairs> more = executor_.pairs(shared_.points, noise_, cost_ / 2 - budget_.pairs, budget_.pairs).value();
     for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = joined(pairs[i], more[i]);
-    return estimates_from_pooled(evaluation_, pairs);
+    return pairs;
+  }
+
+  std::vector<Estimate> without_gradients(std::vector<Pairs> pairs) {
+    std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, with_the_rest(std::move(pairs)));
+    for (Estimate& estimate : estimates) estimate.method = parse_estimator(fmt::format("probit:{}:shared", cost_));
+    return estimates;
   }
 
   std::vector<Estimate> from(const Chosen& chosen) {

@@ -300,6 +300,21 @@ bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::i
   return !sampled.empty() && contradicted(estimates, kept, 2 * sampled[0].size());
 }
 
+double even_share(const std::vector<Pairs>& sampled) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const Pairs& pairs : sampled) {
+    const Eigen::MatrixXd even = (pairs.plus + pairs.minus) / 2;
+    const auto h = static_cast<double>(pairs.size());
+    const double evens = (even.colwise() - even.rowwise().mean().eval()).squaredNorm() * h / (h - 1);
+    const double share = evens / (evens + (pairs.plus - pairs.minus).squaredNorm() / 4);
+    if (!std::isfinite(share)) continue;
+    sum += share;
+    ++count;
+  }
+  return count > 0 ? sum / static_cast<double>(count) : 0;
+}
+
 std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes) {
   return 2 * bytes_of_pairs(pairs, classes) + 48 * classes * classes + 96 * n;
 }

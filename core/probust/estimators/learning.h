@@ -60,6 +60,13 @@ bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std:
 /// before more is computed.
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop);
 
+/// The share of the margins' variance that is even in the noise, averaged over the points: no gradient explains it.
+double even_share(const std::vector<Pairs>& sampled);
+
+/// The estimates of probit:N:shared, or of probit:N:learned if no draws are shared, from the pairs of each point, at least two.
+std::vector<Estimate> estimates_from_learned(Evaluation& evaluation, const SharedPoints& shared,
+                                             const std::vector<Pairs>& sampled);
+
 /// What an estimator that learns may hold of each of n points, in bytes.
 std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes);
 
