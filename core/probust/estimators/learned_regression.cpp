@@ -2,7 +2,7 @@
 // regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
 // learned from the points of a block, which share draws (learning.h). Margins are taken as normal: p = Phi(m; B Bᵀ + S_r). Uses
 // the gradients of the mean under the noise if there are enough copies and all operators have moment rules. If the margins bend
-// so much that gradients explain little, the block is answered as by probit:N:shared.
+// so much that gradients explain little, a block of many points is answered as by probit:N:shared.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,7 +16,10 @@
 namespace probust {
 namespace {
 
-constexpr double kBent = 0.25;  // of the margins' variance: if more is even, gradients do not pay (docs/estimators.md)
+// If more than this part of the margins' variance is even, gradients do not pay, but only among many points do shared draws tell
+// more (docs/estimators.md).
+constexpr double kBent = 0.25;
+constexpr std::int64_t kManyPoints = 128;
 
 class LearnedResiduals {
  public:
@@ -37,7 +40,7 @@ class LearnedResiduals {
     std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
     if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop))
       return estimates_from_pooled(evaluation_, with_the_rest(std::move(pairs)));
-    if (shared_.noise.shared() && even_share(pairs) > kBent) return without_gradients(std::move(pairs));
+    if (n >= kManyPoints && shared_.noise.shared() && even_share(pairs) > kBent) return without_gradients(std::move(pairs));
     shared_.noise.draw.resize(std::min<std::size_t>(shared_.noise.draw.size(), budget_.pairs));
     return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
   }
