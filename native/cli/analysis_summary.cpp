@@ -107,10 +107,9 @@ report::Chart summary_chart(const Summary& summary) {
 
 // ---- bias
 
-// "most fragile: 4", or "most fragile: 4, or 9, 3 (the differences may be chance)".
+// "most fragile: 4", or "most fragile: 4, or 9, 3 (the differences may be chance)"; of one class at least.
 std::string fragile_text(const std::vector<std::int64_t>& fragile, const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
-  if (fragile.empty()) return "most fragile: -";
   std::vector<std::string> others;
   for (std::size_t k = 1; k < std::min(fragile.size(), kNamed); ++k) others.push_back(class_text(fragile[k], names));
   if (fragile.size() > kNamed) others.push_back(fmt::format("{} more", fragile.size() - kNamed));

@@ -55,7 +55,8 @@ class LearnedResiduals {
 
   std::vector<Estimate> without_gradients(std::vector<Pairs> pairs) {
     std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, with_the_rest(std::move(pairs)));
-    for (Estimate& estimate : estimates) estimate.method = parse_estimator(fmt::format("probit:{}:shared", cost_));
+    const EstimatorSpec method = parse_estimator(fmt::format("probit:{}:shared", cost_));
+    for (Estimate& estimate : estimates) estimate.method = method;
     return estimates;
   }
 
