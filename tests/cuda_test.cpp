@@ -603,6 +603,20 @@ TEST(CudaExecutor, SharedDrawsAgree) {
   }
 }
 
+void expect_same_moments(Executor& device, Executor& host, const Points& points, const std::string& name) {
+  const Noise noise{isotropic_gaussian(), 0.3};
+  const auto own = device.moments(points, noise).value(), theirs = host.moments(points, noise).value();
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    EXPECT_TRUE(near(own[i].mean, theirs[i].mean)) << name << i;
+    EXPECT_TRUE(near(own[i].variance, theirs[i].variance)) << name << i;
+  }
+}
+
+TEST(CudaExecutor, PropagatesMomentsAsTheProcessor) {
+  const auto device = on_device(test::small_cnn()), host = make_executor("cpu", test::small_cnn(), {}).value();
+  expect_same_moments(*device, *host, some_points(9, {1, 8, 8}, 4), "convolutional");
+}
+
 TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
   std::mt19937 random(2);
   const Graph linear = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));
@@ -612,6 +626,7 @@ TEST(CudaExecutor, CallsAgreeForSmoothAndLinearNetworks) {
     const auto smoothed = device->linearize_smoothed(some_points(5, {6}, 4), {isotropic_gaussian(), 0.3}).value(),
                expected = host->linearize_smoothed(some_points(5, {6}, 4), {isotropic_gaussian(), 0.3}).value();
     for (std::size_t i = 0; i < expected.size(); ++i) expect_near(smoothed[i], expected[i], "smoothed");
+    expect_same_moments(*device, *host, some_points(5, {6}, 4), "dense");
     std::vector<std::vector<float>> jacobians;
     for (Executor* one : {device.get(), host.get()}) {
       std::vector<float>& all = jacobians.emplace_back();

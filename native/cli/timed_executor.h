@@ -51,6 +51,9 @@ class TimedExecutor final : public Executor {
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
     return timed([&] { return executor_->linearize_smoothed(points, noise); });
   }
+  Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override {
+    return timed([&] { return executor_->moments(points, noise); });
+  }
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return timed([&] { return executor_->linearize_averaged(points, noise, samples); });
   }

@@ -64,6 +64,14 @@ Sweep Batches::prepare(Around around, std::int64_t rows) {
   return {around, batch};
 }
 
+Batch Batches::prepare_moments() {
+  if (!moments_) {
+    moments_ = compile(moment_graph(graph_, Extent::example));
+    moment_batch_ = fit_gradient(*moments_, 1);
+  }
+  return moment_batch_;
+}
+
 std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
   // Tables are as long as values, and a small file may declare values too large for any machine.
   for (const Node& node : graph.nodes) {

@@ -35,6 +35,9 @@ class Batches {
   Batch forward_batch() const { return forward_batch_; }
   /// Compiles the gradients if they are not, and reserves what a batch for this number of seeds needs.
   Sweep prepare(Around around, std::int64_t rows);
+  /// The same for moments.
+  Batch prepare_moments();
+  const DeviceProgram& moments() const { return *moments_; }
   const DeviceProgram& gradient(Around around) const { return around == Around::point ? *gradient_ : *smoothed_; }
 
   /// The logits [lanes][classes] of points [lanes][elements] in float32, whatever the device's precision: of at most this many,
@@ -54,8 +57,8 @@ class Batches {
   ExecutorOptions options_;
   Warn warn_;
   std::int64_t elements_, classes_, most_lanes_;
-  std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_;
-  Batch forward_batch_;
+  std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_, moments_;
+  Batch forward_batch_, moment_batch_;
   std::map<std::pair<Around, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
 };
 

@@ -120,11 +120,7 @@ class CudaLanes final : public Lanes {
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     device_.upload(buffers().keys.grown(device_, count), keys.data(), count * static_cast<std::int64_t>(sizeof(std::uint32_t)));
     std::vector<const float*> inputs{input().data()};
-    if (which.noise != nullptr) {
-      const std::vector<float> variances = variances_of(*which.noise, index, elements_);
-      inputs.push_back(buffers().variances.grown(device_, count * elements_));
-      device_.upload(buffers().variances.data(), variances.data(), count * elements_ * kFloatBytes);
-    }
+    if (which.noise != nullptr) inputs.push_back(place_variances(*which.noise, index));
     inputs.push_back(nullptr);
     place_seeds(seeds, count);
     const DeviceProgram& program = batches_->gradient(which.around);
@@ -143,6 +139,23 @@ class CudaLanes final : public Lanes {
     host_logits_ = std::move(logits);
     on_device_ = {};
   }
+
+  Batch prepare_moments() override { return batches_->prepare_moments(); }
+
+  void propagate(int, const Noise& noise, std::int64_t lanes) override {
+    const std::vector<std::int64_t> any(static_cast<std::size_t>(lanes), 0);
+    const float* const inputs[] = {input().data(), place_variances(noise, any)};
+    const std::vector<DeviceProgram::Value> moments = batches_->moments().run({lanes, 1}, inputs, buffers().arena);
+    const auto read = [&](const DeviceProgram::Value& value) {
+      return downloaded(full(value, classes_, lanes, buffers().repeated_logits), lanes * classes_);
+    };
+    host_logits_ = read(moments[0]);
+    host_variances_ = read(moments[1]);
+    on_device_ = {};
+    progress_->passes += 2 * lanes;
+  }
+
+  LogitsView variances(int) override { return {host_variances_.data(), classes_, 1}; }
 
   LogitsView logits(int) override {
     if (on_device_.data != nullptr) host_logits_ = downloaded(on_device_.data, on_device_.lanes * classes_);
@@ -314,6 +327,14 @@ class CudaLanes final : public Lanes {
     }
   }
 
+  // [points at positions `index`][elements]
+  const float* place_variances(const Noise& noise, std::span<const std::int64_t> index) {
+    const std::vector<float> variances = variances_of(noise, index, elements_);
+    buffers().variances.grown(device_, std::ssize(variances));
+    device_.upload(buffers().variances.data(), variances.data(), std::ssize(variances) * kFloatBytes);
+    return buffers().variances.data();
+  }
+
   // The targets and rivals of margins; nothing for logits.
   void place_seeds(const Seeds& seeds, std::int64_t examples) {
     if (seeds.targets.empty()) return;
@@ -385,7 +406,7 @@ class CudaLanes final : public Lanes {
   GradientGroup group_;
   std::vector<std::int64_t> index_;  // of the points of a sweep, in the data
   DeviceLogits on_device_;
-  std::vector<float> host_logits_;
+  std::vector<float> host_logits_, host_variances_;
 };
 
 }  // namespace

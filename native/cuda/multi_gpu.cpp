@@ -63,6 +63,11 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     });
   }
 
+  Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override {
+    return by_points<LogitMoments>(points, 2,
+                                   [&](Executor& part, const Points& own, std::int64_t) { return part.moments(own, noise); });
+  }
+
   // Sums over samples are rounded, so a point's samples stay on one device.
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return by_points<Linearization>(points, samples * (classes() - 1), [&](Executor& part, const Points& own, std::int64_t) {

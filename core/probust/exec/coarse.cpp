@@ -94,6 +94,25 @@ class CoarseExecutor final : public Executor {
     });
   }
 
+  Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override {
+    return call([&] {
+      check(*this, points, *noise.shape);
+      if (noise.shape->differs()) {
+        throw Error{ErrorCode::unsupported, "noise " + noise.text(), "differs from point to point",
+                    "its moments can be propagated only with gradients"};
+      }
+      const Batch batch = lanes_->prepare_moments();
+      std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));
+      loops_.for_chunks(points.size(), batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+        lanes_->load(worker, points.x.data.data() + first * elements_, count);
+        lanes_->propagate(worker, noise, count);
+        const LogitsView means = lanes_->logits(worker), variances = lanes_->variances(worker);
+        for (std::int64_t b = 0; b < count; ++b) result[first + b] = {means.lane(b, classes()), variances.lane(b, classes())};
+      });
+      return result;
+    });
+  }
+
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
     return call([&] {
       check(*this, points, *noise.shape);

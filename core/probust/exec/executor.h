@@ -102,6 +102,10 @@ class Executor {
   /// Error{unsupported} if an operator has no moment rule.
   virtual Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) = 0;
 
+  /// The moments of the logits under the noise, by propagation as above. Costs about three forwards per point. Error{unsupported}
+  /// if an operator has no moment rule, or the noise differs from point to point.
+  virtual Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) = 0;
+
   /// Margins and their gradients averaged over `samples` noisy copies. Costs `samples` forwards and m times as many backwards.
   virtual Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise,
                                                                 std::int64_t samples) = 0;

@@ -15,8 +15,12 @@ Graph gradient_graph(const Graph& classifier) {
   return simplify(vjp(graph, graph.outputs, graph.inputs()).graph);
 }
 
+Graph moment_graph(const Graph& classifier, Extent variances) {
+  return simplify(propagate_moments(pool_first(classifier), variances).graph);
+}
+
 Graph smoothed_gradient_graph(const Graph& classifier) {
-  MomentGraph moments = propagate_moments(classifier);
+  MomentGraph moments = propagate_moments(pool_first(classifier));
   moments.graph.outputs = {moments.output.mean};
   return simplify(vjp(moments.graph, moments.graph.outputs, std::array{moments.input.mean}).graph);
 }

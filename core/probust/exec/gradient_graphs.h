@@ -9,6 +9,10 @@ namespace probust {
 /// (x, c [C]) -> (f(x), J(x)ᵀ c); c is a seeded input.
 Graph gradient_graph(const Graph& classifier);
 
+/// (x, variances v [d] of this extent) -> (E f, Var f), both [C], for x plus noise of variances v, by moment propagation
+/// (moments/moments.h).
+Graph moment_graph(const Graph& classifier, Extent variances);
+
 /// (x, variances v [d], seed c [C]) -> (E f, the gradient of cᵀ E f with respect to x) for x plus noise of variances v, by moment
 /// propagation (moments/moments.h).
 Graph smoothed_gradient_graph(const Graph& classifier);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include "probust/exec/host_first_layer.h"
 #include "probust/exec/host_memory.h"
 #include "probust/exec/host_rows.h"
+#include "probust/exec/host_worker.h"
 #include "probust/exec/last_layer.h"
 #include "probust/exec/step_times.h"
 #include "probust/passes/pool_first.h"
@@ -23,41 +23,7 @@
 namespace probust {
 namespace {
 
-struct HostCounts final : DeviceBuffer {
-  std::vector<std::vector<std::int64_t>> of_points;
-  std::mutex mutex;
-};
-
-struct HostSums final : DeviceBuffer {
-  explicit HostSums(const Sweep& sweep) : which(sweep) {}
-  Sweep which;
-  std::vector<RowMatrix> of_points;
-};
-
-// The group of seeds whose gradients were computed last: [elements][seeds][examples].
-struct GradientGroup {
-  float* gradients = nullptr;
-  std::int64_t first = 0, seeds = 0, examples = 0;
-};
-
-// One thread's memory, reused from call to call.
-struct HostWorker {
-  Workspace workspace, first_layer;
-  Stretch inputs, variances, logits, cotangents, gradients;
-  Stretch noise, moved;  // of the copies, and how it moves the outputs of the first layer
-  std::vector<std::uint32_t> points, samples;
-  std::vector<std::int64_t> index;  // of the points of a sweep, in the data
-  std::int64_t lanes = 0;           // of the logits
-  GradientGroup group;
-  std::array<std::vector<RowMatrix>, 2> kept;  // by Kept, per example
-  RowMatrix along_own;                         // [rows, examples]
-
-  bool intact() const {
-    return inputs.intact() && variances.intact() && logits.intact() && cotangents.intact() && gradients.intact() &&
-           noise.intact() && moved.intact();
-  }
-  std::vector<RowMatrix>& kept_as(Kept which) { return kept[static_cast<std::size_t>(which)]; }
-};
+constexpr std::int64_t kPassesOfMoments = 2;  // means and variances
 
 class HostLanes final : public Lanes {
  public:
@@ -171,8 +137,9 @@ class HostLanes final : public Lanes {
     std::unique_ptr<Program>& program = around == Around::point ? gradient_ : smoothed_;
     if (!program) {
       if (!graph_)
-        throw Error{ErrorCode::unsupported, gradient_ ? "moments" : "gradients", "are not available from " + name_,
-                    gradient_ ? "use another estimator than adf" : "ask for what needs logits alone"};
+        throw gradient_
+            ? no_moments()
+            : Error{ErrorCode::unsupported, "gradients", "are not available from " + name_, "ask for what needs logits alone"};
       const Graph gradient = around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_);
       memory_.check_values_fit(gradient);
       make_workers();  // frees the memory of earlier runs, so that the weights fit
@@ -212,6 +179,32 @@ class HostLanes final : public Lanes {
     }
     own.lanes = count;
   }
+
+  Batch prepare_moments() override {
+    if (!moments_) {
+      if (!graph_) throw no_moments();
+      const Graph graph = moment_graph(*graph_, Extent::constant);
+      memory_.check_values_fit(graph);
+      make_workers();  // as in prepare
+      moments_ = compile_(graph);
+      fit();
+    }
+    return memory_.forward_batch(*moments_);
+  }
+
+  void propagate(int worker, const Noise& noise, std::int64_t lanes) override {
+    HostWorker& own = workers_[worker];
+    const std::int64_t point = 0;  // any
+    fill_variances(noise, std::span(&point, 1), own);
+    const float* const inputs[] = {own.inputs.data(), own.variances.data()};
+    float* outputs[] = {own.logits.take(classes_ * lanes), own.logit_variances.take(classes_ * lanes)};
+    moments_->run({lanes, 1}, inputs, outputs, own.workspace);
+    verify(own);
+    own.lanes = lanes;
+    progress_->passes += kPassesOfMoments * lanes;
+  }
+
+  LogitsView variances(int worker) override { return {workers_[worker].logit_variances.data(), 1, workers_[worker].lanes}; }
 
   LogitsView logits(int worker) override { return {workers_[worker].logits.data(), 1, workers_[worker].lanes}; }
 
@@ -368,9 +361,13 @@ class HostLanes final : public Lanes {
     return graph;
   }
 
+  Error no_moments() const {
+    return {ErrorCode::unsupported, "moments", "are not available from " + name_, "use another estimator than adf"};
+  }
+
   // Call it after compiling a program.
   void fit() {
-    std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get()};
+    std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get(), moments_.get()};
     if (first_layer_) {
       const auto more = first_layer_->programs();
       programs.insert(programs.end(), more.begin(), more.end());
@@ -473,7 +470,7 @@ class HostLanes final : public Lanes {
   std::int64_t elements_ = 0, classes_ = 0;
   HostMemory memory_;
   Progress* progress_ = nullptr;
-  std::unique_ptr<Program> forward_, gradient_, smoothed_;
+  std::unique_ptr<Program> forward_, gradient_, smoothed_, moments_;
   std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end there
   bool sought_first_layer_ = false;
   Batch forward_batch_;

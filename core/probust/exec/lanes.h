@@ -82,6 +82,12 @@ struct LogitsView {
     }
   }
 
+  /// [classes] of one lane.
+  Eigen::VectorXd lane(std::int64_t lane, std::int64_t classes) const {
+    using Strided = Eigen::Map<const Eigen::VectorXf, 0, Eigen::InnerStride<>>;
+    return Strided(data + lane * lane_stride, classes, Eigen::InnerStride<>(class_stride)).cast<double>();
+  }
+
   template <class Column>
   void store_margins(std::int64_t lane, std::int64_t target, Column&& margins) const {
     probust::store_margins(data + lane * lane_stride, class_stride, target, margins);
@@ -147,7 +153,13 @@ class Lanes {
   /// rows) for each group of seeds, while the gradients of this group can be reduced.
   virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
                      const std::function<void(std::int64_t, std::int64_t)>& take) = 0;
-  /// Of the last forward or sweep.
+  /// Compiles what propagates moments, and chooses a batch. Error{unsupported} if an operator has no moment rule.
+  virtual Batch prepare_moments() = 0;
+  /// Moments of the logits at the points in the lanes, under noise that is the same at all points. `logits` are the means.
+  virtual void propagate(int worker, const Noise& noise, std::int64_t lanes) = 0;
+  /// Of the last propagation.
+  virtual LogitsView variances(int worker) = 0;
+  /// Of the last forward, sweep or propagation.
   virtual LogitsView logits(int worker) = 0;
   /// Executor::normal_solver.
   virtual normal::ProblemSolver* normal_solver() { return nullptr; }

@@ -57,6 +57,11 @@ std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int6
 /// Writes `some` pairs of a point to `all`, from column `first` on.
 void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 
+/// Of the logits of a point under noise, in order of the classes.
+struct LogitMoments {
+  Eigen::VectorXd mean, variance;  ///< [C]
+};
+
 /// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
 struct Projection {
   Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival

@@ -208,6 +208,14 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
   });
 }
 
+Result<std::vector<LogitMoments>> StepwiseExecutor::moments(const Points& points, const Noise& noise) {
+  if (unlimited()) return inner_.moments(points, noise);
+  return guarded("points", [&] {
+    return ask_points<LogitMoments>(QuestionKey("moments").with(points, noise), points,
+                                    [&](const Points& some, std::int64_t) { return inner_.moments(some, noise); });
+  });
+}
+
 // Averages are a job of their own, because a point may have many copies.
 const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise& noise, std::int64_t samples) {
   Question& question = next_question(QuestionKey("linearize_averaged").with(points, noise, samples));

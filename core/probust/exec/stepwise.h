@@ -48,6 +48,7 @@ class StepwiseExecutor final : public Executor {
                                   const std::function<void(std::int64_t, std::span<const float>)>& take) override;
   Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override;
   Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override;
+  Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override;
   Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override;
   Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
                                                         std::int64_t first) override;
@@ -58,8 +59,8 @@ class StepwiseExecutor final : public Executor {
 
  private:
   using Counts = std::vector<std::vector<std::int64_t>>;
-  using Answer = std::variant<Tensor, std::vector<float>, std::vector<Linearization>, std::unique_ptr<Averages>, Counts,
-                              std::vector<Pairs>, std::vector<Projection>>;
+  using Answer = std::variant<Tensor, std::vector<float>, std::vector<Linearization>, std::vector<LogitMoments>,
+                              std::unique_ptr<Averages>, Counts, std::vector<Pairs>, std::vector<Projection>>;
 
   /// A question and its answer so far.
   struct Question {

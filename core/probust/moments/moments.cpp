@@ -7,7 +7,7 @@
 
 namespace probust {
 
-MomentGraph propagate_moments(const Graph& graph) {
+MomentGraph propagate_moments(const Graph& graph, Extent variances) {
   MomentGraph result;
   Graph& g = result.graph;
   std::vector<Moments> moments;
@@ -15,7 +15,7 @@ MomentGraph propagate_moments(const Graph& graph) {
     if (node.op == Op::input) {
       if (result.input.random()) throw Error{ErrorCode::usage, "moments", "the graph has more than one input", ""};
       result.input.mean = append_input(g, node.shape, node.extent, node.name);
-      result.input.variance = append_input(g, node.shape, node.extent, "variance of " + node.name);
+      result.input.variance = append_input(g, node.shape, variances, "variance of " + node.name);
       moments.push_back(result.input);
       continue;
     }
