@@ -34,14 +34,14 @@ std::vector<Network> small_networks() {
   return {
       layers("convolutions", {2, 7, 6},
              {conv(3, {.kernel = 3, .pad = 1}), max_pool(2), activate(Activation::tanh), conv(4, {.kernel = 2, .stride = 2}),
-              activate(Activation::silu), flatten(), dense(3, 1)}),
+              activate(Activation::silu), flatten(), layer::dense(3, 1)}),
       layers("residual", {2, 4, 4},
              {conv(3, {.kernel = 3, .pad = 1, .bias = false}), batch_norm(), activate(Activation::tanh),
               residual({conv(4, {.kernel = 3, .stride = 2, .pad = 1}), batch_norm()}, {conv(4, {.kernel = 1, .stride = 2})}),
-              activate(Activation::gelu), average_pixels(), dense(3, 1)}),
+              activate(Activation::gelu), average_pixels(), layer::dense(3, 1)}),
       layers("attention", {1, 4, 4},
              {conv(4, {.kernel = 2, .stride = 2, .gain = 1}), tokens(), residual({layer_norm(), attention(2)}), layer_norm(),
-              average_tokens(), dense(3, 1)}),
+              average_tokens(), layer::dense(3, 1)}),
   };
 }
 

@@ -29,7 +29,7 @@ class LearnedResiduals {
         noise_(noise),
         cost_(cost),
         around_(cost >= kPropagationPays && propagates(executor_, evaluation.points(), noise) ? Around::noise : Around::point),
-        budget_(regression_budget(cost, executor_.classes(), around_)) {}
+        budget_(regression_budget(around_ == Around::noise ? cost - kPropagationCost : cost, executor_.classes(), around_)) {}
 
   std::vector<Estimate> estimates() {
     const std::int64_t n = evaluation_.points().size(), classes = executor_.classes();
@@ -39,22 +39,25 @@ class LearnedResiduals {
                       bytes_to_project_by_draw(shared_.points, noise_, budget_.gradients));
     std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
     if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop))
-      return estimates_from_pooled(evaluation_, with_the_rest(std::move(pairs)));
+      return estimates_from_pooled(evaluation_, up_to(cost_ / 2, std::move(pairs)));
     if (n >= kManyPoints && shared_.noise.shared() && even_share(pairs) > kBent) return without_gradients(std::move(pairs));
-    shared_.noise.draw.resize(std::min<std::size_t>(shared_.noise.draw.size(), budget_.pairs));
+    shared_.noise.keep(budget_.pairs);
     return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
   }
 
  private:
-  // All of the cost goes into pairs.
-  std::vector<Pairs> with_the_rest(std::vector<Pairs> pairs) {
-    const std::vector<Pairs> more = executor_.pairs(shared_.points, noise_, cost_ / 2 - budget_.pairs, budget_.pairs).value();
+  std::vector<Pairs> up_to(std::int64_t count, std::vector<Pairs> pairs) {
+    const std::vector<Pairs> more = executor_.pairs(shared_.points, noise_, count - budget_.pairs, budget_.pairs).value();
     for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = joined(pairs[i], more[i]);
     return pairs;
   }
 
   std::vector<Estimate> without_gradients(std::vector<Pairs> pairs) {
-    std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, with_the_rest(std::move(pairs)));
+    const Propagated moments = propagated(evaluation_, noise_);
+    const std::int64_t count = moments ? pairs_beside_propagation(cost_) : cost_ / 2;
+    shared_.noise.keep(count);
+    std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, up_to(count, std::move(pairs)), moments);
+    count_propagation(moments, estimates);
     const EstimatorSpec method = parse_estimator(fmt::format("probit:{}:shared", cost_));
     for (Estimate& estimate : estimates) estimate.method = method;
     return estimates;
@@ -69,7 +72,8 @@ class LearnedResiduals {
       kept.push_back(fits[i].kept);
     }
     const Points& points = shared_.points;
-    const LearnedMargins learned(left, points.target, points.x, evaluation_.logits(), shared_.noise);
+    const Propagated predicted = around_ == Around::noise ? propagated(evaluation_, noise_) : std::nullopt;
+    const LearnedMargins learned(left, points.target, points.x, evaluation_.logits(), shared_.noise, predicted);
     std::vector<Estimate> estimates(fits.size());
     for_points([&](std::int64_t i) {
       if (!learned.learned(i))
@@ -86,6 +90,7 @@ class LearnedResiduals {
       });
     }
     for (Estimate& estimate : estimates) count_passes(estimate, budget_, around_);
+    count_propagation(predicted, estimates);
     return estimates;
   }
 

@@ -13,12 +13,14 @@ namespace probust {
 namespace {
 
 constexpr double kWidths[] = {0.1, 0.4};            // of the Gaussian similarities, relative to the spread of the logits
+constexpr std::size_t kNearest = 1;                 // the position of the narrower among the similarities
 constexpr Eigen::Index kElements = 4096;            // of a point's values, at most: enough for a cosine
 constexpr double kLeastShape = 0.03;                // of the eigenvalues of a whitened shape, whose mean is about 1
 constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
 constexpr std::uint32_t kDraws = 12;                // from the posterior, for a standard error
+constexpr Eigen::Index kPointsEach = 8;             // per coordinate that shifts are regressed on, at least
 constexpr double kStandardErrors = 1;               // by which the dispersion of counts may exceed that of normal margins
-constexpr std::size_t kAsked = 64;                  // points whose counts are compared with their own moments
+constexpr std::int64_t kAsked = 64;                 // points whose counts are compared with their own moments
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
 // [which, elements] rows in double precision; of large rows, kElements elements at even distances.
@@ -39,6 +41,16 @@ Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
   Eigen::MatrixXd result = unit * unit.transpose();
   result.diagonal().setOnes();
   return result;
+}
+
+// Gaussian in the distances between rows; `width` is relative to the mean of the distances' squares.
+Eigen::MatrixXd nearness(const Eigen::MatrixXd& rows, double width) {
+  const Eigen::VectorXd squares = rows.rowwise().squaredNorm();
+  Eigen::MatrixXd distances = -2 * rows * rows.transpose();
+  distances.colwise() += squares;
+  distances.rowwise() += squares.transpose();
+  distances = distances.cwiseMax(0);
+  return (distances / (-2 * width * std::max(distances.mean(), 1e-300))).array().exp();
 }
 
 // A symmetric matrix [r, r] as a vector of the same Frobenius norm, and back.
@@ -100,20 +112,8 @@ Similarities similarities(const Tensor& x, const Tensor& logits, const std::vect
   const Eigen::MatrixXd raw = rows_of(logits, which), values = rows_of(x, which);
   const Eigen::MatrixXd centred = raw.colwise() - raw.rowwise().mean();
   const Eigen::Index n = raw.rows();
-  const Eigen::MatrixXd products = centred * centred.transpose();
-  const auto distance = [&](Eigen::Index i, Eigen::Index k) { return products(i, i) + products(k, k) - 2 * products(i, k); };
-  double spread = 1e-300;  // the mean of the distances' squares
-  for (Eigen::Index k = 0; k < n; ++k) {
-    for (Eigen::Index i = 0; i < n; ++i) spread += distance(i, k) / static_cast<double>(n * n);
-  }
   Similarities all{Eigen::MatrixXd::Ones(n, n)};
-  for (const double width : kWidths) {
-    Eigen::MatrixXd near(n, n);
-    for (Eigen::Index k = 0; k < n; ++k) {
-      for (Eigen::Index i = 0; i < n; ++i) near(i, k) = std::exp(-std::max(0.0, distance(i, k)) / (2 * width * spread));
-    }
-    all.push_back(std::move(near));
-  }
+  for (const double width : kWidths) all.push_back(nearness(centred, width));
   all.push_back(cosines(centred));
   all.push_back(cosines(values.rowwise() - values.colwise().mean()));
   return all;
@@ -163,18 +163,35 @@ Parts parts_of(const Pairs& pairs, std::int64_t target, const Whitening& whiteni
   return parts;
 }
 
-Smoothed smoothed_log_sizes(const Similarities& alike, const std::vector<Spread>& spreads) {
+// What the regression of y on x, both [n, d], explains: with one slope for all columns, which is not negative.
+Eigen::MatrixXd explained_by(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y) {
+  const Eigen::MatrixXd dx = x.rowwise() - x.colwise().mean(), dy = y.rowwise() - y.colwise().mean();
+  return dx * std::max(0.0, dx.cwiseProduct(dy).sum() / std::max(dx.squaredNorm(), 1e-300));
+}
+
+// Smooths what `predicted` [n, d], if there is any, does not explain.
+Smoothed smooth_beside(const Eigen::MatrixXd& predicted, const Similarities& alike, const Eigen::MatrixXd& observed,
+                       double sampling) {
+  if (predicted.size() == 0) return smooth(alike, observed, sampling);
+  const Eigen::MatrixXd explained = explained_by(predicted, observed);
+  Smoothed smoothed = smooth(alike, observed - explained, sampling);
+  smoothed.values += explained;
+  return smoothed;
+}
+
+// `predicted` are logarithms of sizes by moment propagation, if there are any: proportions matter, absolute sizes do not.
+Smoothed smoothed_log_sizes(const Eigen::VectorXd& predicted, const Similarities& alike, const std::vector<Spread>& spreads) {
   Eigen::MatrixXd logs(static_cast<Eigen::Index>(spreads.size()), 1);
   double sampling = 0;
   for (Eigen::Index k = 0; k < logs.rows(); ++k) {
     logs(k, 0) = std::log(spreads[k].size);
     sampling += spreads[k].size_variance / (spreads[k].size * spreads[k].size) / static_cast<double>(logs.rows());
   }
-  return smooth(alike, logs, sampling);
+  return smooth_beside(predicted, alike, logs, sampling);
 }
 
-Smoothed smoothed_shapes(const Similarities& alike, const std::vector<Spread>& spreads, const Eigen::VectorXd& sizes,
-                         std::int64_t pairs) {
+Smoothed smoothed_shapes(const Eigen::MatrixXd& predicted, const Similarities& alike, const std::vector<Spread>& spreads,
+                         const Eigen::VectorXd& sizes, std::int64_t pairs) {
   const auto n = static_cast<Eigen::Index>(spreads.size()), r = spreads[0].covariance.rows(), entries = packed_size(r);
   Eigen::MatrixXd shapes(n, entries);
   double sampling = 0;
@@ -183,7 +200,7 @@ Smoothed smoothed_shapes(const Similarities& alike, const std::vector<Spread>& s
     const double squares = spreads[k].squares / (sizes[k] * sizes[k]) - shapes.row(k).squaredNorm();
     sampling += squares / static_cast<double>((pairs - 1) * entries * n);
   }
-  return smooth(alike, shapes, std::max(sampling, 0.0));
+  return smooth_beside(predicted, alike, shapes, std::max(sampling, 0.0));
 }
 
 // [n] A pair's variance of the even part, averaged over the coordinates: the geometric mean of what a point's own pairs say and
@@ -205,10 +222,45 @@ Eigen::VectorXd shares(const std::vector<Eigen::MatrixXd>& even, const Eigen::Ve
   return all / std::max(all.mean(), 1e-300);
 }
 
+// What moment propagation says about points. Empty without it, for few points, or if it is not finite.
+struct Predictors {
+  Eigen::VectorXd log_sizes;      // [n] of covariances
+  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] of them, if logits were independent
+  Eigen::MatrixXd unmoved;        // [n, r] whitened logits without noise
+  Eigen::MatrixXd log_variances;  // [n, C]
+  Eigen::MatrixXd of_shifts;  // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean and logits, in the q leading coordinates
+};
+
+Predictors predictors_of(const Tensor& logits, const Propagated& propagated, const std::vector<std::int64_t>& which,
+                         const Whitening& whitening) {
+  const auto n = static_cast<Eigen::Index>(which.size()), r = whitening.to.rows(), q = std::min(r, n / kPointsEach);
+  if (!propagated || n < kLeastPoints) return {};
+  const Eigen::RowVectorXd weights = whitening.to.colwise().squaredNorm();  // of the logits' variances in that of all coordinates
+  Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)), rows_of(logits, which) * whitening.to.transpose(),
+                        Eigen::MatrixXd(n, logits.row(0).size()), Eigen::MatrixXd(n, 2 + 2 * q)};
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const LogitMoments& moments = (*propagated)[which[k]];
+    const Eigen::RowVectorXd unmoved = predictors.unmoved.row(k), moved = whitening.to * moments.mean;
+    const double size = std::max(weights.dot(moments.variance), 1e-300);
+    predictors.log_sizes[k] = std::log(size);
+    predictors.shapes.row(k) =
+        packed(whitening.to * (moments.variance * static_cast<double>(r) / size).asDiagonal() * whitening.to.transpose());
+    predictors.log_variances.row(k) = moments.variance.array().max(1e-300).log();
+    predictors.of_shifts.row(k) << 1, predictors.log_sizes[k], (moved - unmoved).tail(q), unmoved.tail(q);
+  }
+  return predictors.shapes.allFinite() && predictors.of_shifts.allFinite() ? predictors : Predictors{};
+}
+
+// [n, r] by which the whitened means differ from `unmoved`.
+Eigen::MatrixXd shifts(const std::vector<Eigen::VectorXd>& means, Eigen::MatrixXd unmoved, const Whitening& whitening) {
+  for (std::size_t k = 0; k < means.size(); ++k) unmoved.row(k) = (whitening.to * means[k]).transpose() - unmoved.row(k);
+  return unmoved;
+}
+
 }  // namespace
 
 LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x,
-                               const Tensor& logits, const SharedNoise& noise)
+                               const Tensor& logits, const SharedNoise& noise, const Propagated& propagated)
     : targets_(targets), place_(sampled.size(), -1) {
   const OwnCovariances own = own_covariances(sampled, targets);
   if (own.usable.size() < 2) return;
@@ -223,21 +275,25 @@ LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vec
     spreads.push_back(spread_of(parts));
     even.push_back(std::move(parts.even));
   }
-  const Similarities alike = similarities(x, logits, own.usable);
-  log_size_ = smoothed_log_sizes(alike, spreads);
+  Similarities alike = similarities(x, logits, own.usable);
+  const Predictors predictors = predictors_of(logits, propagated, own.usable, whitening);
+  if (predictors.log_variances.size() > 0) alike.push_back(nearness(predictors.log_variances, kWidths[0]));
+  log_size_ = smoothed_log_sizes(predictors.log_sizes, alike, spreads);
   const Eigen::VectorXd sizes = log_size_.values.array().exp() / static_cast<double>(back_.cols());
-  shape_ = smoothed_shapes(alike, spreads, sizes, sampled[0].size());
+  shape_ = smoothed_shapes(predictors.shapes, alike, spreads, sizes, sampled[0].size());
   const Eigen::VectorXd variances = even_variances(even, sizes);
-  const CommonErrors errors = common_errors(alike, even, variances, noise.of(own.usable));
-  mean_variance_ = errors.covariance.diagonal();
   share_ = shares(even, variances);
-  means_.reserve(own.usable.size());
-  for (std::size_t k = 0; k < own.usable.size(); ++k) {
-    const std::int64_t i = own.usable[k];
+  for (const std::int64_t i : own.usable) {
     const Eigen::VectorXd mean = (sampled[i].plus + sampled[i].minus).rowwise().mean() / 2;
-    means_.push_back(logits_of_margins(mean.size(), targets[i]) * mean + back_ * errors.correction.row(k).transpose());
-    place_[i] = static_cast<std::int64_t>(k);
+    place_[i] = std::ssize(means_);
+    means_.push_back(logits_of_margins(mean.size(), targets[i]) * mean);
   }
+  CommonErrors errors = common_errors(alike, even, variances, noise.of(own.usable));
+  if (predictors.of_shifts.size() > 0)
+    errors = regressed(errors, shifts(means_, predictors.unmoved, whitening) + errors.correction, predictors.of_shifts, share_,
+                       alike[kNearest]);
+  mean_variance_ = errors.covariance.diagonal();
+  for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += back_ * errors.correction.row(k).transpose();
 }
 
 MarginMoments LearnedMargins::moments(std::int64_t i) const {
@@ -287,11 +343,16 @@ bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std:
   return squares > expected + kStandardErrors * std::sqrt(2 * expected_squares);
 }
 
+std::vector<std::int64_t> asked_points(std::int64_t n) {
+  std::vector<std::int64_t> some;
+  for (std::int64_t i = 0; i < n; i += (n + kAsked - 1) / kAsked) some.push_back(i);
+  return some;
+}
+
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
-  const std::size_t step = (sampled.size() + kAsked - 1) / kAsked;
   std::vector<Estimate> estimates;
   std::vector<std::int64_t> kept;
-  for (std::size_t i = 0; i < sampled.size(); i += step) {
+  for (const std::int64_t i : asked_points(std::ssize(sampled))) {
     stop_if_asked(stop);
     const Rivals rivals = decisive(sampled[i], targets[i]);
     estimates.push_back(from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop));

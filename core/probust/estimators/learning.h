@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "probust/estimators/mean_shifts.h"
 #include "probust/estimators/pair_statistics.h"
 #include "probust/estimators/shared_noise.h"
 
@@ -21,9 +22,10 @@ Similarities similarities(const Tensor& x, const Tensor& logits, const std::vect
 /// The normal margins of a block's points.
 class LearnedMargins {
  public:
-  /// From the pairs of each point, at least two. `noise` says who shares draws, if anybody.
+  /// From the pairs of each point, at least two. `noise` says who shares draws, if anybody. `propagated` are the means that the
+  /// sampled ones are regressed on, if there are any.
   LearnedMargins(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x,
-                 const Tensor& logits, const SharedNoise& noise);
+                 const Tensor& logits, const SharedNoise& noise, const Propagated& propagated = std::nullopt);
 
   /// Whether anything was learned for point i. Not if its margins are not finite or do not vary.
   bool learned(std::int64_t i) const { return place_[i] >= 0; }
@@ -56,6 +58,9 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
 /// difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica 1978).
 bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
 
+/// Some of n points, at even distances: enough to ask whether margins are normal.
+std::vector<std::int64_t> asked_points(std::int64_t n);
+
 /// Whether the counts of some of the points contradict normal margins with the moments of their own pairs. Cheap enough to ask
 /// before more is computed.
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop);
@@ -65,7 +70,7 @@ double even_share(const std::vector<Pairs>& sampled);
 
 /// The estimates of probit:N:shared, or of probit:N:learned if no draws are shared, from the pairs of each point, at least two.
 std::vector<Estimate> estimates_from_learned(Evaluation& evaluation, const SharedPoints& shared,
-                                             const std::vector<Pairs>& sampled);
+                                             const std::vector<Pairs>& sampled, const Propagated& propagated);
 
 /// What an estimator that learns may hold of each of n points, in bytes.
 std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes);

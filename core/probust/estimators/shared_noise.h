@@ -7,6 +7,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct SharedNoise {
   std::vector<std::vector<std::int64_t>> draw{};  ///< [pairs][points]
 
   bool shared() const { return draws > 0; }
+  /// Forgets all but the first pairs.
+  void keep(std::int64_t pairs) { draw.resize(std::min<std::size_t>(draw.size(), pairs)); }
   /// The same for some of the points.
   SharedNoise of(const std::vector<std::int64_t>& points) const;
 };
