@@ -98,8 +98,7 @@ class CoarseExecutor final : public Executor {
     return call([&] {
       check(*this, points, *noise.shape);
       if (noise.shape->differs()) {
-        throw Error{ErrorCode::unsupported, "noise " + noise.text(), "differs from point to point",
-                    "its moments can be propagated only with gradients"};
+        throw Error{ErrorCode::unsupported, noise.text(), "differs from point to point", ""};
       }
       const Batch batch = lanes_->prepare_moments();
       std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));

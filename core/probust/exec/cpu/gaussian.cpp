@@ -28,16 +28,20 @@ struct Normal {
   const Spread& spread;
   Block t, density, tail;  ///< t = |a| / s; density and upper tail of the standard normal at t
 
-  Normal(const Block& mean, const Spread& of) : a(mean), spread(of), t((a.abs() * of.inverse).min(kFarthest)) {
-    density = 0.39894228F * (-0.5F * t * t).exp();
-    const Block u = 1.0F / (1.0F + 0.23164189F * t);
-    tail = density * u * (0.31938153F + u * (-0.35656378F + u * (1.7814779F + u * (-1.8212560F + u * 1.3302744F))));
-  }
+  Normal(const Block& mean, const Spread& of);
 
   Block beyond() const { return (density - t * tail).max(0.0F); }
   /// What the larger side has more of the probability, if the mean is positive; otherwise 0.
   Block excess() const { return (a * kSteep).max(0.0F).min(1.0F) * (1.0F - 2.0F * tail); }
 };
+
+// Not inlined, because it is long and every kernel needs it.
+[[gnu::noinline]] Normal::Normal(const Block& mean, const Spread& of)
+    : a(mean), spread(of), t((a.abs() * of.inverse).min(kFarthest)) {
+  density = 0.39894228F * (-0.5F * t * t).exp();
+  const Block u = 1.0F / (1.0F + 0.23164189F * t);
+  tail = density * u * (0.31938153F + u * (-0.35656378F + u * (1.7814779F + u * (-1.8212560F + u * 1.3302744F))));
+}
 
 Block relu_mean(const Normal& x) { return x.a.max(0.0F) + x.spread.s * x.beyond(); }
 
@@ -55,60 +59,50 @@ Block normal_density(const Normal& x) {
 
 using Function = Block (*)(const Normal&);
 
-// Whole blocks of `size` values, then the rest. spread(i) is that of the block from i on.
-template <Function function, class SpreadFrom>
-void in_blocks(const float* a, std::int64_t size, float* out, SpreadFrom spread) {
-  std::int64_t i = 0;
-  for (; i + kBlock <= size; i += kBlock) Eigen::Map<Block>(out + i) = function({Eigen::Map<const Block>(a + i), spread(i)});
-  if (i == size) return;
-  Block last = Block::Ones();
-  std::copy(a + i, a + size, last.data());
-  last = function({last, spread(i)});
-  std::copy_n(last.data(), size - i, out + i);
+// The block of values from `from` on, of which `count` are there; the others are one.
+Block block_of(const float* from, std::int64_t count) {
+  if (count >= kBlock) return Eigen::Map<const Block>(from);
+  Block block = Block::Ones();
+  std::copy_n(from, count, block.data());
+  return block;
 }
 
-template <Function function>
-void with_variances(const Call& call) {
-  const std::int64_t size = element_count(*call.shape) * call.lanes;
-  const float* b = call.in[1].data;
-  in_blocks<function>(call.in[0].data, size, call.out, [&](std::int64_t i) {
-    if (i + kBlock <= size) return Spread(Eigen::Map<const Block>(b + i));
-    Block last = Block::Ones();
-    std::copy(b + i, b + size, last.data());
-    return Spread(last);
-  });
-}
-
-// The same variance in all lanes.
-template <Function function>
-void with_constant_variances(const Call& call) {
-  for (std::int64_t e = 0, size = element_count(*call.shape); e < size; ++e) {
-    const Spread spread(Block::Constant(call.in[1].data[e]));
-    in_blocks<function>(call.in[0].data + e * call.lanes, call.lanes, call.out + e * call.lanes,
-                        [&](std::int64_t) -> const Spread& { return spread; });
+// A row of `size` values. If the variance is `constant`, it is the same for all of them.
+void run_row(Function function, const float* a, const float* b, bool constant, std::int64_t size, float* out) {
+  for (std::int64_t i = 0; i < size; i += kBlock) {
+    const Block variance = constant ? Block(Block::Constant(*b)) : block_of(b + i, size - i);
+    const Block y = function(Normal(block_of(a + i, size - i), Spread(variance)));
+    std::copy_n(y.data(), std::min(kBlock, size - i), out + i);
   }
 }
 
+void run(Function function, const Call& call) {
+  const bool constant = call.lanes_of(1) != call.lanes;
+  const std::int64_t elements = element_count(*call.shape), rows = constant ? elements : 1,
+                     size = constant ? call.lanes : elements * call.lanes;
+  for (std::int64_t row = 0; row < rows; ++row)
+    run_row(function, call.in[0].data + row * size, call.in[1].data + row, constant, size, call.out + row * size);
+}
+
 template <Function function>
-Kernel kernel_of(bool constant_variances) {
-  return constant_variances ? with_constant_variances<function> : with_variances<function>;
+void run_with(const Call& call) {
+  run(function, call);
 }
 
 }  // namespace
 
 Kernel make_gaussian(const Graph& graph, const Node& node) {
   const Extent mean = graph[node.inputs[0]].extent, variance = graph[node.inputs[1]].extent;
-  const bool constant = variance == Extent::constant && mean != variance;
-  if (mean != node.extent || (variance != mean && !constant)) return make_reference(graph, node);
+  if (mean != node.extent || (variance != mean && variance != Extent::constant)) return make_reference(graph, node);
   switch (node.op) {
     case Op::relu_mean:
-      return kernel_of<relu_mean>(constant);
+      return run_with<relu_mean>;
     case Op::relu_variance:
-      return kernel_of<relu_variance>(constant);
+      return run_with<relu_variance>;
     case Op::normal_cdf:
-      return kernel_of<normal_cdf>(constant);
+      return run_with<normal_cdf>;
     case Op::normal_density:
-      return kernel_of<normal_density>(constant);
+      return run_with<normal_density>;
     default:
       return make_reference(graph, node);
   }
