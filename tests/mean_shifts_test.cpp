@@ -141,7 +141,7 @@ TEST(Moments, OfAnExecutorAreThoseOfTheGraph) {
   }
 }
 
-// A W a and a W² are the moments of A x + noise.
+// The mean is W x + b, and the variances are sigma² times the sums of the squares of the rows of W.
 TEST(Moments, OfALinearModelAreExact) {
   std::mt19937 random(4);
   const Tensor weights = test::random_tensor({3, 6}, random), bias = test::random_tensor({3}, random);

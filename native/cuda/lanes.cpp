@@ -152,7 +152,7 @@ class CudaLanes final : public Lanes {
     host_logits_ = read(moments[0]);
     host_variances_ = read(moments[1]);
     on_device_ = {};
-    progress_->passes += 2 * lanes;
+    progress_->passes += kPropagationPasses * lanes;
   }
 
   LogitsView variances(int) override { return {host_variances_.data(), classes_, 1}; }

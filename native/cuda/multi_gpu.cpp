@@ -64,7 +64,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   }
 
   Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override {
-    return by_points<LogitMoments>(points, 2,
+    return by_points<LogitMoments>(points, kPropagationPasses,
                                    [&](Executor& part, const Points& own, std::int64_t) { return part.moments(own, noise); });
   }
 

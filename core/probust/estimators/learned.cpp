@@ -9,32 +9,28 @@
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/learning.h"
-#include "probust/estimators/regression_fit.h"
 
 namespace probust {
 namespace {
 
-// What an estimate learns from: pairs, and propagated moments in place of the last one. If margins are far from normal
-// both would be wasted.
+// What an estimate learns from: pairs, and propagated moments in place of the last one, unless margins are far from normal, where
+// these do not help.
 struct Sampled {
   std::vector<Pairs> pairs;
   Propagated moments;
 };
 
-// Whether counts of some of the points contradict what is learned without propagated moments.
-bool far_from_normal(const Evaluation& evaluation, SharedPoints shared, const std::vector<Pairs>& pairs, const StopToken* stop) {
-  shared.noise.keep(pairs[0].size());
+// As far_from_normal, but with what is learned without propagated moments.
+bool learned_far_from_normal(const Evaluation& evaluation, const SharedPoints& shared, const std::vector<Pairs>& pairs,
+                             const StopToken* stop) {
   const Points& points = shared.points;
-  const LearnedMargins learned(pairs, points.target, points.x, evaluation.logits(), shared.noise);
-  std::vector<Estimate> estimates;
-  std::vector<std::int64_t> kept;
-  for (const std::int64_t i : asked_points(points.size())) {
-    stop_if_asked(stop);
-    if (!learned.learned(i)) continue;
-    estimates.push_back(from_moments(learned.moments(i), points.target[i], stop));
-    kept.push_back(count_kept(pairs[i], points.target[i]));
-  }
-  return contradicted(estimates, kept, 2 * pairs[0].size());
+  SharedNoise noise = shared.noise;
+  noise.keep(pairs[0].size());
+  const LearnedMargins learned(pairs, points.target, points.x, evaluation.logits(), noise);
+  return some_contradicted(pairs, points.target, stop, [&](std::int64_t i) -> std::optional<Estimate> {
+    if (!learned.learned(i)) return std::nullopt;
+    return from_moments(learned.moments(i), points.target[i], stop);
+  });
 }
 
 Sampled sampled(Evaluation& evaluation, const Noise& noise, const SharedPoints& shared, std::int64_t forwards) {
@@ -43,11 +39,9 @@ Sampled sampled(Evaluation& evaluation, const Noise& noise, const SharedPoints& 
   Sampled result;
   const std::int64_t all = forwards / 2, first = may_propagate(points, noise) ? pairs_beside_propagation(forwards) : all;
   result.pairs = executor.pairs(points, noise, first).value();
-  if (first == all || far_from_normal(evaluation, shared, result.pairs, &executor.progress.stop)) return result;
+  if (first == all || learned_far_from_normal(evaluation, shared, result.pairs, &executor.progress.stop)) return result;
   result.moments = propagated(evaluation, noise);
-  if (result.moments) return result;
-  const std::vector<Pairs> rest = executor.pairs(points, noise, all - first, first).value();
-  for (std::size_t i = 0; i < rest.size(); ++i) result.pairs[i] = joined(result.pairs[i], rest[i]);
+  if (!result.moments) result.pairs = with_pairs_up_to(all, executor, points, noise, std::move(result.pairs));
   return result;
 }
 

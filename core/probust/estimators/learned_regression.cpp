@@ -29,7 +29,8 @@ class LearnedResiduals {
         noise_(noise),
         cost_(cost),
         around_(cost >= kPropagationPays && propagates(executor_, evaluation.points(), noise) ? Around::noise : Around::point),
-        budget_(regression_budget(around_ == Around::noise ? cost - kPropagationCost : cost, executor_.classes(), around_)) {}
+        propagates_(around_ == Around::noise && may_propagate(evaluation.points(), noise)),
+        budget_(regression_budget(propagates_ ? cost - kPropagationPasses : cost, executor_.classes(), around_)) {}
 
   std::vector<Estimate> estimates() {
     const std::int64_t n = evaluation_.points().size(), classes = executor_.classes();
@@ -47,9 +48,7 @@ class LearnedResiduals {
 
  private:
   std::vector<Pairs> up_to(std::int64_t count, std::vector<Pairs> pairs) {
-    const std::vector<Pairs> more = executor_.pairs(shared_.points, noise_, count - budget_.pairs, budget_.pairs).value();
-    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = joined(pairs[i], more[i]);
-    return pairs;
+    return with_pairs_up_to(count, executor_, shared_.points, noise_, std::move(pairs));
   }
 
   std::vector<Estimate> without_gradients(std::vector<Pairs> pairs) {
@@ -72,7 +71,7 @@ class LearnedResiduals {
       kept.push_back(fits[i].kept);
     }
     const Points& points = shared_.points;
-    const Propagated predicted = around_ == Around::noise ? propagated(evaluation_, noise_) : std::nullopt;
+    const Propagated predicted = propagates_ ? propagated(evaluation_, noise_) : std::nullopt;
     const LearnedMargins learned(left, points.target, points.x, evaluation_.logits(), shared_.noise, predicted);
     std::vector<Estimate> estimates(fits.size());
     for_points([&](std::int64_t i) {
@@ -130,6 +129,7 @@ class LearnedResiduals {
   const Noise& noise_;
   std::int64_t cost_;
   Around around_;
+  bool propagates_;  // moments beside the gradients
   RegressionBudget budget_;
   SharedPoints shared_;
 };

@@ -7,6 +7,7 @@
 
 #include "probust/estimators/common.h"
 #include "probust/estimators/logit_covariance.h"
+#include "probust/estimators/regression_fit.h"
 #include "probust/noise/noise.h"
 
 namespace probust {
@@ -20,7 +21,7 @@ constexpr double kRank = 1e-9;                      // directions with less of t
 constexpr std::uint32_t kDraws = 12;                // from the posterior, for a standard error
 constexpr Eigen::Index kPointsEach = 8;             // per coordinate that shifts are regressed on, at least
 constexpr double kStandardErrors = 1;               // by which the dispersion of counts may exceed that of normal margins
-constexpr std::int64_t kAsked = 64;                 // points whose counts are compared with their own moments
+constexpr std::int64_t kAsked = 64;                 // points whose counts are compared with normal margins
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
 // [which, elements] rows in double precision; of large rows, kElements elements at even distances.
@@ -343,22 +344,34 @@ bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std:
   return squares > expected + kStandardErrors * std::sqrt(2 * expected_squares);
 }
 
-std::vector<std::int64_t> asked_points(std::int64_t n) {
-  std::vector<std::int64_t> some;
-  for (std::int64_t i = 0; i < n; i += (n + kAsked - 1) / kAsked) some.push_back(i);
-  return some;
+bool some_contradicted(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
+                       const std::function<std::optional<Estimate>(std::int64_t)>& estimate) {
+  const std::int64_t n = std::ssize(sampled), step = (n + kAsked - 1) / kAsked;
+  std::vector<Estimate> estimates;
+  std::vector<std::int64_t> kept;
+  for (std::int64_t i = 0; i < n; i += step) {
+    stop_if_asked(stop);
+    const std::optional<Estimate> own = estimate(i);
+    if (!own) continue;
+    estimates.push_back(*own);
+    kept.push_back(count_kept(sampled[i], targets[i]));
+  }
+  return n > 0 && contradicted(estimates, kept, 2 * sampled[0].size());
 }
 
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
-  std::vector<Estimate> estimates;
-  std::vector<std::int64_t> kept;
-  for (const std::int64_t i : asked_points(std::ssize(sampled))) {
-    stop_if_asked(stop);
+  return some_contradicted(sampled, targets, stop, [&](std::int64_t i) -> std::optional<Estimate> {
     const Rivals rivals = decisive(sampled[i], targets[i]);
-    estimates.push_back(from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop));
-    kept.push_back(count_kept(sampled[i], targets[i]));
-  }
-  return !sampled.empty() && contradicted(estimates, kept, 2 * sampled[0].size());
+    return from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop);
+  });
+}
+
+std::vector<Pairs> with_pairs_up_to(std::int64_t count, Executor& executor, const Points& points, const Noise& noise,
+                                    std::vector<Pairs> pairs) {
+  const std::int64_t known = pairs[0].size();
+  const std::vector<Pairs> more = executor.pairs(points, noise, count - known, known).value();
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = joined(pairs[i], more[i]);
+  return pairs;
 }
 
 double even_share(const std::vector<Pairs>& sampled) {

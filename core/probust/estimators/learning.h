@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "probust/estimators/mean_shifts.h"
@@ -58,12 +59,17 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
 /// difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica 1978).
 bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
 
-/// Some of n points, at even distances: enough to ask whether margins are normal.
-std::vector<std::int64_t> asked_points(std::int64_t n);
+/// Whether the counts of some of the points, at even distances, contradict their estimates; points without one are left out.
+bool some_contradicted(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
+                       const std::function<std::optional<Estimate>(std::int64_t)>& estimate);
 
 /// Whether the counts of some of the points contradict normal margins with the moments of their own pairs. Cheap enough to ask
 /// before more is computed.
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop);
+
+/// The pairs of each point, and those that follow up to `count`.
+std::vector<Pairs> with_pairs_up_to(std::int64_t count, Executor& executor, const Points& points, const Noise& noise,
+                                    std::vector<Pairs> pairs);
 
 /// The share of the margins' variance that is even in the noise, averaged over the points: no gradient explains it.
 double even_share(const std::vector<Pairs>& sampled);

@@ -66,12 +66,12 @@ Propagated propagated(Evaluation& evaluation, const Noise& noise) {
 }
 
 std::int64_t pairs_beside_propagation(std::int64_t forwards) {
-  return std::max<std::int64_t>(2, (forwards - kPropagationCost) / 2);
+  return std::max<std::int64_t>(2, (forwards - kPropagationPasses) / 2);
 }
 
 void count_propagation(const Propagated& propagated, std::vector<Estimate>& estimates) {
   if (!propagated) return;
-  for (Estimate& estimate : estimates) estimate.forwards += kPropagationCost;
+  for (Estimate& estimate : estimates) estimate.forwards += kPropagationPasses;
 }
 
 CommonErrors regressed(const CommonErrors& errors, const Eigen::MatrixXd& sampled, const Eigen::MatrixXd& predictors,

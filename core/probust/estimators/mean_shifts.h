@@ -24,9 +24,6 @@ Propagated propagated(Evaluation& evaluation, const Noise& noise);
 /// Whether there may be any, without asking the model.
 bool may_propagate(const Points& points, const Noise& noise);
 
-/// What a propagation counts for, in forwards: means and variances.
-inline constexpr std::int64_t kPropagationCost = 2;
-
 /// How many pairs that many forwards pay for besides the propagation, at least two.
 std::int64_t pairs_beside_propagation(std::int64_t forwards);
 void count_propagation(const Propagated& propagated, std::vector<Estimate>& estimates);

@@ -23,8 +23,6 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kPassesOfMoments = 2;  // means and variances
-
 class HostLanes final : public Lanes {
  public:
   HostLanes(std::string_view name, Compile compile, const Graph& classifier, const ExecutorOptions& options)
@@ -140,11 +138,7 @@ class HostLanes final : public Lanes {
         throw gradient_
             ? no_moments()
             : Error{ErrorCode::unsupported, "gradients", "are not available from " + name_, "ask for what needs logits alone"};
-      const Graph gradient = around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_);
-      memory_.check_values_fit(gradient);
-      make_workers();  // frees the memory of earlier runs, so that the weights fit
-      program = compile_(gradient);
-      fit();
+      compile_into(program, around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_));
     }
     return {around, memory_.gradient_batch(*program, rows)};
   }
@@ -183,11 +177,7 @@ class HostLanes final : public Lanes {
   Batch prepare_moments() override {
     if (!moments_) {
       if (!graph_) throw no_moments();
-      const Graph graph = moment_graph(*graph_, Extent::constant);
-      memory_.check_values_fit(graph);
-      make_workers();  // as in prepare
-      moments_ = compile_(graph);
-      fit();
+      compile_into(moments_, moment_graph(*graph_, Extent::constant));
     }
     return memory_.forward_batch(*moments_);
   }
@@ -201,7 +191,7 @@ class HostLanes final : public Lanes {
     moments_->run({lanes, 1}, inputs, outputs, own.workspace);
     verify(own);
     own.lanes = lanes;
-    progress_->passes += kPassesOfMoments * lanes;
+    progress_->passes += kPropagationPasses * lanes;
   }
 
   LogitsView variances(int worker) override { return {workers_[worker].logit_variances.data(), 1, workers_[worker].lanes}; }
@@ -365,6 +355,13 @@ class HostLanes final : public Lanes {
     return {ErrorCode::unsupported, "moments", "are not available from " + name_, "use another estimator than adf"};
   }
 
+  void compile_into(std::unique_ptr<Program>& program, const Graph& derived) {
+    memory_.check_values_fit(derived);
+    make_workers();  // frees the memory of earlier runs, so that the weights fit
+    program = compile_(derived);
+    fit();
+  }
+
   // Call it after compiling a program.
   void fit() {
     std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get(), moments_.get()};
@@ -396,7 +393,7 @@ class HostLanes final : public Lanes {
   void find_first_layer() {
     if (const auto split = split_first_layer(*graph_)) {
       memory_.check_values_fit(split->rest);
-      make_workers();  // as in prepare
+      make_workers();  // as in compile_into
       first_layer_.emplace(*split, compile_);
       fit();
     }

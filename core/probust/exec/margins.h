@@ -62,6 +62,9 @@ struct LogitMoments {
   Eigen::VectorXd mean, variance;  ///< [C]
 };
 
+/// Passes that a propagation of moments counts as: means and variances.
+inline constexpr std::int64_t kPropagationPasses = 2;
+
 /// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
 struct Projection {
   Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
