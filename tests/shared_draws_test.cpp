@@ -71,7 +71,8 @@ TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
   };
   EXPECT_EQ(outputs(perceptron({20, 30})), 20);
   EXPECT_EQ(outputs(perceptron({30, 12}, Op::negate)), 0);  // affine to the end: nothing is left
-  EXPECT_EQ(outputs(strided(6)), 0);                        // 6 products for each element
+  EXPECT_EQ(outputs(strided(2)), 16);                       // fewer values than the input has
+  EXPECT_EQ(outputs(strided(6)), 0);                        // more, of 6 products each
   EXPECT_EQ(outputs(forked()), 0);
   EXPECT_EQ(outputs(divided()), 12);
   EXPECT_EQ(outputs(rounded()), 0);

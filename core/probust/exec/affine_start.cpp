@@ -13,8 +13,10 @@
 namespace probust {
 namespace {
 
-constexpr double kLeastShare = 0.03;  // of the classifier's work, in the affine start
-constexpr double kLeastFlops = 32;    // of the affine start, per element of z
+// In the time of so many operations, a copy reads an element of z and adds what its draw changes, or draws an element of x.
+constexpr double kFlopsToMove = 80;
+constexpr double kFlopsToDraw = 64;
+constexpr double kLeastShare = 0.01;  // of the classifier's work, to be saved
 
 // Whether a node is affine in one operand. Operators that are not listed are not taken as affine.
 bool affine_in(const Graph& graph, const Node& node, ValueId operand) {
@@ -76,6 +78,12 @@ Graph from(const Graph& graph, ValueId z) {
   return simplify(rest);
 }
 
+// Operations that each copy saves if z is not computed from it.
+double saved(const AffineStart& start, const Graph& graph, ValueId x, ValueId z) {
+  const auto elements = [&](ValueId id) { return static_cast<double>(element_count(graph[id].shape)); };
+  return flops(start.first) + kFlopsToDraw * elements(x) - kFlopsToMove * elements(z);
+}
+
 }  // namespace
 
 std::optional<AffineStart> split_affine_start(const Graph& classifier) {
@@ -83,8 +91,7 @@ std::optional<AffineStart> split_affine_start(const Graph& classifier) {
   const ValueId x = graph.inputs()[0], z = end_of_affine_start(graph, x);
   if (z == x || z == graph.outputs[0]) return std::nullopt;
   AffineStart start{up_to(graph, z), from(graph, z)};
-  const double work = flops(start.first), least = kLeastFlops * static_cast<double>(element_count(graph[z].shape));
-  if (work < least || work < kLeastShare * flops(classifier)) return std::nullopt;
+  if (saved(start, graph, x, z) < kLeastShare * flops(classifier)) return std::nullopt;
   return start;
 }
 
