@@ -54,8 +54,9 @@ TEST(Intervals, ReconciledIsNormalWithoutModelError) {
   const Reconciled result = reconcile(evidence);
   EXPECT_NEAR(result.z, 1.3, 1e-9);
   EXPECT_NEAR(result.std_error, (normal::cdf(1.35) - normal::cdf(1.25)) / 2, 1e-9);
-  EXPECT_NEAR(result.p95.low, normal::cdf(1.3 - kTwoSided95 * 0.05), 1e-9);
-  EXPECT_NEAR(result.p95.high, normal::cdf(1.3 + kTwoSided95 * 0.05), 1e-9);
+  const Interval p95 = reconciled_p95(evidence);
+  EXPECT_NEAR(p95.low, normal::cdf(1.3 - kTwoSided95 * 0.05), 1e-9);
+  EXPECT_NEAR(p95.high, normal::cdf(1.3 + kTwoSided95 * 0.05), 1e-9);
 }
 
 // The posterior by brute force: zeta = z - b - e, with a Student prior with one degree of freedom for b in units of the model
@@ -80,10 +81,10 @@ double posterior_cdf(const Evidence& evidence, double zeta) {
 TEST(Intervals, ReconciledIsThePosterior) {
   for (const Evidence& evidence :
        {Evidence{1, 0.05, 70, 100, 0.2}, Evidence{0.9, 0.07, 75, 100, 0.1}, Evidence{2, 0.1, 90, 100, 0.05}}) {
-    const Reconciled result = reconcile(evidence);
-    EXPECT_NEAR(posterior_cdf(evidence, result.z), 0.5, 1e-3);
-    EXPECT_NEAR(posterior_cdf(evidence, normal::quantile(result.p95.low)), 0.025, 1e-3);
-    EXPECT_NEAR(posterior_cdf(evidence, normal::quantile(result.p95.high)), 0.975, 1e-3);
+    const Interval p95 = reconciled_p95(evidence);
+    EXPECT_NEAR(posterior_cdf(evidence, reconcile(evidence).z), 0.5, 1e-3);
+    EXPECT_NEAR(posterior_cdf(evidence, normal::quantile(p95.low)), 0.025, 1e-3);
+    EXPECT_NEAR(posterior_cdf(evidence, normal::quantile(p95.high)), 0.975, 1e-3);
   }
 }
 
@@ -109,9 +110,10 @@ TEST(Intervals, JudgedHoldsWhatCountsAllow) {
 TEST(Intervals, JudgedDoubtModelsFivefold) {
   Estimate estimate = normal_estimate(1);  // p = 0.84, but 95 of 100 copies were kept
   judge(estimate, 0.02, 95, 100, 1);
-  const Reconciled cautious = reconcile({1, 0.02, 95, 100, 5 * 0.035, 0}), plain = reconcile({1, 0.02, 95, 100, 0.035});
-  ASSERT_LT(cautious.p95.low, counted_interval(95, 100).low);
-  EXPECT_NEAR(*estimate.ci_low, cautious.p95.low, 1e-12);
+  const Interval cautious = reconciled_p95({1, 0.02, 95, 100, 5 * 0.035, 0});
+  const Reconciled plain = reconcile({1, 0.02, 95, 100, 0.035});
+  ASSERT_LT(cautious.low, counted_interval(95, 100).low);
+  EXPECT_NEAR(*estimate.ci_low, cautious.low, 1e-12);
   EXPECT_NEAR(estimate.p, normal::cdf(plain.z), 1e-12);
   EXPECT_NEAR(*estimate.std_error, plain.std_error, 1e-12);
 }
@@ -120,7 +122,7 @@ TEST(Intervals, JudgedDoubtModelsFivefold) {
 TEST(Intervals, JudgedDoubtOnlyWhatIsSampled) {
   Estimate estimate = normal_estimate(1);
   judge(estimate, 0.02, 95, 100, 0.5);
-  EXPECT_NEAR(*estimate.ci_low, reconcile({1, 0.02, 95, 100, 2.5 * 0.035, 0}).p95.low, 1e-12);
+  EXPECT_NEAR(*estimate.ci_low, reconciled_p95({1, 0.02, 95, 100, 2.5 * 0.035, 0}).low, 1e-12);
 }
 
 // A curve's interval is its standard error's, in units of z.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -182,6 +183,23 @@ double mean_error(const std::vector<Estimate>& a, const std::vector<Estimate>& b
 }
 
 const char* const kLearned[] = {"probit:24:learned", "probit:24:shared", "regression:24:learned", "regression:110:learned"};
+
+TEST(Learning, BalancedNormalsRepresentLinearFunctions) {
+  NoiseStream random(1, 2, 3, 4);
+  for (const auto& [d, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 9}, {8, 9}, {40, 9}, {1, 2}}) {
+    const Eigen::MatrixXd normals = balanced_normals(random, d, count);
+    ASSERT_EQ(normals.cols(), count);
+    EXPECT_LT(normals.rowwise().mean().norm(), 1e-12);
+    const Eigen::VectorXd variances =
+        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(normals * normals.transpose()).eigenvalues() /
+        static_cast<double>(count - 1);
+    EXPECT_NEAR(variances.sum(), static_cast<double>(d), 1e-9);
+    const std::int64_t rank = std::min(d, count - 1);
+    EXPECT_NEAR(variances.maxCoeff(), static_cast<double>(d) / static_cast<double>(rank), 1e-9);
+    EXPECT_NEAR(variances.tail(rank).minCoeff(), variances.maxCoeff(), 1e-9);
+  }
+  EXPECT_NE(balanced_normals(random, 5, 9), balanced_normals(random, 5, 9));
+}
 
 TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
   std::mt19937 random(11);

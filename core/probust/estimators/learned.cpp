@@ -13,36 +13,39 @@
 namespace probust {
 namespace {
 
-// What an estimate learns from: pairs, and propagated moments in place of the last one, unless margins are far from normal, where
-// these do not help.
-struct Sampled {
-  std::vector<Pairs> pairs;
-  Propagated moments;
-};
-
-// As far_from_normal, but with what is learned without propagated moments.
-bool learned_far_from_normal(const Evaluation& evaluation, const SharedPoints& shared, const std::vector<Pairs>& pairs,
+// Whether the counts of some of the points contradict what these points teach each other, without propagated moments.
+bool learned_far_from_normal(const Evaluation& evaluation, const SharedPoints& shared, const std::vector<Pairs>& sampled,
                              const StopToken* stop) {
-  const Points& points = shared.points;
-  SharedNoise noise = shared.noise;
+  const std::vector<std::int64_t> some = spread_out(shared.points.size());
+  const Points points = select(shared.points, some);
+  std::vector<Pairs> pairs;
+  for (const std::int64_t i : some) pairs.push_back(sampled[i]);
+  SharedNoise noise = shared.noise.of(some);
   noise.keep(pairs[0].size());
-  const LearnedMargins learned(pairs, points.target, points.x, evaluation.logits(), noise);
-  return some_contradicted(pairs, points.target, stop, [&](std::int64_t i) -> std::optional<Estimate> {
-    if (!learned.learned(i)) return std::nullopt;
-    return from_moments(learned.moments(i), points.target[i], stop);
+  const LearnedMargins learned(pairs, points.target, points.x, rows(evaluation.logits(), some), noise);
+  return some_contradicted(some, sampled, shared.points.target, stop, [&](std::int64_t k) -> std::optional<Estimate> {
+    if (!learned.learned(k)) return std::nullopt;
+    return from_moments(learned.moments(k), points.target[k], stop);
   });
 }
 
-Sampled sampled(Evaluation& evaluation, const Noise& noise, const SharedPoints& shared, std::int64_t forwards) {
+// From all pairs that the forwards pay for or, where moments can be propagated, from these and all but the last pair. If margins
+// turn out to be far from normal, neither helps.
+std::vector<Estimate> learn(Evaluation& evaluation, const Noise& noise, SharedPoints shared, std::int64_t forwards) {
   Executor& executor = evaluation.executor();
   const Points& points = shared.points;
-  Sampled result;
   const std::int64_t all = forwards / 2, first = may_propagate(points, noise) ? pairs_beside_propagation(forwards) : all;
-  result.pairs = executor.pairs(points, noise, first).value();
-  if (first == all || learned_far_from_normal(evaluation, shared, result.pairs, &executor.progress.stop)) return result;
-  result.moments = propagated(evaluation, noise);
-  if (!result.moments) result.pairs = with_pairs_up_to(all, executor, points, noise, std::move(result.pairs));
-  return result;
+  std::vector<Pairs> pairs = executor.pairs(points, noise, first).value();
+  Propagated moments;
+  if (first < all) {
+    if (learned_far_from_normal(evaluation, shared, pairs, &executor.progress.stop)) return estimates_from_pooled(evaluation, pairs);
+    moments = propagated(evaluation, noise);
+    if (!moments) pairs = with_pairs_up_to(all, executor, points, noise, std::move(pairs));
+  }
+  shared.noise.keep(pairs[0].size());
+  std::vector<Estimate> estimates = estimates_from_learned(evaluation, shared, pairs, moments);
+  count_propagation(moments, estimates);
+  return estimates;
 }
 
 std::vector<Estimate> estimate_learning(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked, bool share) {
@@ -50,12 +53,7 @@ std::vector<Estimate> estimate_learning(Evaluation& evaluation, const Noise& noi
   const std::int64_t n = points.size(), pairs = asked.samples / 2;
   if (n == 0) return {};
   check_all_fit(evaluation.executor(), n, bytes_to_learn(n, pairs, evaluation.executor().classes()));
-  SharedPoints shared = share ? share_draws(points, noise, pairs) : SharedPoints{points};
-  const auto [sampled_pairs, moments] = sampled(evaluation, noise, shared, asked.samples);
-  shared.noise.keep(sampled_pairs[0].size());
-  std::vector<Estimate> estimates = estimates_from_learned(evaluation, shared, sampled_pairs, moments);
-  count_propagation(moments, estimates);
-  return estimates;
+  return learn(evaluation, noise, share ? share_draws(points, noise, pairs) : SharedPoints{points}, asked.samples);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr std::size_t kNearest = 1;                 // the position of the narro
 constexpr Eigen::Index kElements = 4096;            // of a point's values, at most: enough for a cosine
 constexpr double kLeastShape = 0.03;                // of the eigenvalues of a whitened shape, whose mean is about 1
 constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
-constexpr std::uint32_t kDraws = 12;                // from the posterior, for a standard error
+constexpr std::uint32_t kDraws = 9;                 // from the posterior, for a standard error
 constexpr Eigen::Index kPointsEach = 8;             // per coordinate that shifts are regressed on, at least
 constexpr double kStandardErrors = 1;               // by which the dispersion of counts may exceed that of normal margins
 constexpr std::int64_t kAsked = 64;                 // points whose counts are compared with normal margins
@@ -306,29 +306,44 @@ MarginMoments LearnedMargins::moments(std::int64_t i) const {
 }
 
 // An error of the shape changes the variance in any direction by the same factor, on average, so it is drawn with the size.
-MarginMoments LearnedMargins::draw(std::int64_t i, MarginMoments centre, std::uint32_t number) const {
-  const std::int64_t k = place_[i];
-  NoiseStream random(0, static_cast<std::uint32_t>(i), number, kPosteriorStream);
-  Eigen::VectorXd error = (share_ * mean_variance_[k]).cwiseSqrt();
-  for (double& coordinate : error) coordinate *= random.normal();
-  centre.mean += margins_of_logits(back_ * error, targets_[i]);
-  centre.covariance *= std::exp(std::sqrt(log_size_.variances[k] + shape_.variances[k]) * random.normal());
-  return centre;
+std::vector<LearnedMargins::Change> LearnedMargins::changes(std::int64_t i, std::int64_t count) const {
+  const std::int64_t k = place_[i], r = back_.cols();
+  NoiseStream random(0, static_cast<std::uint32_t>(i), 0, kPosteriorStream);
+  const Eigen::MatrixXd normals = balanced_normals(random, r + 1, count);
+  const Eigen::VectorXd errors = (share_ * mean_variance_[k]).cwiseSqrt();
+  const double log_error = std::sqrt(log_size_.variances[k] + shape_.variances[k]);
+  std::vector<Change> changes;
+  for (const auto& normal : normals.colwise()) {
+    changes.push_back({margins_of_logits(back_ * errors.cwiseProduct(normal.head(r)), targets_[i]),
+                       std::exp(log_error * normal[r])});
+  }
+  return changes;
+}
+
+Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64_t count) {
+  Eigen::MatrixXd normals(d, count);
+  for (double& each : normals.reshaped()) each = random.normal();
+  normals.colwise() -= normals.rowwise().mean().eval();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> gram(normals.transpose() * normals);
+  Eigen::VectorXd scale = Eigen::VectorXd::Zero(count);
+  const std::int64_t rank = std::min(d, count - 1);
+  const auto variance = static_cast<double>(std::max(d, count - 1));
+  scale.tail(rank) = (variance / gram.eigenvalues().tail(rank).array()).sqrt();
+  return normals * (gram.eigenvectors() * scale.asDiagonal() * gram.eigenvectors().transpose());
 }
 
 double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more) {
-  const MarginMoments centre = learned.moments(i);
-  double sum = 0, squares = 0;
-  for (std::uint32_t k = 0; k < kDraws; ++k) {
-    const MarginMoments all = learned.draw(i, centre, k);
-    Eigen::MatrixXd covariance = all.covariance(nearest.rows, nearest.rows);
-    if (more) covariance += more(k);
-    const double z = rough_z({all.mean(nearest.rows), covariance}, nearest.target);
-    sum += z;
-    squares += z * z;
+  const MarginMoments all = learned.moments(i);
+  const Eigen::VectorXd mean = all.mean(nearest.rows);
+  const Eigen::MatrixXd covariance = all.covariance(nearest.rows, nearest.rows);
+  Eigen::ArrayXd z(kDraws);
+  std::uint32_t number = 0;
+  for (const LearnedMargins::Change& change : learned.changes(i, kDraws)) {
+    MarginMoments drawn{mean + change.of_mean(nearest.rows), change.of_covariance * covariance};
+    if (more) drawn.covariance += more(number);
+    z[number++] = rough_z(drawn, nearest.target);
   }
-  const double mean = sum / kDraws;
-  return std::sqrt(std::max(0.0, squares / kDraws - mean * mean) * kDraws / (kDraws - 1));
+  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));
 }
 
 bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {
@@ -344,24 +359,31 @@ bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std:
   return squares > expected + kStandardErrors * std::sqrt(2 * expected_squares);
 }
 
-bool some_contradicted(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
+std::vector<std::int64_t> spread_out(std::int64_t n) {
+  std::vector<std::int64_t> some;
+  for (std::int64_t i = 0; i < n; i += (n + kAsked - 1) / kAsked) some.push_back(i);
+  return some;
+}
+
+bool some_contradicted(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
+                       const std::vector<std::int64_t>& targets, const StopToken* stop,
                        const std::function<std::optional<Estimate>(std::int64_t)>& estimate) {
-  const std::int64_t n = std::ssize(sampled), step = (n + kAsked - 1) / kAsked;
   std::vector<Estimate> estimates;
   std::vector<std::int64_t> kept;
-  for (std::int64_t i = 0; i < n; i += step) {
+  for (std::int64_t k = 0; k < std::ssize(which); ++k) {
     stop_if_asked(stop);
-    const std::optional<Estimate> own = estimate(i);
+    const std::optional<Estimate> own = estimate(k);
     if (!own) continue;
     estimates.push_back(*own);
-    kept.push_back(count_kept(sampled[i], targets[i]));
+    kept.push_back(count_kept(sampled[which[k]], targets[which[k]]));
   }
-  return n > 0 && contradicted(estimates, kept, 2 * sampled[0].size());
+  return !which.empty() && contradicted(estimates, kept, 2 * sampled[which[0]].size());
 }
 
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
-  return some_contradicted(sampled, targets, stop, [&](std::int64_t i) -> std::optional<Estimate> {
-    const Rivals rivals = decisive(sampled[i], targets[i]);
+  const std::vector<std::int64_t> some = spread_out(std::ssize(sampled));
+  return some_contradicted(some, sampled, targets, stop, [&](std::int64_t k) -> std::optional<Estimate> {
+    const Rivals rivals = decisive(sampled[some[k]], targets[some[k]]);
     return from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop);
   });
 }

@@ -34,8 +34,12 @@ class LearnedMargins {
   /// Posterior means of the moments of the margins of a learned point.
   MarginMoments moments(std::int64_t i) const;
 
-  /// A draw from their posterior around `centre`, the moments of point i; the same for equal `number`.
-  MarginMoments draw(std::int64_t i, MarginMoments centre, std::uint32_t number) const;
+  /// Draws from their posterior, as changes of these moments; by balanced_normals.
+  struct Change {
+    Eigen::VectorXd of_mean;  // [m]
+    double of_covariance;     // a factor
+  };
+  std::vector<Change> changes(std::int64_t i, std::int64_t count) const;
 
  private:
   std::vector<std::int64_t> targets_, place_;  // of all points; -1: not learned
@@ -45,6 +49,11 @@ class LearnedMargins {
   Smoothed log_size_, shape_;                  // [learned, 1], [learned, r (r + 1) / 2]
   Eigen::VectorXd mean_variance_;              // [learned] of the mean, averaged over the coordinates
 };
+
+/// [d, count] random columns that represent a standard normal variable evenly: their mean is zero, and any d directions, or any
+/// count - 1 if there are fewer, have the same sample variance, on average 1. So the variance of a nearly linear function needs
+/// far fewer columns than independent draws.
+Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64_t count);
 
 /// The part of the covariance of some margins that was not learned, in draw `number` from the posterior.
 using DrawnCovariance = std::function<Eigen::MatrixXd(std::uint32_t number)>;
@@ -59,9 +68,13 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
 /// difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica 1978).
 bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
 
-/// Whether the counts of some of the points, at even distances, contradict their estimates; points without one are left out.
-bool some_contradicted(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
-                       const std::function<std::optional<Estimate>(std::int64_t)>& estimate);
+/// Some of n points, at even distances: enough to tell whether counts contradict estimates.
+std::vector<std::int64_t> spread_out(std::int64_t n);
+
+/// Whether the counts of points `which` contradict their estimates; estimate(k) is that of which[k], if there is one.
+bool some_contradicted(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
+                       const std::vector<std::int64_t>& targets, const StopToken* stop,
+                       const std::function<std::optional<Estimate>(std::int64_t k)>& estimate);
 
 /// Whether the counts of some of the points contradict normal margins with the moments of their own pairs. Cheap enough to ask
 /// before more is computed.

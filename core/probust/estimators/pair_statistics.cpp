@@ -239,13 +239,14 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
   }
   const double model_error = share * (kModelError + kModelErrorInTails * std::fabs(z));
   const Evidence evidence{z, std_error, kept, copies, model_error};
-  const Reconciled reconciled = reconcile(evidence), cautious = reconcile(doubting(evidence));
+  const Reconciled reconciled = reconcile(evidence);
+  const Interval cautious = reconciled_p95(doubting(evidence));
   estimate.p = normal::cdf(reconciled.z);
   estimate.p_fail = normal::complement(reconciled.z);
   estimate.std_error = reconciled.std_error;
   const Interval counted = clopper_pearson(kept, copies, counted_level);
-  estimate.ci_low = std::min({cautious.p95.low, counted.low, estimate.p});
-  estimate.ci_high = std::max({cautious.p95.high, counted.high, estimate.p});
+  estimate.ci_low = std::min({cautious.low, counted.low, estimate.p});
+  estimate.ci_high = std::max({cautious.high, counted.high, estimate.p});
 }
 
 }  // namespace probust

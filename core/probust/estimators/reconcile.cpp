@@ -17,6 +17,7 @@ constexpr double kGridEnd = 6;    // the grid covers |b| up to sinh(6) = 200 pri
 constexpr double kFreedom = 1;    // of the prior, Student's t: most models are good, some are far off
 constexpr double kFarBelow = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
+constexpr double kLastStep = 1e-6;  // of a quantile, relative to the spread
 
 // A mixture of normal distributions with a common standard deviation.
 struct Posterior {
@@ -41,18 +42,29 @@ struct Posterior {
     return sum;
   }
 
-  // Newton steps while they stay within the bracket, else bisection.
+  // Newton steps while they stay within the bracket, else bisection. Near the solution each step squares the error.
   double quantile(double probability, double guess) const {
     double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
     for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {
       const Value value = at(zeta);
       (value.cdf < probability ? low : high) = zeta;
       const double next = zeta - (value.cdf - probability) / value.density;
-      if (std::fabs(next - zeta) < 1e-12 * (1 + std::fabs(zeta))) return next;
+      if (std::fabs(next - zeta) < kLastStep * spread) return next;
       zeta = next > low && next < high ? next : (low + high) / 2;
     }
     return zeta;
   }
+
+  // The quantile at Phi(z) if the mixture were normal.
+  double about(double z) const {
+    double mean = 0, squares = 0;
+    for (int i = 0; i < kNodes; ++i) mean += weight[i] * centre[i];
+    for (int i = 0; i < kNodes; ++i) squares += weight[i] * (centre[i] - mean) * (centre[i] - mean);
+    return mean + z * std::sqrt(squares + spread * spread);
+  }
+
+  // Of p = Phi(zeta), at Phi(z).
+  double quantile_of_p(double z) const { return normal::cdf(quantile(normal::cdf(z), about(z))); }
 };
 
 // Splits the variance of the count: the part that the model explains, as a standard error of zeta, and the number of samples that
@@ -121,10 +133,13 @@ Posterior posterior(const Evidence& evidence) {
 
 Reconciled reconcile(const Evidence& evidence) {
   const Posterior of_zeta = posterior(evidence);
-  const double middle = of_zeta.quantile(0.5, evidence.z);
-  const auto p = [&](double z) { return normal::cdf(of_zeta.quantile(normal::cdf(z), middle + z * of_zeta.spread)); };
-  constexpr double kTwoSided = 1.959963984540054;  // 95%
-  return {middle, (p(1) - p(-1)) / 2, {p(-kTwoSided), p(kTwoSided)}};
+  return {of_zeta.quantile(0.5, of_zeta.about(0)), (of_zeta.quantile_of_p(1) - of_zeta.quantile_of_p(-1)) / 2};
+}
+
+Interval reconciled_p95(const Evidence& evidence) {
+  const Posterior of_zeta = posterior(evidence);
+  constexpr double kTwoSided = 1.959963984540054;
+  return {of_zeta.quantile_of_p(-kTwoSided), of_zeta.quantile_of_p(kTwoSided)};
 }
 
 }  // namespace probust

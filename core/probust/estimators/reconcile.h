@@ -20,7 +20,6 @@ struct Evidence {
 struct Reconciled {
   double z;          ///< median of zeta
   double std_error;  ///< of p: half the distance between its quantiles at Phi(-1) and Phi(1)
-  Interval p95;      ///< of p, between the 2.5% and 97.5% quantiles
 };
 
 /// The posterior of zeta = z - b - e. The model error b has a prior of the given scale; the sampling error e of z is normal.
@@ -29,5 +28,8 @@ struct Reconciled {
 /// only: the counts enter as a binomial likelihood of the number of samples with that variance. With few samples the model
 /// dominates, with many the counts.
 Reconciled reconcile(const Evidence& evidence);
+
+/// The 95% interval of p: between the 2.5% and 97.5% quantiles of the same posterior.
+Interval reconciled_p95(const Evidence& evidence);
 
 }  // namespace probust
