@@ -23,10 +23,11 @@ bool learned_far_from_normal(const Evaluation& evaluation, const SharedPoints& s
   SharedNoise noise = shared.noise.of(some);
   noise.keep(pairs[0].size());
   const LearnedMargins learned(pairs, points.target, points.x, rows(evaluation.logits(), some), noise);
-  return some_contradicted(some, sampled, shared.points.target, stop, [&](std::int64_t k) -> std::optional<Estimate> {
+  const auto estimate = [&](std::int64_t k) -> std::optional<Estimate> {
     if (!learned.learned(k)) return std::nullopt;
     return from_moments(learned.moments(k), points.target[k], stop);
-  });
+  };
+  return excess_scatter(some, sampled, shared.points.target, stop, estimate) > kFarFromNormal;
 }
 
 // From all pairs that the forwards pay for or, where moments can be propagated, from these and all but the last pair. If margins
@@ -74,7 +75,7 @@ std::vector<Estimate> estimates_from_learned(Evaluation& evaluation, const Share
     estimates[i] = from_moments(learned.moments(i), points.target[i], stop);
     estimates[i].forwards = copies;
   });
-  if (contradicted(estimates, kept, copies)) return estimates_from_pooled(evaluation, sampled);
+  if (excess_scatter(estimates, kept, copies) > kContradicted) return estimates_from_pooled(evaluation, sampled);
   parallel_for(n, executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(stop);
     if (!learned.learned(i)) return;

@@ -81,7 +81,7 @@ class LearnedResiduals {
       moments.covariance += fits[i].explained_covariance();
       estimates[i] = from_moments(moments, points.target[i], stop());
     });
-    if (contradicted(estimates, kept, 2 * budget_.pairs)) {
+    if (excess_scatter(estimates, kept, 2 * budget_.pairs) > kContradicted) {
       estimates = estimates_from_pooled(evaluation_, chosen.pairs);
     } else {
       for_points([&](std::int64_t i) {

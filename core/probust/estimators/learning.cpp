@@ -20,7 +20,6 @@ constexpr double kLeastShape = 0.03;                // of the eigenvalues of a w
 constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
 constexpr std::uint32_t kDraws = 9;                 // from the posterior, for a standard error
 constexpr Eigen::Index kPointsEach = 8;             // per coordinate that shifts are regressed on, at least
-constexpr double kStandardErrors = 1;               // by which the dispersion of counts may exceed that of normal margins
 constexpr std::int64_t kAsked = 64;                 // points whose counts are compared with normal margins
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
@@ -346,17 +345,16 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
   return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));
 }
 
-bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {
+double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {
   const auto n = static_cast<double>(copies);
-  double squares = 0, expected = 0, expected_squares = 0;
+  double excess = 0, squares = 0;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     if (!std::isfinite(estimates[i].p)) continue;
     const double p = std::clamp(estimates[i].p, 0.5 / n, 1 - 0.5 / n), variance = p * (1 - p) / n;
-    squares += std::pow(static_cast<double>(kept[i]) / n - estimates[i].p, 2);
-    expected += variance;
-    expected_squares += variance * variance;
+    excess += std::pow(static_cast<double>(kept[i]) / n - estimates[i].p, 2) - variance;
+    squares += variance * variance;
   }
-  return squares > expected + kStandardErrors * std::sqrt(2 * expected_squares);
+  return excess / std::sqrt(std::max(2 * squares, 1e-300));
 }
 
 std::vector<std::int64_t> spread_out(std::int64_t n) {
@@ -365,9 +363,9 @@ std::vector<std::int64_t> spread_out(std::int64_t n) {
   return some;
 }
 
-bool some_contradicted(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
-                       const std::vector<std::int64_t>& targets, const StopToken* stop,
-                       const std::function<std::optional<Estimate>(std::int64_t)>& estimate) {
+double excess_scatter(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
+                      const std::vector<std::int64_t>& targets, const StopToken* stop,
+                      const std::function<std::optional<Estimate>(std::int64_t)>& estimate) {
   std::vector<Estimate> estimates;
   std::vector<std::int64_t> kept;
   for (std::int64_t k = 0; k < std::ssize(which); ++k) {
@@ -377,15 +375,16 @@ bool some_contradicted(const std::vector<std::int64_t>& which, const std::vector
     estimates.push_back(*own);
     kept.push_back(count_kept(sampled[which[k]], targets[which[k]]));
   }
-  return !which.empty() && contradicted(estimates, kept, 2 * sampled[which[0]].size());
+  return which.empty() ? 0 : excess_scatter(estimates, kept, 2 * sampled[which[0]].size());
 }
 
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(std::ssize(sampled));
-  return some_contradicted(some, sampled, targets, stop, [&](std::int64_t k) -> std::optional<Estimate> {
+  const auto estimate = [&](std::int64_t k) -> std::optional<Estimate> {
     const Rivals rivals = decisive(sampled[some[k]], targets[some[k]]);
     return from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop);
-  });
+  };
+  return excess_scatter(some, sampled, targets, stop, estimate) > kContradicted;
 }
 
 std::vector<Pairs> with_pairs_up_to(std::int64_t count, Executor& executor, const Points& points, const Noise& noise,

@@ -63,18 +63,23 @@ using DrawnCovariance = std::function<Eigen::MatrixXd(std::uint32_t number)>;
 double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest,
                       const DrawnCovariance& more = nullptr);
 
-/// Whether counts of `copies` copies scatter more about the probabilities than counts of copies with normal margins do. The
-/// expected square of their difference is at most p (1 - p) / copies, because an efficient estimate is uncorrelated with its
-/// difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica 1978).
-bool contradicted(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
+/// By how much counts of `copies` copies scatter more about the probabilities than counts of copies with normal margins do, in
+/// standard errors. The expected square of their difference is at most p (1 - p) / copies, because an efficient estimate is
+/// uncorrelated with its difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica
+/// 1978); so the result is negative if estimates are good. Estimates that are not finite do not count.
+double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
 
-/// Some of n points, at even distances: enough to tell whether counts contradict estimates.
+/// From this excess of all points of a block on, their estimates are not used. 64 points scatter by more, so before all are
+/// estimated, only a larger excess is believed.
+inline constexpr double kContradicted = 1, kFarFromNormal = 2.5;
+
+/// Some of n points, at even distances: enough to recognise margins that are far from normal.
 std::vector<std::int64_t> spread_out(std::int64_t n);
 
-/// Whether the counts of points `which` contradict their estimates; estimate(k) is that of which[k], if there is one.
-bool some_contradicted(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
-                       const std::vector<std::int64_t>& targets, const StopToken* stop,
-                       const std::function<std::optional<Estimate>(std::int64_t k)>& estimate);
+/// The excess of points `which`; estimate(k) is that of which[k], if there is one.
+double excess_scatter(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
+                      const std::vector<std::int64_t>& targets, const StopToken* stop,
+                      const std::function<std::optional<Estimate>(std::int64_t k)>& estimate);
 
 /// Whether the counts of some of the points contradict normal margins with the moments of their own pairs. Cheap enough to ask
 /// before more is computed.
