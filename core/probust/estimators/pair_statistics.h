@@ -96,7 +96,7 @@ CovarianceModel own_alone(std::int64_t m);
 
 /// Reported intervals always include a Clopper-Pearson interval of the copies that were kept, however certain a model is when few
 /// or no copies were lost: the 90% interval or, if the counts of all points together agree with the model, a narrower one.
-inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.8;
+inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.7;
 Interval counted_interval(std::int64_t kept, std::int64_t copies);
 
 /// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of copies `kept`
