@@ -39,7 +39,8 @@ std::vector<Estimate> learn(Evaluation& evaluation, const Noise& noise, SharedPo
   std::vector<Pairs> pairs = executor.pairs(points, noise, first).value();
   Propagated moments;
   if (first < all) {
-    if (learned_far_from_normal(evaluation, shared, pairs, &executor.progress.stop)) return estimates_from_pooled(evaluation, pairs);
+    if (learned_far_from_normal(evaluation, shared, pairs, &executor.progress.stop))
+      return estimates_from_pooled(evaluation, pairs);
     moments = propagated(evaluation, noise);
     if (!moments) pairs = with_pairs_up_to(all, executor, points, noise, std::move(pairs));
   }

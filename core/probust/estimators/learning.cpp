@@ -313,8 +313,8 @@ std::vector<LearnedMargins::Change> LearnedMargins::changes(std::int64_t i, std:
   const double log_error = std::sqrt(log_size_.variances[k] + shape_.variances[k]);
   std::vector<Change> changes;
   for (const auto& normal : normals.colwise()) {
-    changes.push_back({margins_of_logits(back_ * errors.cwiseProduct(normal.head(r)), targets_[i]),
-                       std::exp(log_error * normal[r])});
+    changes.push_back(
+        {margins_of_logits(back_ * errors.cwiseProduct(normal.head(r)), targets_[i]), std::exp(log_error * normal[r])});
   }
   return changes;
 }
