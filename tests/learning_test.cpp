@@ -184,6 +184,25 @@ double mean_error(const std::vector<Estimate>& a, const std::vector<Estimate>& b
 
 const char* const kLearned[] = {"probit:24:learned", "probit:24:shared", "regression:24:learned", "regression:110:learned"};
 
+TEST(Learning, AFewPointsAreSpreadOut) {
+  EXPECT_TRUE(spread_out(0).empty());
+  EXPECT_EQ(spread_out(3), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(spread_out(64).back(), 63);
+  EXPECT_EQ(spread_out(65).size(), 33U);
+  EXPECT_EQ(spread_out(256).size(), 64U);
+}
+
+// Of 100 copies with p = 1/2, differences of one standard deviation, 0.05, are as large as allowed.
+TEST(Learning, ExcessScatterIsInStandardErrors) {
+  Estimate half, lost;
+  half.p = 0.5;
+  lost.p = std::nan("");
+  EXPECT_EQ(excess_scatter({lost}, {0}, 100), 0);
+  EXPECT_NEAR(excess_scatter({half, half}, {55, 45}, 100), 0, 1e-12);
+  EXPECT_NEAR(excess_scatter({half, half, lost}, {50, 50, 0}, 100), -1, 1e-12);
+  EXPECT_NEAR(excess_scatter({half, half}, {60, 60}, 100), 3, 1e-12);
+}
+
 TEST(Learning, BalancedNormalsRepresentLinearFunctions) {
   NoiseStream random(1, 2, 3, 4);
   for (const auto& [d, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 9}, {8, 9}, {40, 9}, {1, 2}}) {

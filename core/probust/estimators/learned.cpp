@@ -13,25 +13,30 @@
 namespace probust {
 namespace {
 
+// What a few points learn from each other is less certain than what a block learns: on networks with normal margins their excess
+// was up to 1.1, on the MNIST LeNet 4.8 and more.
+constexpr double kFarFromNormal = 2.5;
+
 // Whether the counts of some of the points contradict what these points teach each other, without propagated moments.
 bool learned_far_from_normal(const Evaluation& evaluation, const SharedPoints& shared, const std::vector<Pairs>& sampled,
                              const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(shared.points.size());
   const Points points = select(shared.points, some);
   std::vector<Pairs> pairs;
+  pairs.reserve(some.size());
   for (const std::int64_t i : some) pairs.push_back(sampled[i]);
   SharedNoise noise = shared.noise.of(some);
   noise.keep(pairs[0].size());
   const LearnedMargins learned(pairs, points.target, points.x, rows(evaluation.logits(), some), noise);
-  const auto estimate = [&](std::int64_t k) -> std::optional<Estimate> {
-    if (!learned.learned(k)) return std::nullopt;
-    return from_moments(learned.moments(k), points.target[k], stop);
+  const auto estimate = [&](std::int64_t i) -> std::optional<Estimate> {
+    if (!learned.learned(i)) return std::nullopt;
+    return from_moments(learned.moments(i), points.target[i], stop);
   };
-  return excess_scatter(some, sampled, shared.points.target, stop, estimate) > kFarFromNormal;
+  return excess_scatter(pairs, points.target, stop, estimate) > kFarFromNormal;
 }
 
-// From all pairs that the forwards pay for or, where moments can be propagated, from these and all but the last pair. If margins
-// turn out to be far from normal, neither helps.
+// Learns from all pairs that the forwards pay for or, where moments can be propagated, from those and one pair less. If margins
+// turn out to be far from normal, estimates are the pooled ones of these pairs.
 std::vector<Estimate> learn(Evaluation& evaluation, const Noise& noise, SharedPoints shared, std::int64_t forwards) {
   Executor& executor = evaluation.executor();
   const Points& points = shared.points;

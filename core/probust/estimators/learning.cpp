@@ -20,7 +20,7 @@ constexpr double kLeastShape = 0.03;                // of the eigenvalues of a w
 constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
 constexpr std::uint32_t kDraws = 9;                 // from the posterior, for a standard error
 constexpr Eigen::Index kPointsEach = 8;             // per coordinate that shifts are regressed on, at least
-constexpr std::int64_t kAsked = 64;                 // points whose counts are compared with normal margins
+constexpr std::int64_t kAsked = 64;                 // points at most, whose counts tell whether margins are far from normal
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
 
 // [which, elements] rows in double precision; of large rows, kElements elements at even distances.
@@ -312,6 +312,7 @@ std::vector<LearnedMargins::Change> LearnedMargins::changes(std::int64_t i, std:
   const Eigen::VectorXd errors = (share_ * mean_variance_[k]).cwiseSqrt();
   const double log_error = std::sqrt(log_size_.variances[k] + shape_.variances[k]);
   std::vector<Change> changes;
+  changes.reserve(static_cast<std::size_t>(count));
   for (const auto& normal : normals.colwise()) {
     changes.push_back(
         {margins_of_logits(back_ * errors.cwiseProduct(normal.head(r)), targets_[i]), std::exp(log_error * normal[r])});
@@ -342,7 +343,7 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
     if (more) drawn.covariance += more(number);
     z[number++] = rough_z(drawn, nearest.target);
   }
-  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));
+  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));  // NaN if one is infinite: then counts alone are believed
 }
 
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {
@@ -363,28 +364,35 @@ std::vector<std::int64_t> spread_out(std::int64_t n) {
   return some;
 }
 
-double excess_scatter(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
-                      const std::vector<std::int64_t>& targets, const StopToken* stop,
+double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
                       const std::function<std::optional<Estimate>(std::int64_t)>& estimate) {
   std::vector<Estimate> estimates;
   std::vector<std::int64_t> kept;
-  for (std::int64_t k = 0; k < std::ssize(which); ++k) {
+  for (std::int64_t i = 0; i < std::ssize(sampled); ++i) {
     stop_if_asked(stop);
-    const std::optional<Estimate> own = estimate(k);
+    const std::optional<Estimate> own = estimate(i);
     if (!own) continue;
     estimates.push_back(*own);
-    kept.push_back(count_kept(sampled[which[k]], targets[which[k]]));
+    kept.push_back(count_kept(sampled[i], targets[i]));
   }
-  return which.empty() ? 0 : excess_scatter(estimates, kept, 2 * sampled[which[0]].size());
+  return sampled.empty() ? 0 : excess_scatter(estimates, kept, 2 * sampled[0].size());
 }
 
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(std::ssize(sampled));
-  const auto estimate = [&](std::int64_t k) -> std::optional<Estimate> {
-    const Rivals rivals = decisive(sampled[some[k]], targets[some[k]]);
+  std::vector<Pairs> pairs;
+  std::vector<std::int64_t> their_targets;
+  pairs.reserve(some.size());
+  their_targets.reserve(some.size());
+  for (const std::int64_t i : some) {
+    pairs.push_back(sampled[i]);
+    their_targets.push_back(targets[i]);
+  }
+  const auto estimate = [&](std::int64_t i) -> std::optional<Estimate> {
+    const Rivals rivals = decisive(pairs[i], their_targets[i]);
     return from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop);
   };
-  return excess_scatter(some, sampled, targets, stop, estimate) > kContradicted;
+  return excess_scatter(pairs, their_targets, stop, estimate) > kContradicted;
 }
 
 std::vector<Pairs> with_pairs_up_to(std::int64_t count, Executor& executor, const Points& points, const Noise& noise,

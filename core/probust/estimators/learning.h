@@ -50,9 +50,9 @@ class LearnedMargins {
   Eigen::VectorXd mean_variance_;              // [learned] of the mean, averaged over the coordinates
 };
 
-/// [d, count] random columns that represent a standard normal variable evenly: their mean is zero, and any d directions, or any
-/// count - 1 if there are fewer, have the same sample variance, on average 1. So the variance of a nearly linear function needs
-/// far fewer columns than independent draws.
+/// [d, count] columns drawn from a standard normal distribution, then balanced. Their mean is zero. If d < count, their sample
+/// variance is 1 in every direction, so that of a linear function is exact; else it is d / (count - 1) in a random subspace of
+/// count - 1 dimensions, and a linear function's has a smaller error than with independent draws if d is not much larger.
 Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64_t count);
 
 /// The part of the covariance of some margins that was not learned, in draw `number` from the posterior.
@@ -66,20 +66,18 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
 /// By how much counts of `copies` copies scatter more about the probabilities than counts of copies with normal margins do, in
 /// standard errors. The expected square of their difference is at most p (1 - p) / copies, because an efficient estimate is
 /// uncorrelated with its difference to the share of the copies (Hausman, "Specification tests in econometrics", Econometrica
-/// 1978); so the result is negative if estimates are good. Estimates that are not finite do not count.
+/// 1978); so good estimates have a negative excess on average. Estimates that are not finite do not count; without any, it is 0.
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
 
-/// From this excess of all points of a block on, their estimates are not used. 64 points scatter by more, so before all are
-/// estimated, only a larger excess is believed.
-inline constexpr double kContradicted = 1, kFarFromNormal = 2.5;
+/// The same for points that are estimated here: estimate(i) is that of point i, if there is one.
+double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
+                      const std::function<std::optional<Estimate>(std::int64_t i)>& estimate);
 
-/// Some of n points, at even distances: enough to recognise margins that are far from normal.
+/// Estimates with a larger excess are not used.
+inline constexpr double kContradicted = 1;
+
+/// Some of n points, at even distances, at most 64: enough to recognise margins that are far from normal.
 std::vector<std::int64_t> spread_out(std::int64_t n);
-
-/// The excess of points `which`; estimate(k) is that of which[k], if there is one.
-double excess_scatter(const std::vector<std::int64_t>& which, const std::vector<Pairs>& sampled,
-                      const std::vector<std::int64_t>& targets, const StopToken* stop,
-                      const std::function<std::optional<Estimate>(std::int64_t k)>& estimate);
 
 /// Whether the counts of some of the points contradict normal margins with the moments of their own pairs. Cheap enough to ask
 /// before more is computed.

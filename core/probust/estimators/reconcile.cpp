@@ -63,7 +63,7 @@ struct Posterior {
     return mean + z * std::sqrt(squares + spread * spread);
   }
 
-  // Of p = Phi(zeta), at Phi(z).
+  // The quantile of p at Phi(z).
   double quantile_of_p(double z) const { return normal::cdf(quantile(normal::cdf(z), about(z))); }
 };
 

@@ -14,8 +14,8 @@ struct AffineStart {
   Graph rest;   ///< z -> f(x)
 };
 
-/// Splits a classifier behind its longest affine start. Nothing if there is none, or if it is so small a part of the work that
-/// reading z takes as long as computing it.
+/// Splits a classifier behind its longest affine start. Nothing if there is none, or if copies that read z instead of computing
+/// it from a draw save less than 1% of the classifier's work.
 std::optional<AffineStart> split_affine_start(const Graph& classifier);
 
 }  // namespace probust
