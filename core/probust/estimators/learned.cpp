@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "probust/base/parallel.h"
+#include "probust/base/select.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/learning.h"
 
@@ -22,9 +23,7 @@ bool learned_far_from_normal(const Evaluation& evaluation, const SharedPoints& s
                              const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(shared.points.size());
   const Points points = select(shared.points, some);
-  std::vector<Pairs> pairs;
-  pairs.reserve(some.size());
-  for (const std::int64_t i : some) pairs.push_back(sampled[i]);
+  const std::vector<Pairs> pairs = select(sampled, some);
   SharedNoise noise = shared.noise.of(some);
   noise.keep(pairs[0].size());
   const LearnedMargins learned(pairs, points.target, points.x, rows(evaluation.logits(), some), noise);

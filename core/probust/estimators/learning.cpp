@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probust/base/select.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/logit_covariance.h"
 #include "probust/estimators/regression_fit.h"
@@ -380,14 +381,8 @@ double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::
 
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(std::ssize(sampled));
-  std::vector<Pairs> pairs;
-  std::vector<std::int64_t> their_targets;
-  pairs.reserve(some.size());
-  their_targets.reserve(some.size());
-  for (const std::int64_t i : some) {
-    pairs.push_back(sampled[i]);
-    their_targets.push_back(targets[i]);
-  }
+  const std::vector<Pairs> pairs = select(sampled, some);
+  const std::vector<std::int64_t> their_targets = select(targets, some);
   const auto estimate = [&](std::int64_t i) -> std::optional<Estimate> {
     const Rivals rivals = decisive(pairs[i], their_targets[i]);
     return from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "probust/base/select.h"
 #include "probust/noise/noise.h"
 
 namespace probust {
@@ -48,11 +49,9 @@ Eigen::MatrixXd correlations(const Similarities& similarities, const std::vector
 }  // namespace
 
 SharedNoise SharedNoise::of(const std::vector<std::int64_t>& points) const {
-  SharedNoise some{draws, draw};
-  for (std::size_t k = 0; k < draw.size(); ++k) {
-    some.draw[k].resize(points.size());
-    for (std::size_t i = 0; i < points.size(); ++i) some.draw[k][i] = draw[k][points[i]];
-  }
+  SharedNoise some{draws, {}};
+  some.draw.reserve(draw.size());
+  for (const std::vector<std::int64_t>& of_pair : draw) some.draw.push_back(select(of_pair, points));
   return some;
 }
 

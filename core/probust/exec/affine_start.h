@@ -14,8 +14,8 @@ struct AffineStart {
   Graph rest;   ///< z -> f(x)
 };
 
-/// Splits a classifier behind its longest affine start. Nothing if there is none, or if copies that read z instead of computing
-/// it from a draw save less than 1% of the classifier's work.
+/// Splits a classifier after its longest affine start. Returns nothing if there is none, or if the split would save less than 1%
+/// of the classifier's work.
 std::optional<AffineStart> split_affine_start(const Graph& classifier);
 
 }  // namespace probust

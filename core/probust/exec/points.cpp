@@ -2,6 +2,7 @@
 #include "probust/exec/points.h"
 
 #include "probust/base/error.h"
+#include "probust/base/select.h"
 
 namespace probust {
 
@@ -37,12 +38,7 @@ Points slice(const Points& points, std::int64_t first, std::int64_t count) {
 
 Points select(const Points& points, std::span<const std::int64_t> which) {
   require_equal_lengths(points);
-  const auto part = [&](const std::vector<std::int64_t>& all) {
-    std::vector<std::int64_t> some;
-    some.reserve(which.size());
-    for (const std::int64_t i : which) some.push_back(all[i]);
-    return some;
-  };
+  const auto part = [&](const std::vector<std::int64_t>& all) { return select(all, which); };
   return chosen(points, rows(points.x, which), part);
 }
 
