@@ -2,6 +2,7 @@
 // The lessons, by the keyboard alone and by touch on a phone.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Step } from '../src/lessons/lesson.js';
 import { lessons } from '../src/lessons/lessons.js';
 import { dist, launch, problemsOf, seriousViolations, serve, type Server } from './server.js';
 
@@ -84,6 +85,15 @@ const replies: Record<string, RegExp> = {
   copies: /^p is 82.7%: inside your interval, which is 31 points wide/,
 };
 
+/** Whoever comes back to a step finds the answer, and what it is about. */
+async function answersAreKept(page: Page, lesson: number, steps: readonly Step[]): Promise<void> {
+  const step = steps.findIndex(({ task }) => task);
+  await page.evaluate((hash) => (location.hash = hash), `lesson=${lesson}&step=${step + 1}`);
+  await expect.poll(() => page.locator('h2').first().textContent()).toBe(steps[step]!.title);
+  await revealed(page);
+  expect(await reply(page).textContent()).toMatch(replies[lessons[lesson - 1]!.id]!);
+}
+
 const contents = lessons.map(({ id, title, steps }, i) => ({ id, title, steps, number: i + 1 }));
 
 it.each(contents)('$title: by the keyboard', async ({ id, number, steps }) => {
@@ -110,6 +120,7 @@ it.each(contents)('$title: by the keyboard', async ({ id, number, steps }) => {
   }
   await page.goBack();
   await expect.poll(() => page.locator('h2').first().textContent()).toBe(steps.at(-2)!.title);
+  await answersAreKept(page, number, steps);
   expect(problems).toEqual([]);
   await page.close();
 });

@@ -19,6 +19,17 @@ interface Place {
   step: number;
 }
 
+/** A step that was answered, as it was left. */
+interface Answered {
+  answer: string;
+  /** What the answer is about. */
+  about: string;
+  given: number[];
+  typed: string[];
+  line: Ends;
+  explorer: State;
+}
+
 /** The place in an address such as #lesson=2&step=3; undefined for the list. */
 function placeOf(hash: string): Place | undefined {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
@@ -59,7 +70,8 @@ export class ProbustLessons extends LitElement {
   declare typed: string[];
   declare line: Ends;
   #truth: Truth | undefined;
-  #answered = '';
+  #about = '';
+  readonly #left = new Map<string, Answered>();
   readonly #observer = new ResizeObserver(() => this.#cover());
 
   constructor() {
@@ -93,21 +105,32 @@ export class ProbustLessons extends LitElement {
   }
 
   #begin(place: Place | undefined): void {
+    this.#leave();
+    const left = place && this.#left.get(addressOf(place));
     this.place = place;
-    this.answer = undefined;
+    this.answer = left?.answer;
     this.busy = false;
-    this.given = [];
-    this.typed = [];
-    this.line = firstLine;
-    void this.updateComplete.then(() => this.#show());
+    this.given = left?.given ?? [];
+    this.typed = left?.typed ?? [];
+    this.line = left?.line ?? firstLine;
+    this.#about = left?.about ?? '';
+    void this.updateComplete.then(() => this.#show(left?.explorer));
   }
 
-  /** The explorer of a step, as it begins. */
-  #show(): void {
+  /** Keeps the answer, so that it is there when somebody comes back. */
+  #leave(): void {
+    const { place, answer, given, typed, line } = this;
+    const explorer = this.#explorer?.state;
+    if (!place || !explorer || answer === undefined) return;
+    this.#left.set(addressOf(place), { answer, about: this.#about, given, typed, line, explorer });
+  }
+
+  /** The explorer of a step, as it begins or as it was left. */
+  #show(left?: State): void {
     const [step, explorer] = [this.#step, this.#explorer];
     if (!step || !explorer) return;
     const { theme } = explorer.state;
-    const state: Partial<State> = { ...initial, ...step.state, theme, panels: [...step.panels] };
+    const state: Partial<State> = left ? { ...left, theme } : { ...initial, ...step.state, theme, panels: [...step.panels] };
     explorer.state = state;
     this.#observer.disconnect();
     this.#observer.observe(this.renderRoot.querySelector('.stage')!);
@@ -146,12 +169,12 @@ export class ProbustLessons extends LitElement {
 
   /** Withdraws a reply that no longer matches what is on screen. */
   #changed(): void {
-    if (this.answer && this.#asked() !== this.#answered) this.answer = '';
+    if (this.answer && this.#asked() !== this.#about) this.answer = '';
   }
 
   async #reveal(task: Task): Promise<void> {
     const { place, given } = this;
-    this.#answered = this.#asked();
+    this.#about = this.#asked();
     const seen = { truth: this.#truth, state: this.#explorer!.state, line: this.line };
     this.busy = true;
     const reply = await Promise.resolve(task.reply(given, seen)).catch(messageOf);
