@@ -94,6 +94,7 @@ export const labStyles = css`
       display: flex;
       flex-direction: column;
       gap: 0.9rem;
+      padding-top: 0.6rem;
     }
     .first {
       display: contents;

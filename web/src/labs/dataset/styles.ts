@@ -8,6 +8,11 @@ export const datasetStyles = css`
   probust-scatter {
     max-width: 34rem;
   }
+  @container (min-width: 481px) {
+    .sigma {
+      margin-top: 0.6rem;
+    }
+  }
   .key .line {
     width: 1.25rem;
     height: 3px;
