@@ -78,6 +78,27 @@ TEST(Statistics, AgreementLeavesOutWhatIsNoNumber) {
   EXPECT_NEAR(both.largest, 0.2, 1e-12);
 }
 
+// Probabilities of which most are 1: Student's interval would be above the mean in 7.5% of cases.
+TEST(Statistics, IntervalsOfSkewedMeansCover) {
+  constexpr int kSamples = 4000, kPoints = 40;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform;
+  int above = 0, below = 0;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    std::vector<double> p(kPoints);
+    for (double& each : p) each = uniform(random) < 0.8 ? 1 : uniform(random);
+    const MeanInterval mean = mean_probability(p);
+    above += mean.low > 0.9 ? 1 : 0;
+    below += mean.high < 0.9 ? 1 : 0;
+  }
+  EXPECT_LT(above, 0.03 * kSamples);
+  EXPECT_LT(below, 0.03 * kSamples);
+  const MeanInterval equal = mean_probability(std::vector<double>{0.25, 0.25, 0.25}),
+                     two = mean_probability(std::vector<double>{0.5, 0.51});
+  EXPECT_EQ(equal.low, equal.high);
+  EXPECT_NEAR(two.high - two.mean, 12.7062047364 * 0.005, 1e-9);
+}
+
 TEST(Statistics, MeansHaveStudentsInterval) {
   const MeanInterval five = mean_interval(std::vector<double>{1, 2, 3, 4, 5, kNan});
   EXPECT_EQ(five.count, 5);

@@ -37,7 +37,7 @@ std::vector<std::string> mean_cards(const Material& material) {
   std::vector<std::string> cards;
   for (const Lead& lead : material.leads) {
     for (const RowGroup* group : lead.few()) {
-      const MeanInterval mean = mean_interval(group->p(), 0.95, group->common_variance());
+      const MeanInterval mean = mean_probability(group->p(), 0.95, group->common_variance());
       cards.push_back(card(
           "mean p " + material.of_model(lead.model) + "at " + group->key.noise,
           std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",

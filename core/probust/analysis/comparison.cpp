@@ -58,8 +58,8 @@ struct PairedValues {
 
 void add_statistics(const PairedValues& pairs, PairedComparison& comparison) {
   comparison.pairs = std::ssize(pairs.difference);
-  comparison.baseline_p = mean_interval(pairs.baseline, 0.95, pairs.common_baseline);
-  comparison.run_p = mean_interval(pairs.run, 0.95, pairs.common_run);
+  comparison.baseline_p = mean_probability(pairs.baseline, 0.95, pairs.common_baseline);
+  comparison.run_p = mean_probability(pairs.run, 0.95, pairs.common_run);
   comparison.difference = mean_interval(pairs.difference, 0.95, pairs.common_baseline + pairs.common_run);
   for (const double difference : pairs.difference) {
     comparison.higher += difference > 0 ? 1 : 0;

@@ -112,7 +112,7 @@ Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& ba
   result.threshold = threshold;
   switch (threshold.kind) {
     case Threshold::Kind::mean:
-      set_interval(result, mean_interval(rows.p(), 0.95, rows.common_variance()), 0);
+      set_interval(result, mean_probability(rows.p(), 0.95, rows.common_variance()), 0);
       break;
     case Threshold::Kind::quantile:
       measure_quantile(rows.p(), threshold.quantile, result);

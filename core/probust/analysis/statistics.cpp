@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -34,32 +35,59 @@ double student_quantile(double freedom, double confidence) {
   return high;
 }
 
+namespace {
+
+// What finite values say about their mean.
+struct MeanMoments {
+  std::int64_t count = 0;
+  double mean = kNan, error = kNan, skewness = 0;  // the standard error and the skewness of the mean
+};
+
+MeanMoments moments_of_mean(std::span<const double> values, double common) {
+  std::vector<double> finite;
+  finite.reserve(values.size());
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](double value) { return std::isfinite(value); });
+  const auto n = static_cast<double>(finite.size());
+  MeanMoments moments{std::ssize(finite)};
+  moments.mean = std::accumulate(finite.begin(), finite.end(), 0.0) / n;
+  double squares = 0, cubes = 0;
+  for (const double value : finite) {
+    const double deviation = value - moments.mean;
+    squares += deviation * deviation;
+    cubes += deviation * deviation * deviation;
+  }
+  moments.error = std::sqrt(squares / (n - 1) / n + common);
+  if (n > 2 && moments.error > 0) moments.skewness = cubes / ((n - 1) * (n - 2) * n) / std::pow(moments.error, 3);
+  return moments;
+}
+
+// The quantile of the studentized mean where Student's distribution has t: the inverse of Hall's cubic transformation.
+double skewed_quantile(double t, double skewness) {
+  constexpr double kSymmetric = 1e-6;
+  if (std::fabs(skewness) < kSymmetric) return t;
+  return 3 / skewness * (std::cbrt(1 + skewness * (t - skewness / 6)) - 1);
+}
+
+// Between the mean less `above` and less `below` standard errors.
+MeanInterval interval_between(const MeanMoments& moments, double above, double below) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (moments.count == 1) return {moments.mean, -kInfinity, kInfinity, 1};
+  return {moments.mean, moments.mean - above * moments.error, moments.mean - below * moments.error, moments.count};
+}
+
+}  // namespace
+
 MeanInterval mean_interval(std::span<const double> values, double confidence, double common) {
-  MeanInterval result;
-  double sum = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    sum += value;
-    ++result.count;
-  }
-  const auto n = static_cast<double>(result.count);
-  result.mean = sum / n;
-  if (result.count < 2) {
-    result.low = result.count == 0 ? kNan : -std::numeric_limits<double>::infinity();
-    result.high = -result.low;
-    return result;
-  }
-  double squares = 0;
-  for (const double value : values) squares += std::isfinite(value) ? (value - result.mean) * (value - result.mean) : 0.0;
-  const double half = student_quantile(n - 1, confidence) * std::sqrt(squares / (n - 1) / n + common);
-  result.low = result.mean - half;
-  result.high = result.mean + half;
-  return result;
+  const MeanMoments moments = moments_of_mean(values, common);
+  const double t = moments.count > 1 ? student_quantile(static_cast<double>(moments.count - 1), confidence) : kNan;
+  return interval_between(moments, t, -t);
 }
 
 MeanInterval mean_probability(std::span<const double> p, double confidence, double common) {
-  MeanInterval mean = mean_interval(p, confidence, common);
-  if (mean.count == 0) return mean;
+  const MeanMoments moments = moments_of_mean(p, common);
+  if (moments.count == 0) return interval_between(moments, kNan, kNan);
+  const double t = moments.count > 1 ? student_quantile(static_cast<double>(moments.count - 1), confidence) : kNan;
+  MeanInterval mean = interval_between(moments, skewed_quantile(t, moments.skewness), skewed_quantile(-t, moments.skewness));
   mean.low = std::clamp(mean.low, 0.0, 1.0);
   mean.high = std::clamp(mean.high, 0.0, 1.0);
   return mean;

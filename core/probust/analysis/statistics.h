@@ -9,17 +9,19 @@
 
 namespace probust {
 
-/// A mean and its interval, treating values as independent draws (Student's t), but for an error that they have in common.
+/// A mean and its interval, treating values as independent draws, but for an error that they have in common.
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
 };
 
-/// The mean of the finite values. The interval contains the true mean with probability `confidence`. `common` is the variance of
-/// the mean of errors that values have in common (RowGroup::common_variance).
+/// The mean of the finite values, with Student's interval: it contains the true mean with probability `confidence`. `common` is
+/// the variance of the mean of errors that values have in common (RowGroup::common_variance).
 MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95, double common = 0);
 
-/// The same for probabilities, whose mean is in 0..1, and so is its interval: 0..1 for a single value.
+/// The same for probabilities, whose mean is in 0..1, and so is its interval: 0..1 for a single value. Many p near 1 and a few
+/// far below would put Student's interval too high, so it is corrected for skewness (Hall, "On the removal of skewness by
+/// transformation", JRSS B 1992).
 MeanInterval mean_probability(std::span<const double> p, double confidence = 0.95, double common = 0);
 
 /// The t with P(|T| <= t) = confidence for Student's distribution at `freedom` degrees of freedom, of which there may be
