@@ -304,6 +304,22 @@ TEST(Learning, TakesNoGradientsIfMarginsBend) {
   }
 }
 
+// Three gradients say what 12 margins do, but not more.
+TEST(Learning, TakesNoGradientsOfManyMargins) {
+  std::mt19937 random(18);
+  const Tensor x = test::random_tensor({20, 1, 8, 8}, random);
+  const Noise noise{isotropic_gaussian(), 0.1};
+  EXPECT_GT(Learners(test::small_cnn(13), x)("regression:110:learned", noise)[0].backwards, 0);
+  Learners many(test::small_cnn(14), x);
+  const std::vector<Estimate> actual = many("regression:110:learned", noise), expected = many("probit:110:shared", noise);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_EQ(actual[i].p, expected[i].p) << i;
+    EXPECT_EQ(actual[i].backwards, 0) << i;
+    ASSERT_TRUE(actual[i].method) << i;
+    EXPECT_EQ(actual[i].method->text(), "probit:110:shared") << i;
+  }
+}
+
 TEST(Learning, DoesNotDependOnThreadsMemoryOrBatch) {
   std::mt19937 random(14);
   const Tensor x = test::random_tensor({70, 1, 8, 8}, random);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
 // learned from the points of a block, which share draws (learning.h). Margins are taken as normal: p = Phi(m; B Bᵀ + S_r). Uses
-// the gradients of the mean under the noise if there are enough copies and all operators have moment rules. If the margins bend
-// so much that gradients explain little, a block of many points is answered as by probit:N:shared.
+// the gradients of the mean under the noise if there are enough copies and all operators have moment rules. If gradients explain
+// little, because there are many margins or they bend, points are answered as by probit:N:shared.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,6 +20,9 @@ namespace {
 // more (docs/estimators.md).
 constexpr double kBent = 0.25;
 constexpr std::int64_t kManyPoints = 128;
+
+// What a few of many gradients leave differs from point to point by which they are, so points cannot learn it from each other.
+constexpr std::int64_t kMarginsPerGradient = 4;
 
 class LearnedResiduals {
  public:
@@ -41,12 +44,17 @@ class LearnedResiduals {
     std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
     if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop))
       return estimates_from_pooled(evaluation_, up_to(cost_ / 2, std::move(pairs)));
-    if (n >= kManyPoints && shared_.noise.shared() && even_share(pairs) > kBent) return without_gradients(std::move(pairs));
+    if (gradients_explain_little(pairs)) return without_gradients(std::move(pairs));
     shared_.noise.keep(budget_.pairs);
     return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
   }
 
  private:
+  bool gradients_explain_little(const std::vector<Pairs>& pairs) const {
+    if (kMarginsPerGradient * budget_.gradients < executor_.classes() - 1) return true;
+    return std::ssize(pairs) >= kManyPoints && shared_.noise.shared() && even_share(pairs) > kBent;
+  }
+
   std::vector<Pairs> up_to(std::int64_t count, std::vector<Pairs> pairs) {
     return with_pairs_up_to(count, executor_, shared_.points, noise_, std::move(pairs));
   }
@@ -57,7 +65,8 @@ class LearnedResiduals {
     shared_.noise.keep(count);
     std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, up_to(count, std::move(pairs)), moments);
     count_propagation(moments, estimates);
-    const EstimatorSpec method = parse_estimator(fmt::format("probit:{}:shared", cost_));
+    const EstimatorSpec method =
+        parse_estimator(fmt::format("probit:{}:{}", cost_, shared_.noise.shared() ? "shared" : "learned"));
     for (Estimate& estimate : estimates) estimate.method = method;
     return estimates;
   }
