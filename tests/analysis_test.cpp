@@ -78,25 +78,39 @@ TEST(Statistics, AgreementLeavesOutWhatIsNoNumber) {
   EXPECT_NEAR(both.largest, 0.2, 1e-12);
 }
 
-// Probabilities of which most are 1: Student's interval would be above the mean in 7.5% of cases.
-TEST(Statistics, IntervalsOfSkewedMeansCover) {
-  constexpr int kSamples = 4000, kPoints = 40;
-  std::mt19937 random(5);
+// Of 40 points, four in five have p = 1. `common` is the variance of an error of all of them.
+std::vector<double> skewed_probabilities(std::mt19937& random, double common) {
   std::uniform_real_distribution<double> uniform;
-  int above = 0, below = 0;
-  for (int sample = 0; sample < kSamples; ++sample) {
-    std::vector<double> p(kPoints);
-    for (double& each : p) each = uniform(random) < 0.8 ? 1 : uniform(random);
-    const MeanInterval mean = mean_probability(p);
-    above += mean.low > 0.9 ? 1 : 0;
-    below += mean.high < 0.9 ? 1 : 0;
+  const double error = common > 0 ? std::normal_distribution<double>(0, std::sqrt(common))(random) : 0;
+  std::vector<double> p(40);
+  for (double& each : p) each = error + (uniform(random) < 0.8 ? 1 : uniform(random));
+  return p;
+}
+
+// Student's interval would be above the mean in 7.7% of cases; with a skewness that forgets the common error, in 0.03%.
+TEST(Statistics, IntervalsOfSkewedMeansCover) {
+  constexpr int kSamples = 4000;
+  std::mt19937 random(5);
+  for (const double common : {0.0, 5e-4}) {
+    int above = 0, below = 0;
+    for (int sample = 0; sample < kSamples; ++sample) {
+      const MeanInterval mean = mean_probability(skewed_probabilities(random, common), 0.95, common);
+      above += mean.low > 0.9 ? 1 : 0;
+      below += mean.high < 0.9 ? 1 : 0;
+    }
+    EXPECT_LT(above, 0.035 * kSamples) << common;
+    EXPECT_LT(below, 0.035 * kSamples) << common;
+    EXPECT_GT(above + below, 0.015 * kSamples) << common;
+    EXPECT_TRUE(common == 0 || above > 0.01 * kSamples) << above;
   }
-  EXPECT_LT(above, 0.03 * kSamples);
-  EXPECT_LT(below, 0.03 * kSamples);
-  const MeanInterval equal = mean_probability(std::vector<double>{0.25, 0.25, 0.25}),
-                     two = mean_probability(std::vector<double>{0.5, 0.51});
-  EXPECT_EQ(equal.low, equal.high);
-  EXPECT_NEAR(two.high - two.mean, 12.7062047364 * 0.005, 1e-9);
+}
+
+TEST(Statistics, IntervalsOfSkewedMeansAreDefined) {
+  const auto mean_of = [](std::vector<double> p) { return mean_probability(p); };
+  EXPECT_EQ(mean_of({0.25, 0.25, 0.25}).low, mean_of({0.25, 0.25, 0.25}).high);
+  EXPECT_NEAR(mean_of({0.5, 0.51}).high - 0.505, 12.7062047364 * 0.005, 1e-9);
+  const MeanInterval tiny = mean_of({1e-120, 2e-120, 5e-120}), same = mean_of({0.01, 0.02, 0.05});
+  EXPECT_NEAR(tiny.high / 1e-120, same.high / 0.01, 1e-6);
 }
 
 TEST(Statistics, MeansHaveStudentsInterval) {

@@ -37,6 +37,7 @@ TEST(Comparison, ThePairedIntervalIsStudents) {
   EXPECT_EQ(c.pairs, 5);
   EXPECT_NEAR(c.baseline_p.mean, 0.7, 1e-12);
   EXPECT_NEAR(c.run_p.mean, 0.736, 1e-12);
+  EXPECT_EQ(c.run_p.high, mean_probability(std::vector<double>{0.6, 0.65, 0.78, 0.75, 0.9}).high);
   EXPECT_NEAR(c.difference.mean, 0.036, 1e-12);
   EXPECT_NEAR(c.difference.low, -0.03983304673388711, 1e-9);
   EXPECT_NEAR(c.difference.high, 0.11183304673388714, 1e-9);

@@ -267,7 +267,7 @@ class Drawing {
       path += fmt::format("{}{} {}", h == 0 ? "M" : "L", px(x + half * shape.shares[h]), px(at_y(shape.heights[h])));
     for (std::size_t h = shape.heights.size(); h-- > 0;)
       path += fmt::format("L{} {}", px(x - half * shape.shares[h]), px(at_y(shape.heights[h])));
-    const MeanInterval mean = mean_interval(values);
+    const MeanInterval mean = mean_probability(values);
     const double median = quantile_of(values, 0.5);
     std::string text =
         titled(fmt::format("<path d=\"{}z\" fill-opacity=\".35\" stroke=\"currentColor\" stroke-width=\"1\"", path), "path",

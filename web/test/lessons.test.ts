@@ -91,7 +91,10 @@ async function answersAreKept(page: Page, lesson: number, steps: readonly Step[]
   await page.evaluate((hash) => (location.hash = hash), `lesson=${lesson}&step=${step + 1}`);
   await expect.poll(() => page.locator('h2').first().textContent()).toBe(steps[step]!.title);
   await revealed(page);
-  expect(await reply(page).textContent()).toMatch(replies[lessons[lesson - 1]!.id]!);
+  const { id } = lessons[lesson - 1]!;
+  expect(await reply(page).textContent()).toMatch(replies[id]!);
+  if (id === 'distance') expect(await page.getByLabel('point 1', { exact: true }).isChecked()).toBe(true);
+  if (id === 'counting') expect(await page.getByLabel('the sum').inputValue()).toBe('120');
 }
 
 const contents = lessons.map(({ id, title, steps }, i) => ({ id, title, steps, number: i + 1 }));
@@ -201,6 +204,20 @@ it('keeps the reply while both points are looked at, until another answer is cho
   expect(await reply(page).textContent()).toMatch(/^Yes/);
   await page.getByLabel('both equally').check();
   await expect.poll(() => reply(page).textContent()).toBe('You changed something: compare again.');
+  await page.close();
+});
+
+it('keeps a prediction that was not compared yet', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${server.url}/lessons.html#lesson=3&step=2`);
+  await page.getByLabel('the sum').fill('120');
+  await page.getByRole('link', { name: 'Skip' }).click();
+  await expect.poll(() => page.locator('h2').first().textContent()).toBe(lessons[2]!.steps[2]!.title);
+  await page.goBack();
+  await expect.poll(() => page.getByLabel('the sum').inputValue()).toBe('120');
+  expect(await page.locator('[data-p]').count()).toBe(0);
+  await page.getByRole('button', { name: 'Reveal' }).click();
+  await revealed(page);
   await page.close();
 });
 

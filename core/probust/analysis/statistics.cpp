@@ -51,13 +51,11 @@ MeanMoments moments_of_mean(std::span<const double> values, double common) {
   MeanMoments moments{std::ssize(finite)};
   moments.mean = std::accumulate(finite.begin(), finite.end(), 0.0) / n;
   double squares = 0, cubes = 0;
-  for (const double value : finite) {
-    const double deviation = value - moments.mean;
-    squares += deviation * deviation;
-    cubes += deviation * deviation * deviation;
-  }
+  for (const double value : finite) squares += (value - moments.mean) * (value - moments.mean);
   moments.error = std::sqrt(squares / (n - 1) / n + common);
-  if (n > 2 && moments.error > 0) moments.skewness = cubes / ((n - 1) * (n - 2) * n) / std::pow(moments.error, 3);
+  if (!(n > 2 && moments.error > 0)) return moments;
+  for (const double value : finite) cubes += std::pow((value - moments.mean) / moments.error, 3);  // p may be tiny: no underflow
+  moments.skewness = cubes / ((n - 1) * (n - 2) * n);
   return moments;
 }
 

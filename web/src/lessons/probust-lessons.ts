@@ -19,9 +19,9 @@ interface Place {
   step: number;
 }
 
-/** A step that was answered, as it was left. */
-interface Answered {
-  answer: string;
+/** A step with a task, as it was left. */
+interface Left {
+  answer: string | undefined;
   /** What the answer is about. */
   about: string;
   given: number[];
@@ -71,7 +71,7 @@ export class ProbustLessons extends LitElement {
   declare line: Ends;
   #truth: Truth | undefined;
   #about = '';
-  readonly #left = new Map<string, Answered>();
+  readonly #left = new Map<string, Left>();
   readonly #observer = new ResizeObserver(() => this.#cover());
 
   constructor() {
@@ -117,11 +117,11 @@ export class ProbustLessons extends LitElement {
     void this.updateComplete.then(() => this.#show(left?.explorer));
   }
 
-  /** Keeps the answer, so that it is there when somebody comes back. */
+  /** Keeps the prediction and the answer, so that they are there when somebody comes back. */
   #leave(): void {
     const { place, answer, given, typed, line } = this;
     const explorer = this.#explorer?.state;
-    if (!place || !explorer || answer === undefined) return;
+    if (!place || !explorer || !this.#step!.task) return;
     this.#left.set(addressOf(place), { answer, about: this.#about, given, typed, line, explorer });
   }
 
