@@ -304,7 +304,7 @@ TEST(Learning, TakesNoGradientsIfMarginsBend) {
   }
 }
 
-// Three gradients say what 12 margins do, but not more.
+// Three gradients explain up to 12 margins well enough.
 TEST(Learning, TakesNoGradientsOfManyMargins) {
   std::mt19937 random(18);
   const Tensor x = test::random_tensor({20, 1, 8, 8}, random);

@@ -22,7 +22,7 @@ constexpr double kBent = 0.25;
 constexpr std::int64_t kManyPoints = 128;
 
 // What a few of many gradients leave differs from point to point by which they are, so points cannot learn it from each other.
-constexpr std::int64_t kMarginsPerGradient = 4;
+constexpr std::int64_t kMostMargins = 12;
 
 class LearnedResiduals {
  public:
@@ -51,7 +51,7 @@ class LearnedResiduals {
 
  private:
   bool gradients_explain_little(const std::vector<Pairs>& pairs) const {
-    if (kMarginsPerGradient * budget_.gradients < executor_.classes() - 1) return true;
+    if (executor_.classes() - 1 > kMostMargins) return true;
     return std::ssize(pairs) >= kManyPoints && shared_.noise.shared() && even_share(pairs) > kBent;
   }
 
