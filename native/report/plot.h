@@ -26,7 +26,7 @@ struct Series {
 enum class Mark : std::uint8_t {
   line,     ///< points in ascending x, joined
   bar,      ///< x is the number of a category
-  violin,   ///< the probabilities at each category x as a shape as wide as their density, with their median, and their mean's interval
+  violin,   ///< the probabilities at each category x as a shape as wide as their density, with median, mean and its interval
   scatter,  ///< points alone
   map       ///< the cells of `grid`, coloured by their values, and a colour bar
 };

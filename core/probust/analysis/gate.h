@@ -45,10 +45,10 @@ struct Check {
 /// Measures one threshold in one group of rows; rows without p do not count. `baseline` is for `drop`: the rows of the same noise
 /// and estimator in the baseline, without rows if there are none.
 ///
-/// Intervals, cut to the possible values: mean_probability's for means, Student's of pairs for `drop`; order statistics for quantiles (David and
-/// Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few points; for classes, those of bias.h, which
-/// hold for all classes at once. `confident` judges the class with the lowest upper end of its interval, at most 1; otherwise,
-/// and among equals, it is the one with the lowest mean.
+/// Intervals, cut to the possible values: mean_probability's for means, Student's of pairs for `drop`; order statistics for
+/// quantiles (David and Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few points; for classes,
+/// those of bias.h, which hold for all classes at once. `confident` judges the class with the lowest upper end of its interval,
+/// at most 1; otherwise, and among equals, it is the one with the lowest mean.
 ///
 /// Throws Error{unreadable}, without `where`, if the baseline is about other points (comparison.h).
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);
