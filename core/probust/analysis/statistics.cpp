@@ -54,7 +54,7 @@ MeanMoments moments_of_mean(std::span<const double> values, double common) {
   for (const double value : finite) squares += (value - moments.mean) * (value - moments.mean);
   moments.error = std::sqrt(squares / (n - 1) / n + common);
   if (!(n > 2 && moments.error > 0)) return moments;
-  for (const double value : finite) cubes += std::pow((value - moments.mean) / moments.error, 3);  // p may be tiny: no underflow
+  for (const double value : finite) cubes += std::pow((value - moments.mean) / moments.error, 3);  // tiny p do not underflow
   moments.skewness = cubes / ((n - 1) * (n - 2) * n);
   return moments;
 }
@@ -73,18 +73,21 @@ MeanInterval interval_between(const MeanMoments& moments, double above, double b
   return {moments.mean, moments.mean - above * moments.error, moments.mean - below * moments.error, moments.count};
 }
 
+double quantile_for(const MeanMoments& moments, double confidence) {
+  return moments.count > 1 ? student_quantile(static_cast<double>(moments.count - 1), confidence) : kNan;
+}
+
 }  // namespace
 
 MeanInterval mean_interval(std::span<const double> values, double confidence, double common) {
   const MeanMoments moments = moments_of_mean(values, common);
-  const double t = moments.count > 1 ? student_quantile(static_cast<double>(moments.count - 1), confidence) : kNan;
+  const double t = quantile_for(moments, confidence);
   return interval_between(moments, t, -t);
 }
 
 MeanInterval mean_probability(std::span<const double> p, double confidence, double common) {
   const MeanMoments moments = moments_of_mean(p, common);
-  if (moments.count == 0) return interval_between(moments, kNan, kNan);
-  const double t = moments.count > 1 ? student_quantile(static_cast<double>(moments.count - 1), confidence) : kNan;
+  const double t = quantile_for(moments, confidence);
   MeanInterval mean = interval_between(moments, skewed_quantile(t, moments.skewness), skewed_quantile(-t, moments.skewness));
   mean.low = std::clamp(mean.low, 0.0, 1.0);
   mean.high = std::clamp(mean.high, 0.0, 1.0);
