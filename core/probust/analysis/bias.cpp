@@ -35,21 +35,13 @@ ClassedPoints classed_points(const RowGroup& group) {
   return points;
 }
 
-// The squared standard error of the mean of at least two points of a class.
-double squared_error(const ClassedPoints& points, std::int64_t of_class, const MeanInterval& mean) {
-  const auto n = static_cast<double>(mean.count);
-  double squares = 0;
-  for (std::size_t i = 0; i < points.p.size(); ++i)
-    squares += points.of_class[i] == of_class ? (points.p[i] - mean.mean) * (points.p[i] - mean.mean) : 0.0;
-  return squares / (n - 1) / n + points.common;
-}
-
 // Welch's interval for the difference of the means of the classes at places `most` and `least` (Welch, "The generalization of
 // Student's problem ...", Biometrika 1947).
 ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval>& means, std::int64_t most, std::int64_t least,
                      double confidence) {
   const double difference = means[most].mean - means[least].mean;
-  const double a = squared_error(points, most, means[most]), b = squared_error(points, least, means[least]);
+  const auto squared_error = [](const MeanInterval& mean) { return mean.std_error * mean.std_error; };
+  const double a = squared_error(means[most]), b = squared_error(means[least]);
   ClassGap gap{points.classes[most], points.classes[least], difference, difference, difference};
   if (!(a + b > 0)) return gap;
   const auto counted = [](const MeanInterval& mean) { return static_cast<double>(mean.count - 1); };

@@ -69,8 +69,8 @@ double skewed_quantile(double t, double skewness) {
 // Between the mean less `above` and less `below` standard errors.
 MeanInterval interval_between(const MeanMoments& moments, double above, double below) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (moments.count == 1) return {moments.mean, -kInfinity, kInfinity, 1};
-  return {moments.mean, moments.mean - above * moments.error, moments.mean - below * moments.error, moments.count};
+  if (moments.count == 1) return {moments.mean, -kInfinity, kInfinity, 1, moments.error};
+  return {moments.mean, moments.mean - above * moments.error, moments.mean - below * moments.error, moments.count, moments.error};
 }
 
 double quantile_for(const MeanMoments& moments, double confidence) {

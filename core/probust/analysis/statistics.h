@@ -9,10 +9,11 @@
 
 namespace probust {
 
-/// A mean and its interval, treating values as independent draws, but for an error that they have in common.
+/// A mean, its standard error and its interval, treating values as independent draws, but for an error that they have in common.
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
+  double std_error = 0;  ///< of the mean; NaN for fewer than two values
 };
 
 /// The mean of the finite values, with Student's interval: it contains the true mean with probability `confidence`. `common` is
